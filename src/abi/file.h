@@ -1,0 +1,82 @@
+/* ATF v2: the files of a recorded thread, little-endian and packed. specs/2 as settled in DESIGN section 3.
+ *
+ *   index.atf   [header 64][event 32]...[footer 64]      event i lies at 64 + 32 i: index_seq is its position
+ *   detail.atf  [header 64][record, length-prefixed]...[offset table][window table][footer 64]
+ *
+ * The header is written first with zeros for what isn't known yet, and again when the file is finished. A missing or zero
+ * footer is normal after a crash: a reader then takes the whole records that the file's size allows.
+ * Written by src/atf/ only; a change of a field needs a new version number.
+ */
+#ifndef ADA_ABI_FILE_H
+#define ADA_ABI_FILE_H
+#include "abi/record.h"
+
+#define ATF_ENDIAN_LITTLE 1
+#define ATF_VERSION 1
+#define ATF_ARCH_X86_64 1
+#define ATF_ARCH_ARM64 2
+#define ATF_OS_LINUX 4
+#define ATF_CLOCK_BOOTTIME 3
+#define ATF_FLAG_HAS_DETAIL 1u			/* AtfIndexHeader.flags */
+#define ATF_INDEX_MAGIC "ATI2"
+#define ATF_INDEX_FOOTER_MAGIC "2ITA"
+#define ATF_DETAIL_MAGIC "ATD2"
+#define ATF_DETAIL_FOOTER_MAGIC "2DTA"
+
+typedef struct __attribute__((packed)) {
+	uint8_t magic[4];
+	uint8_t endian, version, arch, os;
+	uint32_t flags;
+	uint32_t thread_id;			/* OS thread id */
+	uint8_t clock_type;
+	uint8_t reserved1[3];
+	uint32_t reserved2;
+	uint32_t event_size;			/* 32 */
+	uint32_t event_count;			/* saturates at UINT32_MAX: the footer's is authoritative */
+	uint64_t events_offset;			/* 64 */
+	uint64_t footer_offset;
+	uint64_t time_start_ns, time_end_ns;	/* first and last event; 0 where there is none */
+} AtfIndexHeader;
+static_assert(sizeof(AtfIndexHeader) == 64, "index header");
+static_assert(offsetof(AtfIndexHeader, clock_type) == 16, "clock_type");
+static_assert(offsetof(AtfIndexHeader, event_size) == 24, "event_size");
+static_assert(offsetof(AtfIndexHeader, events_offset) == 32, "events_offset");
+static_assert(offsetof(AtfIndexHeader, time_start_ns) == 48, "time_start_ns");
+
+typedef struct __attribute__((packed)) {
+	uint8_t magic[4];
+	uint32_t checksum;			/* CRC32 (zlib's) of the events section */
+	uint64_t event_count;
+	uint64_t time_start_ns, time_end_ns;
+	uint64_t bytes_written;			/* of the events section */
+	uint8_t reserved[24];
+} AtfIndexFooter;
+static_assert(sizeof(AtfIndexFooter) == 64, "index footer");
+
+typedef struct __attribute__((packed)) {
+	uint8_t magic[4];
+	uint8_t endian, version, arch, os;
+	uint32_t flags;
+	uint32_t thread_id;
+	uint32_t reserved1[2];
+	uint64_t events_offset;			/* 64 */
+	uint64_t event_count;
+	uint64_t bytes_length;
+	uint64_t index_seq_start, index_seq_end;
+} AtfDetailHeader;
+static_assert(sizeof(AtfDetailHeader) == 64, "detail header");
+static_assert(offsetof(AtfDetailHeader, events_offset) == 24, "events_offset");
+
+typedef struct __attribute__((packed)) {
+	uint8_t magic[4];
+	uint32_t checksum;			/* CRC32 of the events section */
+	uint64_t event_count;
+	uint64_t bytes_length;
+	uint64_t time_start_ns, time_end_ns;
+	uint64_t tables_offset;			/* offset[event_count], then the windows */
+	uint64_t window_count;
+	uint32_t tables_checksum;		/* CRC32 of both tables */
+	uint32_t reserved;
+} AtfDetailFooter;
+static_assert(sizeof(AtfDetailFooter) == 64, "detail footer");
+#endif

@@ -1,0 +1,22 @@
+/* Functions of libc whose entry the agent takes over, in every process, so that recording goes on across exec, crashes
+ * are seen and non-local jumps are recognised. All calls come through here, libc's own too (system, popen, posix_spawn).
+ * The planner plans a hook for each name that a module exports, even in modules that are not traced; the agent replaces
+ * the function (it may go on into the hook's body, the original).
+ */
+#ifndef ADA_ABI_INTERCEPT_H
+#define ADA_ABI_INTERCEPT_H
+
+#define ADA_INTERCEPTS(X) \
+	X(execve) \
+	X(execveat) \
+	X(sigaction) \
+	X(longjmp) \
+	X(__longjmp_chk)
+
+enum ada_intercept {
+#define X(name) ADA_INTERCEPT_##name,
+	ADA_INTERCEPTS(X)
+#undef X
+	ADA_INTERCEPT_COUNT
+};
+#endif

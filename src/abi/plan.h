@@ -1,0 +1,120 @@
+/* A plan: how one ELF file is hooked. Made out of process by src/plan, cached by build-id, applied by the agent.
+ *
+ *   +--------+-----------+-------+--------+---------+--------+---------+
+ *   | header | functions | hooks | relocs | imports | bodies | strings |
+ *   +--------+-----------+-------+--------+---------+--------+---------+
+ *
+ * Every address is the ELF file's own (st_value); at run time the module's load bias is added. The plan holds nothing
+ * that depends on a process, so one file serves all. The recorder checks magic, version, sizes and checksum before it
+ * hands a plan out; the agent maps it read-only and checks again only that offsets lie inside.
+ *
+ * functions  sorted by address; position = symbolIndex. Everything that counts as a function, hooked or refused, plus
+ *            ifunc symbols (flag ADA_FUNCTION_IFUNC), which only lend their name to calls through the GOT.
+ * hooks      one an entry that is patched, sorted by patch address.
+ * imports    GOT slots through which this module calls others.
+ */
+#ifndef ADA_ABI_PLAN_H
+#define ADA_ABI_PLAN_H
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADA_PLAN_MAGIC "ADAPLAN1"
+#define ADA_PLAN_VERSION 1		/* raised by any change here or in what src/plan decides */
+#define ADA_PLAN_NONE UINT32_MAX
+#define ADA_BUILD_ID_MAX 32
+
+enum ada_plan_flag {
+	ADA_PLAN_DECODED = 1,		/* full: hooks and imports are there. Else functions, and hooks of intercepts only */
+};
+
+struct ada_plan_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t flags;			/* enum ada_plan_flag */
+	uint64_t total_bytes;
+	uint32_t checksum;		/* CRC32 of all that follows the header */
+	uint32_t build_id_bytes;
+	uint8_t build_id[ADA_BUILD_ID_MAX];
+	uint64_t address_start, address_end;	/* span of the PT_LOAD segments */
+	uint32_t function_count, hook_count, reloc_count, import_count;
+	uint64_t functions_offset, hooks_offset, relocs_offset, imports_offset, bodies_offset, strings_offset;
+	uint64_t bodies_bytes, strings_bytes;
+	uint8_t reserved[32];
+};
+static_assert(sizeof(struct ada_plan_header) == 192, "plan header");
+static_assert(offsetof(struct ada_plan_header, address_start) == 64, "address_start");
+static_assert(offsetof(struct ada_plan_header, functions_offset) == 96, "functions_offset");
+
+enum ada_function_flag {
+	ADA_FUNCTION_IFUNC = 1,		/* an ifunc symbol: no function, but what its callers call it */
+	ADA_FUNCTION_NAMELESS = 2,	/* found through .eh_frame only; name is "" */
+	ADA_FUNCTION_EXPORTED = 4,	/* in .dynsym */
+	ADA_FUNCTION_INTERCEPT = 8,	/* named in abi/intercept.h: its hook serves the agent, and never records */
+};
+
+struct ada_plan_function {
+	uint64_t address;
+	uint32_t size;			/* bytes, 0 unknown */
+	uint32_t name;			/* offset into strings: mangled name */
+	uint32_t hook;			/* number of its hook, or ADA_PLAN_NONE */
+	uint16_t flags;			/* enum ada_function_flag */
+	uint16_t refusal;		/* enum ada_refusal (plan/refusal.h); 0 where hooked */
+};
+static_assert(sizeof(struct ada_plan_function) == 24, "plan function");
+
+enum ada_patch_form {
+	ADA_PATCH_JUMP = 1,		/* jmp rel32 over the first instructions */
+	ADA_PATCH_PADDING = 2,		/* the same, reaching into the padding behind a short function */
+	ADA_PATCH_ISLAND = 3,		/* jmp rel8 to padding nearby, which holds the jmp rel32 */
+	ADA_PATCH_NOP = 4,		/* jmp rel32 over NOPs laid there for the purpose */
+	ADA_PATCH_INT3 = 5,		/* only if asked */
+};
+
+struct ada_plan_hook {
+	uint64_t patch_address;		/* behind endbr64 where there is one */
+	uint64_t island_address;	/* ADA_PATCH_ISLAND: where the 5-byte jmp goes; else 0 */
+	uint32_t function;		/* symbolIndex */
+	uint32_t body_offset;		/* into bodies */
+	uint32_t reloc_first;
+	uint16_t reloc_count;
+	uint16_t body_bytes;		/* relocated prologue, ending in its jump back */
+	uint8_t form;			/* enum ada_patch_form */
+	uint8_t patch_bytes;		/* bytes at patch_address that are compared; only the jmp itself is overwritten */
+	uint8_t expected[15];
+	uint8_t island_expected[5];
+	uint8_t reserved[2];
+};
+static_assert(sizeof(struct ada_plan_hook) == 56, "plan hook");
+static_assert(offsetof(struct ada_plan_hook, form) == 32, "form");
+
+enum ada_reloc_kind {
+	ADA_RELOC_REL32 = 1,		/* field = target + addend - address of the field */
+	ADA_RELOC_LOW32 = 2,		/* field = low half of target + addend (push imm32 of an original return address) */
+	ADA_RELOC_HIGH32 = 3,		/* field = high half */
+	ADA_RELOC_ABS64 = 4,
+};
+
+struct ada_plan_reloc {
+	uint64_t target;		/* address in this module */
+	int32_t addend;
+	uint16_t offset;		/* of the field, from the body's start */
+	uint16_t kind;			/* enum ada_reloc_kind */
+};
+static_assert(sizeof(struct ada_plan_reloc) == 16, "plan reloc");
+
+enum ada_import_flag {
+	ADA_IMPORT_JUMP_SLOT = 1,	/* R_X86_64_JUMP_SLOT; else a GLOB_DAT slot that this module only calls through */
+	ADA_IMPORT_REFUSED = 2,		/* looks at its caller, returns twice, ...: never hooked (reason in refusal) */
+};
+
+struct ada_plan_import {
+	uint64_t slot;			/* address of the GOT entry */
+	uint32_t name;			/* offset into strings */
+	uint32_t version;		/* symbol version ("GLIBC_2.14"), offset into strings; 0: none */
+	uint16_t flags;			/* enum ada_import_flag */
+	uint16_t refusal;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct ada_plan_import) == 24, "plan import");
+#endif

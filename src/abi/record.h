@@ -1,0 +1,48 @@
+/* One event of the index lane: the same 32 bytes in the shared ring and in index.atf (specs/2).
+ *
+ *   offset 0        8            16        20     24      28
+ *          +--------+------------+---------+------+-------+------------+
+ *          | time   | function   | thread  | kind | depth | detail_seq |
+ *          +--------+------------+---------+------+-------+------------+
+ *
+ * In the ring (written by the agent, read by the recorder):
+ *   time        raw counter of the CPU (x86-64: TSC)
+ *   thread      OS thread id
+ *   detail_seq  index_seq of this very event; the drain replaces it
+ * In the file (written by the recorder): time is in ns of CLOCK_BOOTTIME, detail_seq the number of the event's detail
+ * record or ADA_NO_DETAIL. Everything else is copied as it is. A change of any field is a new version of both.
+ */
+#ifndef ADA_ABI_RECORD_H
+#define ADA_ABI_RECORD_H
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADA_NO_DETAIL UINT32_MAX
+
+enum ada_event_kind {
+	ADA_EVENT_CALL = 1,
+	ADA_EVENT_RETURN = 2,
+	ADA_EVENT_EXCEPTION = 3,	/* takes the place of RETURN where a frame is left by unwinding or a jump */
+	ADA_EVENT_LOST = 4,		/* function_id = number of events of this thread that were dropped here */
+};
+
+struct ada_event {
+	uint64_t timestamp_ns;		/* counter ticks in the ring */
+	uint64_t function_id;		/* module id << 32 | symbol index */
+	uint32_t thread_id;
+	uint32_t event_kind;		/* enum ada_event_kind; readers skip kinds they don't know */
+	uint32_t call_depth;		/* of a thread's outermost call: 0; a RETURN or EXCEPTION has its CALL's */
+	uint32_t detail_seq;
+};
+static_assert(sizeof(struct ada_event) == 32, "IndexEvent is 32 bytes");
+static_assert(offsetof(struct ada_event, function_id) == 8, "function_id");
+static_assert(offsetof(struct ada_event, thread_id) == 16, "thread_id");
+static_assert(offsetof(struct ada_event, event_kind) == 20, "event_kind");
+static_assert(offsetof(struct ada_event, call_depth) == 24, "call_depth");
+static_assert(offsetof(struct ada_event, detail_seq) == 28, "detail_seq");
+
+#define ADA_FUNCTION_ID(module, symbol) ((uint64_t)(module) << 32 | (uint32_t)(symbol))
+#define ADA_FUNCTION_MODULE(id) ((uint32_t)((id) >> 32))
+#define ADA_FUNCTION_SYMBOL(id) ((uint32_t)(id))
+#endif

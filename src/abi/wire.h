@@ -1,0 +1,235 @@
+/* What the recorder and the agent share: the segment in /dev/shm and the messages on the socket.
+ *
+ * One segment a provider (a traced process image), made by the recorder, named /dev/shm/ada-SESSION-PID-N, passed as a
+ * file descriptor. It outlives both processes: `ada recover` finishes the files from it.
+ *
+ *   0         +------------------------------+
+ *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record
+ *   free      | bitmap of free index chunks  |  1 = free. Agent clears (takes), recorder sets (returns)
+ *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing
+ *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
+ *   threads   | struct ada_shm_thread[]      |  number is published, and never reused. Full: the provider stops
+ *   index     | index pool: chunks           |
+ *             +------------------------------+
+ *
+ * A chunk of the index lane is filled by one thread at a time:
+ *
+ *      recorder: bit set          agent: bit cleared, header written       agent: status, then sealed ring
+ *   FREE <----------------+     +---------------------------------> OPEN ------------------------> SEALED
+ *                         |     |                                     |                               |
+ *                         +-----(---------- recorder, after the chunk is in the file ----------------+
+ *                                     a dead thread's OPEN chunk is sealed by the recorder
+ *
+ * In circular mode the agent itself takes the oldest SEALED chunk; in oneshot mode no chunk comes back.
+ *
+ * Chunk: 64 bytes of header, then events. The first word is the commit word: its low half is the offset, in the chunk, of
+ * the next event to be written; all before it is complete and never changes. Its high half is the agent's own. The
+ * recorder may read it at any time (acquire) and copy what lies before it, so a quiet thread's events need not wait.
+ */
+#ifndef ADA_ABI_WIRE_H
+#define ADA_ABI_WIRE_H
+#include "abi/plan.h"
+#include "abi/record.h"
+
+#define ADA_WIRE_VERSION 1
+#define ADA_SHM_MAGIC "ADASHM01"
+#define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
+#define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
+#define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
+#define ADA_THREADS_MAX 65536u			/* in a provider's life; untouched entries take no memory */
+#define ADA_MODULES_MAX 4096u
+#define ADA_INDEX_BUFFER_MIN (1u << 20)
+#define ADA_INDEX_BUFFER_MAX (16ull << 30)
+
+enum ada_chunk_status { ADA_CHUNK_FREE = 0, ADA_CHUNK_OPEN = 1, ADA_CHUNK_SEALED = 2 };
+
+struct ada_chunk {
+	uint64_t commit;		/* agent (atomic): low half = offset of the next event */
+	uint64_t first_seq;		/* agent: index_seq of the event at offset 64 */
+	uint32_t thread;		/* agent: number in the thread table */
+	uint32_t status;		/* enum ada_chunk_status (atomic) */
+	uint8_t reserved[40];
+};
+static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
+
+enum ada_index_mode { ADA_INDEX_STREAMING = 0, ADA_INDEX_ONESHOT = 1, ADA_INDEX_CIRCULAR = 2 };
+enum ada_on_full { ADA_ON_FULL_DROP = 0, ADA_ON_FULL_BLOCK = 1 };
+
+/* Why a provider records no more, or never did. Text for each: ada_disable_text() in src/recorder. */
+enum ada_disable {
+	ADA_DISABLE_NONE = 0,
+	ADA_DISABLE_ONESHOT_FULL,	/* --index-mode=oneshot and the buffer is full: as asked */
+	ADA_DISABLE_STOPPED,		/* the recorder asked for it */
+	ADA_DISABLE_THREADS_FULL,	/* durable region */
+	ADA_DISABLE_MODULES_FULL,
+	ADA_DISABLE_NO_MEMORY,		/* mmap failed */
+	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
+	ADA_DISABLE_PROTOCOL,		/* versions differ, or an answer made no sense */
+	ADA_DISABLE_NO_RSEQ,		/* neither libc nor the agent could register an rseq area */
+	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
+};
+
+/* Written by the agent's handler of fatal signals, before the original disposition runs. */
+struct ada_crash {
+	uint32_t present;		/* set last (atomic) */
+	uint32_t signal;
+	int32_t code;			/* si_code */
+	uint32_t thread_id;
+	uint64_t fault_address;
+	uint64_t counter;		/* TSC */
+	uint64_t registers[18];		/* rax rbx rcx rdx rsi rdi rbp rsp r8..r15 rip rflags */
+	uint32_t stack_bytes;
+	uint32_t reserved;
+	uint8_t stack[512];		/* from rsp up */
+};
+static_assert(sizeof(struct ada_crash) == 696, "crash record");
+
+struct ada_shm_thread {			/* 64 bytes; written by the agent unless said otherwise */
+	uint32_t thread_id;		/* OS thread id */
+	uint32_t status;		/* 0 unused, 1 live, 2 ended (atomic) */
+	uint32_t chunk;			/* number of the chunk it fills, or UINT32_MAX (atomic) */
+	uint32_t reserved;
+	uint64_t start_counter;		/* TSC when it was first seen */
+	uint64_t lost;			/* events dropped in all (atomic) */
+	uint64_t orphans;		/* returns whose call this thread did not record: not in the index */
+	uint64_t skipped;		/* calls not recorded: stub table or shadow stack full */
+	char name[16];			/* comm when first seen */
+};
+static_assert(sizeof(struct ada_shm_thread) == 64, "shm thread");
+enum { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
+
+struct ada_shm_module {			/* 512 bytes */
+	uint32_t present;		/* 1 loaded, 2 unloaded (atomic, set last) */
+	uint32_t build_id_bytes;
+	uint8_t build_id[ADA_BUILD_ID_MAX];
+	uint64_t base;			/* load bias */
+	uint64_t load_counter, unload_counter;	/* TSC */
+	uint32_t hooked;		/* entries patched */
+	uint32_t mismatched;		/* entries whose bytes were not as planned: left alone */
+	uint32_t imports;		/* GOT slots hooked */
+	uint32_t flags;			/* enum ada_module_flag */
+	uint8_t reserved[8];
+	char path[424];
+};
+static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
+
+struct ada_shm {
+	/* Written by the recorder before the agent sees it */
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes;		/* sizeof(struct ada_shm) */
+	uint64_t total_bytes;
+	uint64_t free_offset, sealed_offset, modules_offset, threads_offset, index_offset;
+	uint32_t index_chunks;
+	uint32_t chunk_bytes;
+	uint32_t index_mode;		/* enum ada_index_mode */
+	uint32_t on_full;		/* enum ada_on_full */
+	uint32_t pid;
+	uint32_t provider;		/* number in the session */
+	/* Written by the recorder while the agent runs */
+	uint32_t stop;			/* 1: record no more (atomic) */
+	uint32_t returned;		/* counts chunks given back; futex of --on-full=block (atomic) */
+	uint32_t recorder_pid;		/* 0 once the recorder is gone in order; a blocked agent checks it */
+	uint32_t reserved1[7];
+	/* Written by the agent: a cache line of its own */
+	uint32_t disabled __attribute__((aligned(64)));	/* enum ada_disable (atomic, first reason stays) */
+	uint32_t thread_count;		/* entries of the thread table in use (atomic) */
+	uint32_t module_count;		/* (atomic) */
+	uint32_t internal_errors;	/* broken invariants met (atomic) */
+	uint64_t sealed_head;		/* chunks sealed so far; ring entry n % index_chunks = chunk + 1 (atomic) */
+	uint64_t sealed_tail;		/* recorder in streaming mode, agent in circular (atomic) */
+	uint64_t waits, wait_ticks;	/* of --on-full=block */
+	uint64_t sites;			/* return stubs in use */
+	uint64_t sites_refused;		/* pairs left without a stub: table full, or no module's text */
+	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
+	uint32_t reserved2[15];
+	struct ada_crash crash __attribute__((aligned(64)));
+};
+static_assert(offsetof(struct ada_shm, disabled) == 128, "agent's line");
+static_assert(offsetof(struct ada_shm, crash) % 64 == 0, "crash");
+static_assert(sizeof(struct ada_shm) <= 4096, "one page");
+
+/* --- Socket: AF_UNIX, SOCK_SEQPACKET, one message a packet. -----------------------------------------------------------
+ * The agent connects for each conversation and closes at its end: the program never sees a descriptor of ours for long.
+ *
+ *   start, or the child of a fork          dlopen                     dlclose
+ *     -> HELLO                               -> HELLO (RESUME)          -> HELLO (RESUME)
+ *     <- WELCOME + segment                   <- WELCOME                 <- WELCOME
+ *     -> MODULE   } for each module          -> MODULE ...              -> UNLOAD
+ *     <- PLAN     }  (a fork's child: none)  -> APPLIED                 -> DONE
+ *     -> APPLIED  }                          -> DONE
+ *     -> DONE
+ * The recorder learns of a process's end from its pidfd, and of an exec from a second HELLO (START) of the same pid.
+ * Credentials are the socket's (SO_PEERCRED), never the message's.
+ */
+enum ada_message_type {
+	ADA_MESSAGE_HELLO = 1,
+	ADA_MESSAGE_WELCOME,
+	ADA_MESSAGE_MODULE,
+	ADA_MESSAGE_PLAN,
+	ADA_MESSAGE_APPLIED,
+	ADA_MESSAGE_UNLOAD,
+	ADA_MESSAGE_DONE,
+};
+
+struct ada_message { uint32_t type, bytes; };	/* bytes: of the whole message */
+
+enum ada_hello_kind { ADA_HELLO_START = 1, ADA_HELLO_FORK = 2, ADA_HELLO_RESUME = 3 };
+struct ada_hello {
+	struct ada_message head;
+	uint32_t wire_version;
+	uint32_t kind;			/* enum ada_hello_kind */
+	uint32_t parent_pid;		/* FORK: whose modules and hooks it has */
+	uint32_t thread_id;
+	uint64_t counter;
+};
+
+enum ada_welcome_flag {
+	ADA_WELCOME_RECORD = 1,		/* else: this process is not to be recorded; the agent removes itself from exec */
+	ADA_WELCOME_FOLLOW = 2,		/* forks and execs are to be recorded too */
+};
+struct ada_welcome {			/* START and FORK: with the segment's descriptor */
+	struct ada_message head;
+	uint32_t wire_version;
+	uint32_t flags;			/* enum ada_welcome_flag */
+	uint64_t shm_bytes;
+};
+
+enum ada_module_flag {
+	ADA_MODULE_MAIN = 1,
+	ADA_MODULE_VDSO = 2,		/* recorder answers without a plan */
+	ADA_MODULE_AGENT = 4,
+	ADA_MODULE_TRACED = 8,		/* functions and imports are hooked (set after PLAN) */
+};
+struct ada_module_message {
+	struct ada_message head;
+	uint32_t module_id;		/* number in the segment's module table, where path, base and build-id are */
+	uint32_t flags;			/* enum ada_module_flag */
+};
+
+enum ada_plan_reply_flag {
+	ADA_PLAN_REPLY_TRACE = 1,	/* hook the functions */
+	ADA_PLAN_REPLY_IMPORTS = 2,	/* hook the GOT slots */
+};
+struct ada_plan_reply {			/* with a descriptor of the plan where bytes is not 0 */
+	struct ada_message head;
+	uint32_t module_id;
+	uint32_t flags;			/* enum ada_plan_reply_flag */
+	uint64_t plan_bytes;
+	/* --functions and --exclude: follows the struct, a bitmap by hook number (1 = hook it); filter_bytes 0: all */
+	uint32_t filter_bytes;
+	uint32_t reserved;
+};
+
+struct ada_applied {			/* counts are in the module table */
+	struct ada_message head;
+	uint32_t module_id;
+	uint32_t reserved;
+};
+struct ada_unload { struct ada_message head; uint32_t module_id, reserved; };
+struct ada_done { struct ada_message head; };
+
+/* The agent's only environment variables, removed before the program's first instruction and restored at exec:
+ * ADA_SOCKET (path of the socket) and its entry in LD_PRELOAD. */
+#define ADA_ENV_SOCKET "ADA_SOCKET"
+#endif

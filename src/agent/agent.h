@@ -1,0 +1,62 @@
+/* The agent's inside: what its files call of one another. Nothing here is seen outside libada-agent.so.
+ *
+ * Two halves. The core (hook.S, stubs.S, thread, chunk, site, shadow, trampoline, unwind) records. The rest (start,
+ * connect, module, apply, got, process, intercept, crash) brings it into a process and through its life.
+ *
+ * Rules, for every line that runs in the traced program
+ *  1. Never exit, print, block (but for --on-full=block) or allocate on the hot path; no libc call while a hook may run.
+ *  2. System calls directly (sys.h); errno is never touched.
+ *  3. C code is built -ffreestanding -mgeneral-regs-only and links nothing; what it needs of libc are weak symbols.
+ *  4. Where it can't go on: ada_core_disable(reason), and the program runs on as if untraced.
+ *  5. Slow paths are noinline, named _slow, and run with all signals blocked where they change what a handler's hook reads.
+ */
+#ifndef ADA_AGENT_AGENT_H
+#define ADA_AGENT_AGENT_H
+#include <stdbool.h>
+#include "abi/wire.h"
+
+#define ADA_SLOW __attribute__((noinline, cold))
+
+/* --- core: thread.c, chunk.c ------------------------------------------------------------------------------------------ */
+/* From now on events go to `shm`. At the start, and in a fork's child (whose threads all attach anew). */
+void ada_core_attach(struct ada_shm *shm);
+/* First reason stays. Every thread stops recording at its next event; hooks then only pass through. */
+void ada_core_disable(enum ada_disable reason);
+struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
+/* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
+void ada_core_forked(void);
+/* The calling thread gives its chunk back and is marked as ended (it attaches anew if it records again). */
+void ada_core_thread_end(void);
+void ada_core_thread_start_hook(void);			/* registers what calls ada_core_thread_end at a thread's end */
+/* A longjmp on this thread is about to set the stack pointer to `sp`: closes the frames that it leaves. */
+void ada_core_longjmp(uint64_t sp);
+/* Hidden state word: the child of a fork that no one told us of finds its threads zeroed (MADV_WIPEONFORK) and comes here
+ * from its first hook. Provided by process.c: becomes a provider of its own, or disables. */
+ADA_SLOW void ada_process_forked_slow(void);
+
+/* --- core: trampoline.c ----------------------------------------------------------------------------------------------- */
+/* A region of trampolines within reach (1 GiB) of a module: code on one side, each hook's data at a fixed distance. */
+struct ada_region;
+struct ada_hook_spec {
+	uint64_t function_id;
+	const uint8_t *body;		/* relocated prologue that ends in its jump back; NULL: jmp *target */
+	uint32_t body_bytes;
+	uint64_t target;		/* body NULL: where the call goes (GOT hooks) */
+};
+int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes);
+/* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
+int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
+int ada_region_seal(struct ada_region *region);		/* code becomes read and execute only */
+
+/* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */
+bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
+uint64_t ada_stub_real_return(uint64_t address);	/* the program's return address behind a stub's, else `address` itself */
+void ada_unwind_warm_up(void);				/* lets libgcc set its tables up before anything is hooked */
+/* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
+bool ada_module_text_is_hookable(uint64_t return_address);
+
+/* --- life: start.c and the others ------------------------------------------------------------------------------------- */
+struct ada_conversation;				/* connect.c: one connection to the recorder */
+int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, uint32_t parent_pid);
+void ada_module_scan(struct ada_conversation *conversation);	/* link map against the module table: new ones, gone ones */
+#endif

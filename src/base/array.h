@@ -1,0 +1,18 @@
+/* Growable array: struct { T *items; size_t count, capacity; }. Items move when it grows. */
+#ifndef ADA_BASE_ARRAY_H
+#define ADA_BASE_ARRAY_H
+#include <stddef.h>
+
+#define ADA_ARRAY(type) struct { type *items; size_t count, capacity; }
+
+/* 0 or -ENOMEM; makes room for `more` items behind the last. */
+#define ada_array_reserve(array, more) \
+	ada_array_grow((void **)&(array)->items, &(array)->capacity, (array)->count + (more), sizeof *(array)->items)
+/* Appends; evaluates to 0 or -ENOMEM. */
+#define ada_array_push(array, ...) \
+	(ada_array_reserve(array, 1) ? -12 : ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
+#define ada_array_free(array) ada_array_release((void **)&(array)->items, &(array)->count, &(array)->capacity)
+
+int ada_array_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
+void ada_array_release(void **items, size_t *count, size_t *capacity);
+#endif

@@ -1,0 +1,16 @@
+/* Files: whole reads and writes, replacing atomically, directories. 0 or -errno unless said otherwise. */
+#ifndef ADA_BASE_FILE_H
+#define ADA_BASE_FILE_H
+#include <stddef.h>
+#include <sys/types.h>
+#include "base/error.h"
+
+/* Reads a whole file; *bytes is malloc'ed and has a NUL behind the last byte. */
+int ada_file_read(const char *path, char **bytes, size_t *length, struct ada_error *error);
+int ada_file_write_all(int fd, const void *bytes, size_t length);
+/* Write to PATH.tmp (mode 0600), fsync, rename, fsync of the directory: readers see the old or the new whole. */
+int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error);
+int ada_directory_make(const char *path, mode_t mode, struct ada_error *error);	/* with its parents; fine where it is there */
+/* snprintf into a buffer of PATH_MAX; -ENAMETOOLONG where it does not fit. */
+int ada_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#endif
