@@ -30,50 +30,76 @@ const char *atf_error_text(int error);
 struct atf_message { char text[256]; };	/* one line, no newline */
 
 /* --- writer: one index file ------------------------------------------------------------------------------------------
- * Events are collected in aligned blocks; full blocks go to the sink. The CRC is computed on the way. A file is valid
- * for readers at every moment after atf_index_writer_flush (as a file without a footer).
+ * Events are collected in blocks of memory; a full block goes to the sink. The CRC is computed on the way. From open on
+ * the file is valid for readers, as a file without a footer.
+ *
+ *   file    [header|event event ... ][event event event event][event ev..        ][footer]
+ *           block 0                  block 1                  block 2, the last   written by close
+ *
+ * The header's 64 bytes are the beginning of block 0, so a block is contiguous in the file and in memory. A flush hands
+ * over what a block holds so far, from the last multiple of 4096 that an earlier flush reached; the rest follows when
+ * there is more. Bytes handed over never change, and where two writes overlap they hold the same bytes: so a sink may
+ * finish them in any order. Footer and header are written by close itself (pwrite), after all blocks are done.
  */
 
-/* Where bytes go. The default sink is pwrite(2); the recorder's is io_uring. A block belongs to the sink from write()
- * until it has called atf_block_done(block), at once or later, on the same thread. */
+/* Where blocks go. The default sink is pwrite(2); the recorder's is io_uring. A block belongs to the sink from write()
+ * until the sink calls atf_block_done, at once or later, on the writer's thread. Meanwhile the sink may change bytes,
+ * length and offset to keep track of what is left of it (a short write). */
 struct atf_block {
 	uint8_t *bytes;			/* aligned to 4096 */
-	size_t length;			/* multiple of 4096 but for the last of a file and for flushes */
+	size_t length;			/* multiple of 4096, but for flushes and the last of a file */
 	off_t offset;			/* in the file; multiple of 4096 */
 	int fd;
 	struct atf_index_writer *writer;
 };
+/* A sink that wants O_DIRECT opens the path twice: the descriptor that open() returns takes any offset and length (the
+ * writer uses it for header and footer, and the sink for blocks whose length is no multiple of 4096). */
 struct atf_sink {
-	int (*write)(struct atf_sink *sink, struct atf_block *block);	/* 0 or -errno */
-	int (*wait)(struct atf_sink *sink, int fd);			/* until all blocks of fd are done; 0 or first -errno */
-	int (*open)(struct atf_sink *sink, const char *path);		/* fd or -errno; creates, mode 0600 */
+	int (*open)(struct atf_sink *sink, const char *path);		/* fd or -errno; a new file, mode 0600, read-write */
+	int (*write)(struct atf_sink *sink, struct atf_block *block);	/* 0, or -errno and the block was not taken */
+	/* Returns when at least one more block of fd is done; called only where one is in flight. 0, or -errno where the
+	 * sink itself is broken (a block's own failure goes to atf_block_done). */
+	int (*wait)(struct atf_sink *sink, int fd);
+	/* All blocks of fd are done. Makes the file durable where asked and closes it, at once or later. 0 or -errno. */
+	int (*close)(struct atf_sink *sink, int fd, bool sync);
 };
-void atf_block_done(struct atf_block *block);
+void atf_block_done(struct atf_block *block, int error);	/* error: 0 or -errno; it stays the writer's */
 
 struct atf_index_writer;
 struct atf_index_options {
 	uint32_t thread_id;
 	uint8_t arch;			/* ATF_ARCH_* */
 	struct atf_sink *sink;		/* NULL: pwrite */
-	size_t block_bytes;		/* 0: 256 KiB */
+	size_t block_bytes;		/* multiple of 4096; 0: 256 KiB */
+	uint64_t max_events;		/* of this segment; 0: as many as index_seq can number */
 };
+/* DIRECTORY/index.atf, index.1.atf, ...: -ATF_ERROR_RANGE where it doesn't fit. */
+int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment);
+/* Writers return -ATF_ERROR_FULL where the segment has no room for even one more event: close it, open the next. Once a
+ * write has failed, everything returns -ATF_ERROR_SYSTEM with that errno; close then frees and leaves no footer. */
 int atf_index_writer_open(struct atf_index_writer **writer, const char *path, const struct atf_index_options *options);
-/* Appends events as they are (time in ns already). Times must not fall; a lower one is raised to the one before it. */
+/* Appends events as they are (time in ns already). Times must not fall; a lower one is raised to the one before it.
+ * All or nothing: ATF_ERROR_FULL where not all of them have room. */
 int atf_index_writer_append(struct atf_index_writer *writer, const struct ada_event *events, size_t count);
-/* The next `count` events' place, to be filled by the caller and then committed: saves a copy. *room <= count may be less. */
-struct ada_event *atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, size_t *room);
+/* The place of up to `count` next events, to be filled by the caller and then committed: saves a copy. 1 <= *room <= count
+ * on success. Nothing is appended before the commit; times are raised as in append. */
+int atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, struct ada_event **events, size_t *room);
 int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
-int atf_index_writer_flush(struct atf_index_writer *writer);	/* everything appended reaches the file (not the disk) */
+/* Hands everything appended to the sink: it is in the file (not on the disk) when the sink is done with it. */
+int atf_index_writer_flush(struct atf_index_writer *writer);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
-int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; frees */
+int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; frees in any case */
 void atf_index_writer_abandon(struct atf_index_writer *writer);			/* frees, leaves a file without footer */
 
 /* --- reader: one index file, mapped ---------------------------------------------------------------------------------- */
 struct atf_index;
 enum atf_completeness {
-	ATF_COMPLETE,			/* header and footer agree */
-	ATF_NO_FOOTER,			/* recovered: whole records that the size allows */
+	ATF_COMPLETE,			/* header and footer agree with each other and with the size */
+	ATF_NO_FOOTER,			/* being written, or left by a crash: the whole records that the size allows */
+	ATF_DAMAGED,			/* was finished once, but is cut, or contradicts itself: the records that are there */
 };
+/* Zero records at the end of a file without a footer (space that a crash left unwritten) are not counted. On success the
+ * message says why the file is not complete, and is "" where it is. */
 int atf_index_open(struct atf_index **index, const char *path, struct atf_message *message);
 void atf_index_close(struct atf_index *index);
 enum atf_completeness atf_index_completeness(const struct atf_index *index);
@@ -83,7 +109,8 @@ const struct ada_event *atf_index_events(const struct atf_index *index);	/* coun
 int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event);
 /* First index_seq whose time is >= ns (count where none is): binary search. */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns);
-/* Every check there is: sizes, counts, times that fall, kinds, CRC. Calls found() for each finding; returns how many, or < 0. */
+/* Every check there is: sizes, counts, times that fall, kinds, CRC. Calls found() for each check made, with what is wrong
+ * or worth knowing ("" where nothing is); returns how many failed, or < 0 where the file can't be read. */
 typedef void atf_finding(void *context, const char *check, bool ok, const char *message);
 int atf_index_verify(const char *path, atf_finding *found, void *context);
 
@@ -99,12 +126,15 @@ uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
 
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is the same every time. ------- */
 struct atf_merge;
+/* Events with from_ns <= time < to_ns; UINT64_MAX: to the end. The threads must stay open. */
 int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns);
 /* False at the end. `thread` is the position in the array given; `position` the event's in its thread. */
 bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position, const struct ada_event **event);
 void atf_merge_close(struct atf_merge *merge);
 
-/* --- recovery: gives a file without footer its footer and header. ------------------------------------------------------ */
+/* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ---------------------------------------
+ * Records that never reached the file, between others that did, become LOST events of one event each. Refuses a file that
+ * a writer holds (flock) and one that is damaged; one that is complete stays as it is. The message says what was done. */
 int atf_index_recover(const char *path, struct atf_message *message);
 
 /* --- time -------------------------------------------------------------------------------------------------------------- */
