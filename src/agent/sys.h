@@ -1,0 +1,63 @@
+/* System calls without libc: nothing here touches errno, and every call returns what the kernel returned, -errno included.
+ * Only what the agent needs. A result between -4095 and -1 is an error (ada_sys_failed).
+ */
+#ifndef ADA_AGENT_SYS_H
+#define ADA_AGENT_SYS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <sys/syscall.h>
+
+static inline long ada_sys6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline long ada_sys4(long number, long a, long b, long c, long d)
+{
+	return ada_sys6(number, a, b, c, d, 0, 0);
+}
+
+static inline bool ada_sys_failed(long result)
+{
+	return (unsigned long)result > -4096ul;
+}
+
+static inline uint64_t ada_sys_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* All signals, the two that libc keeps for itself included. The kernel's sigset is one word. */
+uint64_t ada_sys_signals_block(void);			/* the mask before */
+void ada_sys_signals_restore(uint64_t mask);
+
+void *ada_sys_map(size_t bytes);			/* private, anonymous, read and write; NULL: no memory */
+void *ada_sys_map_at(void *wish, size_t bytes, int protection);	/* exactly there and only if nothing is; else NULL */
+void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared);	/* NULL on failure */
+long ada_sys_unmap(void *start, size_t bytes);
+long ada_sys_protect(void *start, size_t bytes, int protection);
+long ada_sys_advise(void *start, size_t bytes, int advice);
+
+uint32_t ada_sys_pid(void);				/* never cached: vfork children share our memory */
+uint32_t ada_sys_tid(void);
+long ada_sys_open(const char *path);			/* read-only, close-on-exec */
+long ada_sys_read(int fd, void *buffer, size_t bytes, uint64_t offset);	/* pread */
+long ada_sys_read_file(const char *path, void *buffer, size_t bytes);	/* bytes read */
+void ada_sys_close(int fd);
+long ada_sys_read_link(const char *path, char *buffer, size_t bytes);
+/* Reads this process's own memory where part of it may be missing: bytes read, or -errno. */
+long ada_sys_peek(void *buffer, uint64_t address, size_t bytes);
+
+/* Sleeps until *word is no longer `value`, at most `timeout_ns`. Shared between processes. */
+long ada_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+long ada_sys_futex_wake(uint32_t *word, uint32_t count);
+#endif
