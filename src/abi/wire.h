@@ -211,12 +211,14 @@ enum ada_plan_reply_flag {
 	ADA_PLAN_REPLY_TRACE = 1,	/* hook the functions */
 	ADA_PLAN_REPLY_IMPORTS = 2,	/* hook the GOT slots */
 };
+#define ADA_FILTER_BYTES_MAX (128u << 10)	/* fits a packet; a module with more hooks than bits is not hooked */
 struct ada_plan_reply {			/* with a descriptor of the plan where bytes is not 0 */
 	struct ada_message head;
 	uint32_t module_id;
 	uint32_t flags;			/* enum ada_plan_reply_flag */
 	uint64_t plan_bytes;
-	/* --functions and --exclude: follows the struct, a bitmap by hook number (1 = hook it); filter_bytes 0: all */
+	/* --functions and --exclude: follows the struct, a bitmap of bytes, low bit first (1 = hook it): first by hook number,
+	 * then by import number (bit hook_count + import). filter_bytes 0: all. At most ADA_FILTER_BYTES_MAX */
 	uint32_t filter_bytes;
 	uint32_t reserved;
 };
