@@ -1,0 +1,276 @@
+/* See clock.h.
+ *
+ *  ns |                      .'  true time
+ *     |                   .*     <- meets it where the next calibration is expected
+ *     |               . '/
+ *     |           . '  a2        new anchor: on the line of a1, at or after the newest counter converted
+ *     |       . ' __--
+ *     |   . __--
+ *     | a1
+ *     +-------------------------- counter
+ *
+ * A calibration reads (counter, true ns) and estimates the true slope from the reading before. The line in force keeps
+ * all that it has said; the new one starts on it and is inclined so that it meets the true line one interval on. The
+ * inclination stays within a half and twice the true slope, so that time never falls or stands still. Where the truth is
+ * more than a millisecond ahead (the machine slept with its counter stopped), time steps forward to it.
+ *
+ * Slopes are fixed point, 2^-56 ns a tick: a record costs one 64x64 multiplication, and an hour's rounding is far below
+ * 1 ns. The double of an anchor is the authority, from which the multiplier follows.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/clock_source.h"
+
+#define CLOCK_SHIFT 56
+#define CLOCK_PAIRED_READS 16
+#define CLOCK_INTERVAL_NS 100000000		/* what clock.h asks of callers */
+#define CLOCK_BASELINE_NS 50000000		/* shorter ones would turn a reading's few ns into a wrong slope */
+#define CLOCK_STEP_NS 1000000
+#define CLOCK_TOLERANCE_NS 100			/* no new anchor while the line stays as near as this */
+#define CLOCK_RECORD_WORDS 4
+
+struct clock_line {
+	uint64_t counter, ns, multiplier;
+	uint64_t span;				/* ticks that it holds for */
+};
+
+struct ada_clock {
+	struct ada_clock_source source;
+	ADA_ARRAY(struct ada_clock_anchor) anchors;
+	struct clock_line line;			/* the one used last */
+	struct ada_clock_reading baseline;	/* start of the measurement of the true slope */
+	double true_slope;
+	uint64_t calibrated_ns;
+	uint64_t newest;			/* highest counter converted */
+};
+
+uint64_t ada_clock_counter(void)
+{
+#ifdef __x86_64__
+	/* Without the fence the counter may be read before what comes earlier in the program. */
+	__builtin_ia32_lfence();
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t counter;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(counter) : : "memory");
+	return counter;
+#endif
+}
+
+uint64_t ada_clock_boottime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The tightest of several counter-time-counter sandwiches: an interrupt or a preemption widens one, never all. */
+static struct ada_clock_reading clock_read(void *context)
+{
+	struct ada_clock_reading best = {0};
+	uint64_t tightest = UINT64_MAX;
+
+	for (int i = 0; i < CLOCK_PAIRED_READS; i++) {
+		uint64_t before = ada_clock_counter();
+		uint64_t ns = ada_clock_boottime_ns();
+		uint64_t width = ada_clock_counter() - before;
+
+		if (width < tightest) {
+			tightest = width;
+			best = (struct ada_clock_reading){before + width / 2, ns};
+		}
+	}
+	return best;
+}
+
+static void clock_pause(void *context)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 4000000}, NULL);
+}
+
+static uint64_t clock_scale(uint64_t ticks, uint64_t multiplier)
+{
+	return (uint64_t)((unsigned __int128)ticks * multiplier >> CLOCK_SHIFT);
+}
+
+static uint64_t clock_multiplier(double slope)
+{
+	return (uint64_t)(slope * (double)((uint64_t)1 << CLOCK_SHIFT));
+}
+
+static bool clock_line_holds(const struct clock_line *line, uint64_t counter)
+{
+	return counter - line->counter < line->span;
+}
+
+/* What lies before the first anchor is on its line too, drawn backwards. */
+static uint64_t clock_line_ns(const struct clock_line *line, uint64_t counter)
+{
+	if (counter < line->counter)
+		return line->ns - clock_scale(line->counter - counter, line->multiplier);
+	return line->ns + clock_scale(counter - line->counter, line->multiplier);
+}
+
+static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
+{
+	const struct ada_clock_anchor *anchors = clock->anchors.items;
+	size_t low = 0, high = clock->anchors.count;	/* anchors[low] is the last one at or before the counter, or the first */
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (anchors[middle].counter <= counter)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (struct clock_line){
+		.counter = anchors[low].counter,
+		.ns = anchors[low].ns,
+		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
+		.span = (high < clock->anchors.count ? anchors[high].counter : UINT64_MAX) - anchors[low].counter,
+	};
+}
+
+uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter)
+{
+	if (counter > clock->newest)
+		clock->newest = counter;
+	if (!clock_line_holds(&clock->line, counter))
+		clock->line = clock_line_at(clock, counter);
+	return clock_line_ns(&clock->line, counter);
+}
+
+void ada_clock_convert(struct ada_clock *clock, void *events, size_t count)
+{
+	struct clock_line line = clock->line;
+	uint64_t newest = clock->newest;
+	uint64_t *word = events, *end = word + count * CLOCK_RECORD_WORDS;
+
+	for (; word < end; word += CLOCK_RECORD_WORDS) {
+		uint64_t counter = *word;
+
+		newest = counter > newest ? counter : newest;
+		if (__builtin_expect(!clock_line_holds(&line, counter), 0)) {
+			line = clock_line_at(clock, counter);
+			*word = clock_line_ns(&line, counter);
+			continue;
+		}
+		*word = line.ns + clock_scale(counter - line.counter, line.multiplier);
+	}
+	clock->line = line;
+	clock->newest = newest;
+}
+
+/* Where memory for another anchor is missing, the line in force goes on: off by a little, never wrong in order. */
+static void clock_anchor(struct ada_clock *clock, uint64_t counter, uint64_t ns, double slope)
+{
+	struct ada_clock_anchor anchor = {counter, ns, slope};
+
+	if (ada_array_push(&clock->anchors, anchor))
+		return;
+	clock->line = clock_line_at(clock, counter);
+}
+
+static void clock_measure_slope(struct ada_clock *clock, struct ada_clock_reading now, uint64_t shortest_ns)
+{
+	if (now.ns - clock->baseline.ns < shortest_ns)
+		return;
+	clock->true_slope = (double)(now.ns - clock->baseline.ns) / (double)(now.counter - clock->baseline.counter);
+	clock->baseline = now;
+}
+
+/* Ticks until the next calibration is to be expected: as many as since the last one. */
+static double clock_expected_ticks(const struct ada_clock *clock, uint64_t interval_ns)
+{
+	if (interval_ns < CLOCK_INTERVAL_NS)
+		interval_ns = CLOCK_INTERVAL_NS;
+	return (double)interval_ns / clock->true_slope;
+}
+
+/* Starts a line on `old` that meets the truth `ticks` further on, unless `old` stays near enough until then. */
+static void clock_incline(struct ada_clock *clock, const struct clock_line *old, struct ada_clock_reading now, double ticks)
+{
+	double old_slope = clock->anchors.items[clock->anchors.count - 1].ns_per_tick, truth = clock->true_slope;
+	uint64_t start = now.counter, start_ns;
+	double error, slope;
+
+	/* A record from further ahead can only be a torn one: it must not drag every thread's time along. */
+	if (clock->newest > start && (double)(clock->newest - start) < ticks)
+		start = clock->newest;
+	start_ns = clock_line_ns(old, start);
+	error = (double)(int64_t)(now.ns - start_ns) + (double)(start - now.counter) * truth;
+	if (fabs(error) < CLOCK_TOLERANCE_NS && fabs(error + (truth - old_slope) * ticks) < CLOCK_TOLERANCE_NS)
+		return;
+	slope = fmin(fmax(truth + error / ticks, truth / 2), truth * 2);
+	clock_anchor(clock, start, start_ns, slope);
+}
+
+void ada_clock_calibrate(struct ada_clock *clock)
+{
+	struct ada_clock_reading now = clock->source.read(clock->source.context);
+	struct clock_line line = clock_line_at(clock, UINT64_MAX);
+	uint64_t interval_ns = now.ns - clock->calibrated_ns;
+
+	/* A counter that fell (reset by a sleep) has no place on the line, and no one can say what it means. */
+	if (now.counter <= line.counter || now.counter <= clock->baseline.counter || now.ns <= clock->baseline.ns)
+		return;
+	clock->calibrated_ns = now.ns;
+	if ((int64_t)(now.ns - clock_line_ns(&line, now.counter)) > CLOCK_STEP_NS) {
+		clock->baseline = now;
+		clock_anchor(clock, now.counter, now.ns, clock->true_slope);
+		return;
+	}
+	clock_measure_slope(clock, now, CLOCK_BASELINE_NS);
+	clock_incline(clock, &line, now, clock_expected_ticks(clock, interval_ns));
+}
+
+int ada_clock_open_source(struct ada_clock **clock, const struct ada_clock_source *source)
+{
+	struct ada_clock *new = calloc(1, sizeof *new);
+	struct ada_clock_reading now;
+
+	if (!new)
+		return -ENOMEM;
+	new->source = *source;
+	new->baseline = source->read(source->context);
+	do {
+		source->pause(source->context);
+		now = source->read(source->context);
+	} while (now.ns <= new->baseline.ns || now.counter <= new->baseline.counter);
+	clock_measure_slope(new, now, 1);
+	new->calibrated_ns = now.ns;
+	clock_anchor(new, now.counter, now.ns, new->true_slope);
+	if (!new->anchors.count) {
+		ada_clock_close(new);
+		return -ENOMEM;
+	}
+	*clock = new;
+	return 0;
+}
+
+int ada_clock_open(struct ada_clock **clock)
+{
+	return ada_clock_open_source(clock, &(struct ada_clock_source){.read = clock_read, .pause = clock_pause});
+}
+
+size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_anchor **anchors)
+{
+	*anchors = clock->anchors.items;
+	return clock->anchors.count;
+}
+
+void ada_clock_close(struct ada_clock *clock)
+{
+	if (!clock)
+		return;
+	ada_array_free(&clock->anchors);
+	free(clock);
+}
