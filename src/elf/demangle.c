@@ -1,0 +1,11 @@
+/* C++ and Rust names as people write them, by libiberty. */
+#include "elf/demangle.h"
+#include <stddef.h>
+#include <libiberty/demangle.h>
+
+char *ada_elf_demangle(const char *name)
+{
+	if (name[0] != '_')
+		return NULL;
+	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+}

@@ -1,0 +1,8 @@
+/* C++ and Rust names as people write them. */
+#ifndef ADA_ELF_DEMANGLE_H
+#define ADA_ELF_DEMANGLE_H
+
+/* Not ada_demangle: libiberty has one, for the language of that name.
+ * malloc'ed, or NULL where `name` is not mangled. A "@VERSION" or GCC's ".part.0" and the like at the end are kept. */
+char *ada_elf_demangle(const char *name);
+#endif
