@@ -1,0 +1,150 @@
+/* What an index file says about itself: header, footer and size, weighed against each other.
+ *
+ * The footer is believed where it stands at a place that fits its own count. Without one, the header's word counts as far
+ * as the size allows, and without that the size alone. Nothing here looks at events, but for zeros at the end of a file
+ * without a footer.
+ */
+#include "atf/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define EVENT_BYTES ((uint64_t)sizeof(struct ada_event))
+#define FOOTER_BYTES ((uint64_t)sizeof(AtfIndexFooter))
+
+static int header_check(const AtfIndexHeader *header, struct atf_message *message)
+{
+	if (header->endian != ATF_ENDIAN_LITTLE)
+		return atf_fail(message, ATF_ERROR_VERSION, "byte order %u, and only little-endian (1) can be read",
+				header->endian);
+	if (header->version != ATF_VERSION)
+		return atf_fail(message, ATF_ERROR_VERSION, "version %u of the format, and only version %d can be read",
+				header->version, ATF_VERSION);
+	if (header->event_size != EVENT_BYTES)
+		return atf_fail(message, ATF_ERROR_VERSION, "events of %" PRIu32 " bytes, and only events of %" PRIu64
+				" can be read", header->event_size, EVENT_BYTES);
+	if (header->events_offset != ATF_EVENTS_OFFSET)
+		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged header: events at %" PRIu64 " instead of %u",
+				header->events_offset, ATF_EVENTS_OFFSET);
+	return 0;
+}
+
+static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t size, struct atf_message *message)
+{
+	const size_t magic_bytes = sizeof header->magic;
+
+	if (!size)
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "empty, not an ATF index file");
+	if (size >= magic_bytes && !memcmp(bytes, ATF_DETAIL_MAGIC, magic_bytes))
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "an ATF detail file, not an index file");
+	if (size < magic_bytes || memcmp(bytes, ATF_INDEX_MAGIC, magic_bytes))
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "not an ATF index file: it does not begin with \"%s\"",
+				ATF_INDEX_MAGIC);
+	if (size < sizeof *header)
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "cut inside the header: %" PRIu64 " bytes of %zu", size,
+				sizeof *header);
+	memcpy(header, bytes, sizeof *header);
+	return header_check(header, message);
+}
+
+/* A footer at `offset`, if what stands there is one that belongs there. */
+static bool footer_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t offset)
+{
+	AtfIndexFooter footer;
+
+	if (offset < ATF_EVENTS_OFFSET || offset > layout->size || layout->size - offset < FOOTER_BYTES)
+		return false;
+	memcpy(&footer, bytes + offset, sizeof footer);
+	if (memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) ||
+	    footer.bytes_written != offset - ATF_EVENTS_OFFSET || footer.bytes_written % EVENT_BYTES ||
+	    footer.event_count != footer.bytes_written / EVENT_BYTES)
+		return false;
+	layout->footer = footer;
+	layout->footer_offset = offset;
+	layout->count = footer.event_count;
+	return true;
+}
+
+static void layout_with_footer(struct atf_layout *layout, struct atf_message *message)
+{
+	const AtfIndexHeader *header = &layout->header;
+	AtfIndexHeader expected = *header;
+	uint64_t behind = layout->size - layout->footer_offset - FOOTER_BYTES;
+
+	atf_header_finish(&expected, &(struct atf_summary){
+		.count = layout->count,
+		.time_start_ns = layout->footer.time_start_ns,
+		.time_end_ns = layout->footer.time_end_ns,
+	});
+	if (behind) {
+		layout->completeness = ATF_DAMAGED;
+		atf_say(message, "damaged: %" PRIu64 " bytes behind the footer", behind);
+	} else if (!memcmp(header, &expected, sizeof expected)) {
+		layout->completeness = ATF_COMPLETE;
+	} else if (!header->event_count && !header->footer_offset) {
+		layout->completeness = ATF_NO_FOOTER;
+		atf_say(message, "the header was never finished, the footer was: %" PRIu64 " events", layout->count);
+	} else {
+		layout->completeness = ATF_DAMAGED;
+		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64 " events",
+			layout->count);
+	}
+}
+
+/* No footer where the header or the size puts one: count what the size allows up to `end`. */
+static void layout_count(struct atf_layout *layout, const uint8_t *bytes, uint64_t end)
+{
+	const uint8_t *events = bytes + ATF_EVENTS_OFFSET;
+
+	layout->count = (end - ATF_EVENTS_OFFSET) / EVENT_BYTES;
+	while (layout->count && atf_is_zero(events + (layout->count - 1) * EVENT_BYTES, EVENT_BYTES))
+		layout->count--;
+}
+
+static void layout_without_footer(struct atf_layout *layout, const uint8_t *bytes, struct atf_message *message)
+{
+	const AtfIndexHeader *header = &layout->header;
+	uint64_t offset = header->footer_offset, size = layout->size;
+	uint64_t promised = (offset - ATF_EVENTS_OFFSET) / EVENT_BYTES;
+
+	layout->completeness = ATF_DAMAGED;
+	if (!offset && !header->event_count) {
+		layout_count(layout, bytes, size);
+		layout->completeness = ATF_NO_FOOTER;
+		atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events", layout->count);
+	} else if (offset < ATF_EVENTS_OFFSET || (offset - ATF_EVENTS_OFFSET) % EVENT_BYTES ||
+		   header->event_count != (promised < UINT32_MAX ? promised : UINT32_MAX)) {
+		layout_count(layout, bytes, size);
+		atf_say(message, "damaged: the header contradicts itself and there is no footer; reading %" PRIu64
+			" events, which is what the size allows", layout->count);
+	} else if (offset > size) {
+		layout_count(layout, bytes, size);
+		atf_say(message, "cut: %" PRIu64 " of %" PRIu64 " events are left", layout->count, promised);
+	} else if (size - offset < FOOTER_BYTES) {
+		layout->count = promised;
+		atf_say(message, "cut: the footer is missing, all %" PRIu64 " events are there", promised);
+	} else if (size - offset == FOOTER_BYTES && atf_is_zero(bytes + offset, FOOTER_BYTES)) {
+		layout->count = promised;
+		layout->completeness = ATF_NO_FOOTER;
+		atf_say(message, "the footer is zero (left by a crash): %" PRIu64 " events", promised);
+	} else {
+		layout->count = promised;
+		atf_say(message, "damaged: no valid footer behind the header's %" PRIu64 " events", promised);
+	}
+}
+
+int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t size, struct atf_message *message)
+{
+	int status;
+
+	*layout = (struct atf_layout){ .size = size };
+	atf_say(message, "%s", "");
+	status = header_read(&layout->header, bytes, size, message);
+	if (status)
+		return status;
+	if (footer_read(layout, bytes, size - FOOTER_BYTES) || footer_read(layout, bytes, layout->header.footer_offset))
+		layout_with_footer(layout, message);
+	else
+		layout_without_footer(layout, bytes, message);
+	return 0;
+}

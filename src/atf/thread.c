@@ -1,0 +1,180 @@
+/* A thread: its segments index.atf, index.1.atf, ... as one sequence of events. */
+#include "atf/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct segment {
+	struct atf_index *index;
+	uint64_t start;				/* position of its first event in the thread */
+};
+
+struct atf_thread {
+	uint32_t segment_count;
+	uint64_t count;
+	struct segment segments[];
+};
+
+int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	char number[16] = "";
+	int length;
+
+	if (segment)
+		snprintf(number, sizeof number, "%u.", segment);
+	length = snprintf(path, size, "%s/index.%satf", directory, number);
+	return length < 0 || (size_t)length >= size ? -ATF_ERROR_RANGE : 0;
+}
+
+/* The segment's number, or -1 where the name is not one's. */
+static int64_t segment_number(const char *name)
+{
+	char expected[NAME_MAX + 1];
+	unsigned int number;
+
+	if (!strcmp(name, "index.atf"))
+		return 0;
+	if (sscanf(name, "index.%u.atf", &number) != 1 || !number)
+		return -1;
+	snprintf(expected, sizeof expected, "index.%u.atf", number);
+	return strcmp(name, expected) ? -1 : (int64_t)number;
+}
+
+/* Segments in the directory, and the highest number among them: more than count - 1 where some are missing. */
+static int segments_find(const char *directory, uint32_t *count, uint32_t *highest, struct atf_message *message)
+{
+	struct dirent *entry;
+	DIR *stream = opendir(directory);
+
+	*count = *highest = 0;
+	if (!stream)
+		return atf_fail(message, ATF_ERROR_SYSTEM, "%s: %s", directory, strerror(errno));
+	while ((entry = readdir(stream))) {
+		int64_t number = segment_number(entry->d_name);
+
+		if (number < 0)
+			continue;
+		++*count;
+		if (number > *highest)
+			*highest = (uint32_t)number;
+	}
+	closedir(stream);
+	return 0;
+}
+
+static int thread_open_segments(struct atf_thread *thread, const char *directory, uint32_t count,
+				struct atf_message *message)
+{
+	struct atf_message why_incomplete = { "" };
+	char path[PATH_MAX];
+	uint32_t i;
+	int status;
+
+	for (i = 0; i < count; i++) {
+		struct segment *segment = &thread->segments[i];
+
+		if (atf_index_path(path, sizeof path, directory, i))
+			return atf_fail(message, ATF_ERROR_RANGE, "path is too long: %.200s", directory);
+		status = atf_index_open(&segment->index, path, message);
+		if (status)
+			return status;
+		if (message && message->text[0] && !why_incomplete.text[0])
+			why_incomplete = *message;
+		segment->start = thread->count;
+		thread->count += atf_index_count(segment->index);
+		thread->segment_count = i + 1;
+	}
+	if (message)
+		*message = why_incomplete;
+	return 0;
+}
+
+int atf_thread_open(struct atf_thread **thread_out, const char *directory, struct atf_message *message)
+{
+	struct atf_thread *thread;
+	uint32_t count, highest;
+	int status;
+
+	*thread_out = NULL;
+	atf_say(message, "%s", "");
+	status = segments_find(directory, &count, &highest, message);
+	if (status)
+		return status;
+	if (!count)
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "%.200s: holds no index.atf", directory);
+	if (highest != count - 1)
+		return atf_fail(message, ATF_ERROR_CORRUPT, "%.150s: of the segments up to index.%u.atf some are missing",
+				directory, highest);
+	thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
+	if (!thread)
+		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	status = thread_open_segments(thread, directory, count, message);
+	if (status) {
+		atf_thread_close(thread);
+		return status;
+	}
+	*thread_out = thread;
+	return 0;
+}
+
+void atf_thread_close(struct atf_thread *thread)
+{
+	uint32_t i;
+
+	if (!thread)
+		return;
+	for (i = 0; i < thread->segment_count; i++)
+		atf_index_close(thread->segments[i].index);
+	free(thread);
+}
+
+uint32_t atf_thread_segments(const struct atf_thread *thread)
+{
+	return thread->segment_count;
+}
+
+const struct atf_index *atf_thread_segment(const struct atf_thread *thread, uint32_t segment)
+{
+	return segment < thread->segment_count ? thread->segments[segment].index : NULL;
+}
+
+uint64_t atf_thread_count(const struct atf_thread *thread)
+{
+	return thread->count;
+}
+
+const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)
+{
+	uint32_t low = 0, high = thread->segment_count;
+
+	if (position >= thread->count)
+		return NULL;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (thread->segments[middle].start <= position)
+			low = middle;
+		else
+			high = middle;
+	}
+	return atf_index_events(thread->segments[low].index) + (position - thread->segments[low].start);
+}
+
+/* Segments are few and each is in order: the first that has an answer has it. */
+uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < thread->segment_count; i++) {
+		const struct segment *segment = &thread->segments[i];
+		uint64_t seq = atf_index_lower_bound(segment->index, ns);
+
+		if (seq < atf_index_count(segment->index))
+			return segment->start + seq;
+	}
+	return thread->count;
+}

@@ -1,0 +1,46 @@
+/* What the tests of libatf share: a scratch directory a test, events whose values are known, files as bytes. */
+#ifndef ADA_TESTS_ATF_FIXTURE_H
+#define ADA_TESTS_ATF_FIXTURE_H
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include "atf.h"
+
+#define THREAD_ID 4711
+
+struct fixture {
+	char directory[64];
+	char path[96];			/* directory/index.atf */
+};
+int fixture_make(void **state);
+int fixture_remove(void **state);
+#define FIXTURE_TEST(function) cmocka_unit_test_setup_teardown(function, fixture_make, fixture_remove)
+
+/* Event number i of every test: time 1000 + 10 i, calls and returns in turn. */
+struct ada_event fixture_event(uint64_t i);
+void fixture_events(struct ada_event *events, uint64_t first, size_t count);
+/* A finished file of `count` events, from event `first` on. */
+void fixture_write(const char *path, uint64_t first, size_t count);
+
+struct bytes { uint8_t *bytes; size_t length; };
+struct bytes bytes_read(const char *path);
+void bytes_write(const char *path, const void *bytes, size_t length);
+
+/* The same numbers in every run. */
+struct random { uint64_t state; };
+uint64_t random_next(struct random *random);
+static inline uint64_t random_below(struct random *random, uint64_t limit)
+{
+	return random_next(random) % limit;
+}
+
+/* Findings of a verification. */
+struct findings {
+	int failed, made;
+	char first[256];		/* "check: message" of the first that failed */
+	char all[1024];			/* "check: message\n" of all that say something */
+};
+int findings_take(struct findings *findings, const char *path);
+#endif
