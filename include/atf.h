@@ -1,8 +1,8 @@
 /* libatf: writes and reads ATF v2 files, the recordings of ada. Format: docs/format.md and abi/file.h.
  *
- * Every function that can fail returns 0 or a negative atf_error (which is also what atf_error_text takes); what it could
- * not do is said in `struct atf_message` where it takes one. Handles are not shared between threads without a lock;
- * several readers of one file are fine. Times are ns of CLOCK_BOOTTIME.
+ * Every function that can fail returns 0 or a negative atf_error (which is also what atf_error_text takes); what it
+ * could not do is said in `struct atf_message` where it takes one. Handles are not shared between threads without a
+ * lock; several readers of one file are fine. Times are ns of CLOCK_BOOTTIME.
  */
 #ifndef ATF_H
 #define ATF_H
@@ -55,12 +55,12 @@ struct atf_block {
 /* A sink that wants O_DIRECT opens the path twice: the descriptor that open() returns takes any offset and length (the
  * writer uses it for header and footer, and the sink for blocks whose length is no multiple of 4096). */
 struct atf_sink {
-	int (*open)(struct atf_sink *sink, const char *path);		/* fd or -errno; a new file, mode 0600, read-write */
+	int (*open)(struct atf_sink *sink, const char *path);		/* fd or -errno; a new file, 0600, read-write */
 	int (*write)(struct atf_sink *sink, struct atf_block *block);	/* 0, or -errno and the block was not taken */
-	/* Returns when at least one more block of fd is done; called only where one is in flight. 0, or -errno where the
-	 * sink itself is broken (a block's own failure goes to atf_block_done). */
+	/* Returns when at least one more block of fd is done; called only where one is in flight. 0, or -errno where
+	 * the sink itself is broken (a block's own failure goes to atf_block_done). */
 	int (*wait)(struct atf_sink *sink, int fd);
-	/* All blocks of fd are done. Makes the file durable where asked and closes it, at once or later. 0 or -errno. */
+	/* All blocks of fd are done. Makes the file durable if asked and closes it, at once or later. 0 or -errno. */
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
 };
 void atf_block_done(struct atf_block *block, int error);	/* error: 0 or -errno; it stays the writer's */
@@ -81,24 +81,24 @@ int atf_index_writer_open(struct atf_index_writer **writer, const char *path, co
 /* Appends events as they are (time in ns already). Times must not fall; a lower one is raised to the one before it.
  * All or nothing: ATF_ERROR_FULL where not all of them have room. */
 int atf_index_writer_append(struct atf_index_writer *writer, const struct ada_event *events, size_t count);
-/* The place of up to `count` next events, to be filled by the caller and then committed: saves a copy. 1 <= *room <= count
- * on success. Nothing is appended before the commit; times are raised as in append. */
+/* The place of up to `count` next events, to be filled by the caller and then committed: saves a copy. On success
+ * 1 <= *room <= count. Nothing is appended before the commit; times are raised as in append. */
 int atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, struct ada_event **events, size_t *room);
 int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
 /* Hands everything appended to the sink: it is in the file (not on the disk) when the sink is done with it. */
 int atf_index_writer_flush(struct atf_index_writer *writer);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
-int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; frees in any case */
-void atf_index_writer_abandon(struct atf_index_writer *writer);			/* frees, leaves a file without footer */
+int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; and frees */
+void atf_index_writer_abandon(struct atf_index_writer *writer);		/* flushes and frees, leaves no footer */
 
-/* --- reader: one index file, mapped ---------------------------------------------------------------------------------- */
+/* --- reader: one index file, mapped ------------------------------------------------------------------------------- */
 struct atf_index;
 enum atf_completeness {
 	ATF_COMPLETE,			/* header and footer agree with each other and with the size */
 	ATF_NO_FOOTER,			/* being written, or left by a crash: the whole records that the size allows */
-	ATF_DAMAGED,			/* was finished once, but is cut, or contradicts itself: the records that are there */
+	ATF_DAMAGED,			/* was finished once, but is cut or contradicts itself: what is left of it */
 };
-/* Zero records at the end of a file without a footer (space that a crash left unwritten) are not counted. On success the
+/* Zero records at the end of a file without a footer (space that a crash left unwritten) don't count. On success the
  * message says why the file is not complete, and is "" where it is. */
 int atf_index_open(struct atf_index **index, const char *path, struct atf_message *message);
 void atf_index_close(struct atf_index *index);
@@ -109,12 +109,12 @@ const struct ada_event *atf_index_events(const struct atf_index *index);	/* coun
 int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event);
 /* First index_seq whose time is >= ns (count where none is): binary search. */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns);
-/* Every check there is: sizes, counts, times that fall, kinds, CRC. Calls found() for each check made, with what is wrong
- * or worth knowing ("" where nothing is); returns how many failed, or < 0 where the file can't be read. */
+/* Every check there is: sizes, counts, times that fall, kinds, CRC. Calls found() for each check made, with what is
+ * wrong or worth knowing ("" where nothing is); returns how many failed, or < 0 where the file can't be read. */
 typedef void atf_finding(void *context, const char *check, bool ok, const char *message);
 int atf_index_verify(const char *path, atf_finding *found, void *context);
 
-/* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ----------------------------------- */
+/* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ------------------------------- */
 struct atf_thread;
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
 void atf_thread_close(struct atf_thread *thread);
@@ -124,20 +124,22 @@ uint64_t atf_thread_count(const struct atf_thread *thread);
 const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position);	/* NULL out of range */
 uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
 
-/* --- merge: many threads in time order. Ties go to the lower thread number, so the order is the same every time. ------- */
+/* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */
 struct atf_merge;
 /* Events with from_ns <= time < to_ns; UINT64_MAX: to the end. The threads must stay open. */
-int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns);
+int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, size_t count, uint64_t from_ns,
+		   uint64_t to_ns);
 /* False at the end. `thread` is the position in the array given; `position` the event's in its thread. */
 bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position, const struct ada_event **event);
 void atf_merge_close(struct atf_merge *merge);
 
-/* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ---------------------------------------
- * Records that never reached the file, between others that did, become LOST events of one event each. Refuses a file that
- * a writer holds (flock) and one that is damaged; one that is complete stays as it is. The message says what was done. */
+/* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ------------------------------------
+ * Records that never reached the file, between others that did, become LOST events of one event each. Refuses a file
+ * that a writer holds (flock) and one that is damaged; one that is complete stays as it is. The message says what was
+ * done. */
 int atf_index_recover(const char *path, struct atf_message *message);
 
-/* --- time -------------------------------------------------------------------------------------------------------------- */
+/* --- time --------------------------------------------------------------------------------------------------------- */
 struct ada_timing_anchor {		/* aligns a recording with audio or video */
 	uint64_t hostTimeNs;		/* ada_get_timestamp_ns() at capture */
 	uint64_t mediaTimeNs;

@@ -46,10 +46,16 @@ int atf_fail(struct atf_message *message, enum atf_error error, const char *form
 	return -(int)error;
 }
 
-void atf_say_of(struct atf_message *message, const char *path, const struct atf_message *reason)
+void atf_say_of(struct atf_message *message, const char *path, const char *reason)
 {
-	size_t room = sizeof message->text - strlen(reason->text) - sizeof ": ";
-	size_t length = strlen(path);
+	size_t taken = strlen(reason) + sizeof ": ", length = strlen(path);
+	size_t room = taken < sizeof message->text ? sizeof message->text - taken : 0;
 
-	atf_say(message, "%s: %s", length > room ? path + (length - room) : path, reason->text);
+	atf_say(message, "%s: %s", length > room ? path + (length - room) : path, reason);
+}
+
+int atf_fail_of(struct atf_message *message, const char *path, enum atf_error error, const char *reason)
+{
+	atf_say_of(message, path, reason);
+	return -(int)error;
 }

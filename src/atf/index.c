@@ -62,8 +62,8 @@ static bool file_has_grown(int fd, uint64_t size)
 	return fstat(fd, &stat) == 0 && (uint64_t)stat.st_size > size;
 }
 
-/* A file that its writer finishes right now has a header that is newer than the size we saw: look again. */
-static int index_map_steady(struct atf_index **index, int fd, struct atf_message *message)
+/* A file that its writer finishes right now has a header that is newer than the size we saw: then look again. */
+int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message)
 {
 	int tries = 3, status;
 
@@ -85,10 +85,10 @@ int atf_index_open(struct atf_index **index, const char *path, struct atf_messag
 	atf_say(message, "%s", "");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "%s: %s", path, strerror(errno));
-	status = index_map_steady(index, fd, &reason);
+		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
+	status = atf_index_open_fd(index, fd, &reason);
 	if (reason.text[0])
-		atf_say_of(message, path, &reason);
+		atf_say_of(message, path, reason.text);
 	close(fd);
 	return status;
 }

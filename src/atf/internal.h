@@ -15,8 +15,9 @@ int atf_pwrite_all(int fd, const void *bytes, size_t length, off_t offset);	/* 0
 int atf_fail(struct atf_message *message, enum atf_error error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void atf_say(struct atf_message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "PATH: reason", of a long path the end: the reason is never cut. */
-void atf_say_of(struct atf_message *message, const char *path, const struct atf_message *reason);
+/* "PATH: reason", of a long path its end: the reason is never cut. */
+void atf_say_of(struct atf_message *message, const char *path, const char *reason);
+int atf_fail_of(struct atf_message *message, const char *path, enum atf_error error, const char *reason);
 
 /* Header and footer of an index file as they belong to `count` events with this CRC. */
 struct atf_summary {
@@ -47,6 +48,7 @@ struct atf_index {
 	const struct ada_event *events;
 	bool mapped;
 };
+int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message);	/* maps; the fd stays open */
 /* An index in memory that the caller owns: aligned to 8, unchanged until atf_index_close. */
 int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message);
 

@@ -1,8 +1,8 @@
 /* What an index file says about itself: header, footer and size, weighed against each other.
  *
- * The footer is believed where it stands at a place that fits its own count. Without one, the header's word counts as far
- * as the size allows, and without that the size alone. Nothing here looks at events, but for zeros at the end of a file
- * without a footer.
+ * The footer is believed where it stands at a place that fits its own count. Without one, the header's word counts as
+ * far as the size allows, and without that the size alone. Nothing here looks at events, but for zeros at the end of a
+ * file without a footer.
  */
 #include "atf/internal.h"
 
@@ -86,8 +86,8 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 		atf_say(message, "the header was never finished, the footer was: %" PRIu64 " events", layout->count);
 	} else {
 		layout->completeness = ATF_DAMAGED;
-		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64 " events",
-			layout->count);
+		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64
+			" events", layout->count);
 	}
 }
 
@@ -111,7 +111,8 @@ static void layout_without_footer(struct atf_layout *layout, const uint8_t *byte
 	if (!offset && !header->event_count) {
 		layout_count(layout, bytes, size);
 		layout->completeness = ATF_NO_FOOTER;
-		atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events", layout->count);
+		atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events",
+			layout->count);
 	} else if (offset < ATF_EVENTS_OFFSET || (offset - ATF_EVENTS_OFFSET) % EVENT_BYTES ||
 		   header->event_count != (promised < UINT32_MAX ? promised : UINT32_MAX)) {
 		layout_count(layout, bytes, size);

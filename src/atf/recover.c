@@ -1,9 +1,9 @@
 /* Recovery: gives what a crash left its footer and header.
  *
- * Blocks may reach a file in any order, so a crash can leave a hole: zero records between others. They become LOST events
- * of one event each with the time of the event before, so that positions (index_seq) and the order in time stay right and
- * the loss is counted. Nothing else in the events section changes. Done twice, or cut short and done again, it comes to
- * the same.
+ * Blocks may reach a file in any order, so a crash can leave a hole: zero records between others. They become LOST
+ * events of one event each with the time of the event before, so that positions (index_seq) and the order in time stay
+ * right and the loss is counted. Nothing else in the events section changes. Cut short and done again it comes to the
+ * same.
  */
 #include "atf/internal.h"
 
@@ -17,10 +17,21 @@
 
 #define BATCH 1024
 
+/* A hole at the very beginning has no event before it: it takes the time of the first there is. */
+static uint64_t first_time_ns(const struct atf_index *index)
+{
+	uint64_t i;
+
+	for (i = 0; i < index->layout.count; i++)
+		if (!atf_is_zero(&index->events[i], sizeof index->events[i]))
+			return index->events[i].timestamp_ns;
+	return 0;
+}
+
 /* Writes a LOST event in each hole, and takes the CRC of the events as they are then. *lost counts them. */
 static int recover_events(int fd, const struct atf_index *index, struct atf_summary *summary, uint64_t *lost)
 {
-	uint64_t last_ns = 0, done, i;
+	uint64_t last_ns = first_time_ns(index), done, i;
 	struct ada_event batch[BATCH];
 
 	*lost = 0;
@@ -32,8 +43,8 @@ static int recover_events(int fd, const struct atf_index *index, struct atf_summ
 		memcpy(batch, index->events + done, bytes);
 		for (i = 0; i < count; i++) {
 			if (atf_is_zero(&batch[i], sizeof *batch)) {
-				batch[i] = (struct ada_event){ last_ns, 1, index->layout.header.thread_id, ADA_EVENT_LOST, 0,
-							       ADA_NO_DETAIL };
+				batch[i] = (struct ada_event){ last_ns, 1, index->layout.header.thread_id,
+							       ADA_EVENT_LOST, 0, ADA_NO_DETAIL };
 				++*lost;
 			}
 			last_ns = batch[i].timestamp_ns;
@@ -46,7 +57,8 @@ static int recover_events(int fd, const struct atf_index *index, struct atf_summ
 			summary->time_start_ns = batch[0].timestamp_ns;
 		summary->checksum = libdeflate_crc32(summary->checksum, batch, bytes);
 	}
-	summary->time_end_ns = last_ns;
+	if (summary->count)
+		summary->time_end_ns = last_ns;
 	return 0;
 }
 
@@ -58,6 +70,8 @@ static int recover_file(int fd, const struct atf_index *index, uint64_t *lost)
 	status = recover_events(fd, index, &summary, lost);
 	if (status)
 		return status;
+	if (index->layout.footer_offset && index->layout.footer.checksum != summary.checksum)
+		return -EBADMSG;
 	if (ftruncate(fd, (off_t)(ATF_EVENTS_OFFSET + summary.count * sizeof(struct ada_event))) < 0)
 		return -errno;
 	status = atf_finish(fd, &index->layout.header, &summary);
@@ -66,31 +80,32 @@ static int recover_file(int fd, const struct atf_index *index, uint64_t *lost)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int recover_open(int fd, const char *path, struct atf_message *message)
+static int recover_open(int fd, struct atf_message *message)
 {
 	struct atf_index *index;
 	uint64_t lost, count;
 	int status;
 
-	status = atf_index_open(&index, path, message);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return atf_fail(message, ATF_ERROR_SYSTEM, "still being written by another process");
+	status = atf_index_open_fd(&index, fd, message);
 	if (status)
 		return status;
 	count = index->layout.count;
 	if (index->layout.completeness == ATF_COMPLETE) {
-		atf_say(message, "%.200s: complete, nothing to do", path);
+		atf_say(message, "complete, nothing to do");
 	} else if (index->layout.completeness == ATF_DAMAGED) {
 		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
+	} else if ((status = recover_file(fd, index, &lost)) == -EBADMSG) {
+		status = atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
+	} else if (status) {
+		errno = -status;
+		status = atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
+	} else if (lost) {
+		atf_say(message, "recovered %" PRIu64 " events; %" PRIu64 " more never reached the file", count - lost,
+			lost);
 	} else {
-		status = recover_file(fd, index, &lost);
-		if (status) {
-			errno = -status;
-			status = atf_fail(message, ATF_ERROR_SYSTEM, "%.180s: %s", path, strerror(errno));
-		} else if (lost) {
-			atf_say(message, "%.130s: recovered %" PRIu64 " events, %" PRIu64 " more never reached the file", path,
-				count - lost, lost);
-		} else {
-			atf_say(message, "%.180s: recovered %" PRIu64 " events", path, count);
-		}
+		atf_say(message, "recovered %" PRIu64 " events", count);
 	}
 	atf_index_close(index);
 	return status;
@@ -98,15 +113,14 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 
 int atf_index_recover(const char *path, struct atf_message *message)
 {
+	struct atf_message reason;
 	int fd, status;
 
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "%.180s: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		status = atf_fail(message, ATF_ERROR_SYSTEM, "%.180s: still being written by another process", path);
-	else
-		status = recover_open(fd, path, message);
+		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
+	status = recover_open(fd, &reason);
+	atf_say_of(message, path, reason.text);
 	close(fd);
 	return status;
 }

@@ -52,7 +52,7 @@ static int segments_find(const char *directory, uint32_t *count, uint32_t *highe
 
 	*count = *highest = 0;
 	if (!stream)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "%s: %s", directory, strerror(errno));
+		return atf_fail_of(message, directory, ATF_ERROR_SYSTEM, strerror(errno));
 	while ((entry = readdir(stream))) {
 		int64_t number = segment_number(entry->d_name);
 
@@ -78,7 +78,7 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 		struct segment *segment = &thread->segments[i];
 
 		if (atf_index_path(path, sizeof path, directory, i))
-			return atf_fail(message, ATF_ERROR_RANGE, "path is too long: %.200s", directory);
+			return atf_fail_of(message, directory, ATF_ERROR_RANGE, "path is too long");
 		status = atf_index_open(&segment->index, path, message);
 		if (status)
 			return status;
@@ -105,10 +105,9 @@ int atf_thread_open(struct atf_thread **thread_out, const char *directory, struc
 	if (status)
 		return status;
 	if (!count)
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "%.200s: holds no index.atf", directory);
+		return atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
 	if (highest != count - 1)
-		return atf_fail(message, ATF_ERROR_CORRUPT, "%.150s: of the segments up to index.%u.atf some are missing",
-				directory, highest);
+		return atf_fail_of(message, directory, ATF_ERROR_CORRUPT, "segments of the index are missing");
 	thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
 	if (!thread)
 		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");

@@ -1,5 +1,5 @@
-/* Every check that an index file allows. Bits that nothing covers: thread_id in the header of a file without events, and
- * the events of a file without a footer beyond their plausibility (time, kind, thread).
+/* Every check that an index file allows. Bits that nothing covers: thread_id in the header of a file without events,
+ * and the events of a file without a footer beyond their plausibility (time, kind, thread).
  */
 #include "atf/internal.h"
 
@@ -42,7 +42,7 @@ static void __attribute__((format(printf, 4, 5))) report(struct verify *verify, 
 	verify->found(verify->context, check, ok, message.text);
 }
 
-/* --- one pass over the events ----------------------------------------------------------------------------------------- */
+/* --- one pass over the events ------------------------------------------------------------------------------------- */
 
 static void count_first(uint64_t *count, uint64_t *at, uint64_t here)
 {
@@ -103,7 +103,7 @@ static void scan_events(struct scan *scan, const struct atf_index *index)
 	}
 }
 
-/* --- the checks ------------------------------------------------------------------------------------------------------- */
+/* --- the checks --------------------------------------------------------------------------------------------------- */
 
 static void check_header(struct verify *verify)
 {
@@ -114,7 +114,8 @@ static void check_header(struct verify *verify)
 	else if (header->os != ATF_OS_LINUX)
 		report(verify, "header", false, "operating system %u is not Linux (%d)", header->os, ATF_OS_LINUX);
 	else if (header->clock_type != ATF_CLOCK_BOOTTIME)
-		report(verify, "header", false, "clock %u is not boottime (%d)", header->clock_type, ATF_CLOCK_BOOTTIME);
+		report(verify, "header", false, "clock %u is not boottime (%d)", header->clock_type,
+		       ATF_CLOCK_BOOTTIME);
 	else if (header->flags & ~ATF_FLAG_HAS_DETAIL)
 		report(verify, "header", false, "unknown flags %#" PRIx32, header->flags);
 	else if (!atf_is_zero(header->reserved1, sizeof header->reserved1) || header->reserved2)
@@ -157,8 +158,8 @@ static void check_footer(struct verify *verify, const struct atf_message *incomp
 	else
 		report(verify, "footer", true, "%s", "");
 	if (footer->checksum != scan->checksum)
-		report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32, scan->checksum,
-		       footer->checksum);
+		report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32,
+		       scan->checksum, footer->checksum);
 	else
 		report(verify, "checksum", true, "%s", "");
 }
@@ -171,8 +172,8 @@ static void check_events(struct verify *verify, const struct scan *scan)
 	else
 		report(verify, "times", true, "%s", "");
 	if (scan->strangers)
-		report(verify, "threads", false, "%" PRIu64 " events of another thread than the header's, the first at event %"
-		       PRIu64, scan->strangers, scan->stranger_at);
+		report(verify, "threads", false, "%" PRIu64 " events of another thread than the header's, the first at "
+		       "event %" PRIu64, scan->strangers, scan->stranger_at);
 	else
 		report(verify, "threads", true, "%s", "");
 	if (scan->holes)
@@ -187,8 +188,8 @@ static void check_events(struct verify *verify, const struct scan *scan)
 		report(verify, "losses", true, "%" PRIu64 " events were lost, at %" PRIu64 " places", scan->lost,
 		       scan->lost_marks);
 	if (scan->jumps)
-		report(verify, "depths", true, "%" PRIu64 " depths do not follow from the event before, the first at event %"
-		       PRIu64 " (rightly so where the program switches stacks)", scan->jumps, scan->jump_at);
+		report(verify, "depths", true, "%" PRIu64 " depths do not follow from the event before, the first at "
+		       "event %" PRIu64 " (rightly so where the program switches stacks)", scan->jumps, scan->jump_at);
 	else
 		report(verify, "depths", true, "%s", "");
 }

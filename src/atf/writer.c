@@ -1,7 +1,7 @@
 /* Writer of an index file.
  *
- * Memory: a writer fills one buffer (a block of the file) at a time. A write is a slot: a range of one buffer on its way
- * to the file. A buffer is free again when the writer has left it and no slot refers to it.
+ * Memory: a writer fills one buffer (a block of the file) at a time. A write is a slot: a range of one buffer on its
+ * way to the file. A buffer is free again when the writer has left it and no slot refers to it.
  *
  *   buffer 0  in flight      slot 0 [whole block]
  *   buffer 1  being filled   slot 1 [flushed so far]   used: bytes filled, sent: bytes handed over
@@ -55,7 +55,7 @@ static int writer_fail(struct atf_index_writer *writer, int error)
 	return -ATF_ERROR_SYSTEM;
 }
 
-/* --- buffers and slots ------------------------------------------------------------------------------------------------ */
+/* --- buffers and slots -------------------------------------------------------------------------------------------- */
 
 static void buffer_release(struct atf_index_writer *writer, struct buffer *buffer)
 {
@@ -162,7 +162,7 @@ static int writer_submit(struct atf_index_writer *writer)
 	return writer->error ? writer_fail(writer, writer->error) : 0;
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 /* Makes sure that there is a buffer with room for an event. */
 static int writer_prepare(struct atf_index_writer *writer)
@@ -278,9 +278,10 @@ uint64_t atf_index_writer_count(const struct atf_index_writer *writer)
 	return writer->summary.count;
 }
 
-/* --- open and close --------------------------------------------------------------------------------------------------- */
+/* --- open and close ----------------------------------------------------------------------------------------------- */
 
-int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path, const struct atf_index_options *options)
+int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path,
+			  const struct atf_index_options *options)
 {
 	size_t block_bytes = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
 	struct atf_index_writer *writer;
@@ -303,7 +304,7 @@ int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path
 		free(writer);
 		return -ATF_ERROR_SYSTEM;
 	}
-	flock(writer->fd, LOCK_EX | LOCK_NB);	/* so that recovery leaves a live file alone; no loss where it can't be had */
+	flock(writer->fd, LOCK_EX | LOCK_NB);	/* so that recovery leaves a live file alone; no loss where it fails */
 	writer->error = atf_pwrite_all(writer->fd, &writer->header, sizeof writer->header, 0);
 	if (writer->error) {
 		int error = writer->error;
@@ -316,7 +317,7 @@ int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path
 	return 0;
 }
 
-/* Waits for the sink, closes and frees. Where the sink broke with blocks in flight, their memory stays: it is the sink's. */
+/* Waits for the sink, closes and frees. Where the sink broke with blocks in flight, their memory stays the sink's. */
 static int writer_end(struct atf_index_writer *writer, bool finish)
 {
 	size_t i;
