@@ -79,7 +79,7 @@ struct ada_crash {
 	uint64_t counter;		/* TSC */
 	uint64_t registers[18];		/* rax rbx rcx rdx rsi rdi rbp rsp r8..r15 rip rflags */
 	uint32_t stack_bytes;
-	uint32_t reserved;
+	uint32_t claimed;		/* 1: a thread is writing it, or has (atomic) */
 	uint8_t stack[512];		/* from rsp up */
 };
 static_assert(sizeof(struct ada_crash) == 696, "crash record");

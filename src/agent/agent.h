@@ -55,8 +55,7 @@ void ada_unwind_warm_up(void);				/* lets libgcc set its tables up before anythi
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
 bool ada_module_text_is_hookable(uint64_t return_address);
 
-/* --- life: start.c and the others ------------------------------------------------------------------------------------- */
+/* --- life: start.c and the others, which share life.h ------------------------------------------------------------------- */
 struct ada_conversation;				/* connect.c: one connection to the recorder */
 int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, uint32_t parent_pid);
-void ada_module_scan(struct ada_conversation *conversation);	/* link map against the module table: new ones, gone ones */
 #endif

@@ -1,0 +1,244 @@
+/* From a plan to trampolines and patches.
+ *
+ * In two passes, so that a module is hooked whole or not at all: first every trampoline is built and the region sealed, then
+ * the text is opened and the jumps are written. Nothing else runs in the module meanwhile: at the start there is one thread,
+ * and a library that is being loaded isn't executed yet. An entry whose bytes aren't the planned ones is left alone.
+ */
+#include <sys/mman.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define JUMP_BYTES 5
+#define PAGE 4096ull
+
+struct application {
+	struct ada_module *module;
+	uint32_t id;
+	struct ada_region *region;
+	uint64_t *entries;			/* by hook number: where its jump goes, 0: not hooked */
+	uint32_t hooked, mismatched;
+};
+
+static const struct ada_plan_hook *hook_at(const struct ada_plan_header *plan, uint32_t number)
+{
+	return (const struct ada_plan_hook *)((const char *)plan + plan->hooks_offset) + number;
+}
+
+static bool is_intercept(const struct application *job, const struct ada_plan_hook *hook)
+{
+	return ada_plan_function_at(job->module->plan, hook->function)->flags & ADA_FUNCTION_INTERCEPT;
+}
+
+/* Nothing in the plan may lead outside it: it was checked by the recorder, but this is the program's memory. */
+static bool hook_makes_sense(const struct ada_plan_header *plan, const struct ada_plan_hook *hook)
+{
+	return hook->function < plan->function_count && hook->body_offset <= plan->bodies_bytes &&
+	       hook->body_bytes <= plan->bodies_bytes - hook->body_offset && hook->reloc_first <= plan->reloc_count &&
+	       hook->reloc_count <= plan->reloc_count - hook->reloc_first && hook->patch_bytes <= sizeof hook->expected &&
+	       hook->form >= ADA_PATCH_JUMP && hook->form <= ADA_PATCH_NOP;
+}
+
+static bool is_wanted(const struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+
+	if (!hook_makes_sense(job->module->plan, hook))
+		return false;
+	if (is_intercept(job, hook))
+		return true;
+	if (!(job->module->reply & ADA_PLAN_REPLY_TRACE))
+		return false;
+	return ada_module_filter(job->module, number);
+}
+
+static bool bytes_fit(const struct ada_module *module, const struct ada_plan_hook *hook)
+{
+	uint64_t at = module->bias + hook->patch_address, island = module->bias + hook->island_address;
+	const Elf64_Phdr *segment = ada_module_segment(module, at);
+
+	if (!segment || !(segment->p_flags & PF_X) || !ada_module_segment(module, at + JUMP_BYTES - 1))
+		return false;
+	if (memcmp((void *)at, hook->expected, hook->patch_bytes))
+		return false;
+	return hook->form != ADA_PATCH_ISLAND ||
+	       (ada_module_segment(module, island) == segment && !memcmp((void *)island, hook->island_expected, JUMP_BYTES));
+}
+
+static int body_relocate(const struct ada_module *module, const struct ada_plan_hook *hook, uint8_t *body)
+{
+	const struct ada_plan_reloc *reloc = (const void *)((const char *)module->plan + module->plan->relocs_offset);
+
+	reloc += hook->reloc_first;
+	for (uint32_t i = 0; i < hook->reloc_count; i++, reloc++) {
+		uint64_t value = module->bias + reloc->target + reloc->addend;
+		uint32_t bytes = reloc->kind == ADA_RELOC_ABS64 ? 8 : 4;
+		uint8_t *field = body + reloc->offset;
+
+		if (reloc->offset + bytes > hook->body_bytes)
+			return -EPROTO;
+		if (reloc->kind == ADA_RELOC_REL32) {
+			value -= (uint64_t)field;
+			if ((int64_t)value != (int32_t)value)
+				return -ERANGE;
+		} else if (reloc->kind == ADA_RELOC_HIGH32) {
+			value >>= 32;
+		}
+		memcpy(field, &value, bytes);
+	}
+	return 0;
+}
+
+/* A trampoline that holds the body, relocated. */
+static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t *entry, uint8_t **body)
+{
+	struct ada_hook_spec spec = {
+		.function_id = ADA_FUNCTION_ID(job->id, hook->function),
+		.body = (const uint8_t *)job->module->plan + job->module->plan->bodies_offset + hook->body_offset,
+		.body_bytes = hook->body_bytes,
+	};
+	int status = ada_region_hook(job->region, &spec, entry, body);
+
+	return status ? status : body_relocate(job->module, hook, *body);
+}
+
+/* The jump leads to the agent's replacement, through a second trampoline's body because that is in reach of the patch. */
+static int intercept_build(struct application *job, const struct ada_plan_hook *hook, uint64_t *entry)
+{
+	uint8_t jump[14] = { 0xff, 0x25 };	/* jmp *0(%rip), and behind it the address */
+	struct ada_hook_spec spec = { .body = jump, .body_bytes = sizeof jump };
+	uint64_t address = ada_plan_function_at(job->module->plan, hook->function)->address, unused;
+	uint8_t *body, *way;
+	void **original;
+	void *replacement = ada_intercept_replacement(job->module, address, &original);
+	int status;
+
+	*entry = 0;
+	if (!replacement)
+		return 0;
+	memcpy(jump + 6, &replacement, sizeof replacement);
+	status = body_build(job, hook, &unused, &body);
+	if (!status)
+		status = ada_region_hook(job->region, &spec, &unused, &way);
+	if (status)
+		return status;
+	*entry = (uint64_t)way;
+	*original = body;
+	return 0;
+}
+
+static int region_build(struct application *job)
+{
+	const struct ada_plan_header *plan = job->module->plan;
+	uint32_t hooks = 0, overflow_bytes = 0;
+	int status;
+
+	for (uint32_t i = 0; i < plan->hook_count; i++) {
+		const struct ada_plan_hook *hook = hook_at(plan, i);
+
+		if (!is_wanted(job, i))
+			continue;
+		hooks += is_intercept(job, hook) ? 2 : 1;
+		overflow_bytes += (hook->body_bytes + 15) & ~15u;	/* more than needed; what stays untouched costs nothing */
+	}
+	if (!hooks)
+		return 0;
+	job->entries = ada_sys_map(plan->hook_count * sizeof *job->entries);
+	if (!job->entries)
+		return -ENOMEM;
+	status = ada_region_reserve(&job->region, job->module->start, job->module->end, hooks, overflow_bytes);
+	for (uint32_t i = 0; i < plan->hook_count && !status; i++) {
+		const struct ada_plan_hook *hook = hook_at(plan, i);
+		uint8_t *body;
+
+		if (!is_wanted(job, i))
+			continue;
+		if (!bytes_fit(job->module, hook))
+			job->mismatched++;
+		else if (is_intercept(job, hook))
+			status = intercept_build(job, hook, &job->entries[i]);
+		else
+			status = body_build(job, hook, &job->entries[i], &body);
+	}
+	return status ? status : ada_region_seal(job->region);
+}
+
+static int text_protect(const struct ada_module *module, bool open)
+{
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		const Elf64_Phdr *segment = &module->segments[i];
+		uint64_t start = (module->bias + segment->p_vaddr) & -PAGE;
+		uint64_t end = (module->bias + segment->p_vaddr + segment->p_memsz + PAGE - 1) & -PAGE;
+		int protection = PROT_EXEC | (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0);
+		long status;
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		status = ada_sys_protect((void *)start, end - start, open ? protection | PROT_READ | PROT_WRITE : protection);
+		if (ada_sys_failed(status))
+			return status;
+	}
+	return 0;
+}
+
+static void jump_write(uint64_t at, uint64_t target)
+{
+	int32_t distance = target - (at + JUMP_BYTES);
+
+	*(uint8_t *)at = 0xe9;
+	memcpy((uint8_t *)at + 1, &distance, sizeof distance);
+}
+
+static bool reaches(uint64_t at, uint64_t target)
+{
+	int64_t distance = target - (at + JUMP_BYTES);
+
+	return distance == (int32_t)distance;
+}
+
+static void patches_write(struct application *job)
+{
+	const struct ada_plan_header *plan = job->module->plan;
+
+	for (uint32_t i = 0; i < plan->hook_count; i++) {
+		const struct ada_plan_hook *hook = hook_at(plan, i);
+		uint64_t at = job->module->bias + hook->patch_address, island = job->module->bias + hook->island_address;
+		bool by_island = hook->form == ADA_PATCH_ISLAND;
+		int64_t step = island - (at + 2);
+
+		if (!job->entries[i])
+			continue;
+		if (!reaches(by_island ? island : at, job->entries[i]) || (by_island && step != (int8_t)step)) {
+			ada_count_error();
+			continue;
+		}
+		if (by_island) {
+			jump_write(island, job->entries[i]);
+			*(uint8_t *)at = 0xeb;
+			*(uint8_t *)(at + 1) = step;
+		} else {
+			jump_write(at, job->entries[i]);
+		}
+		job->hooked += !is_intercept(job, hook);
+	}
+}
+
+int ada_apply(struct ada_module *module, uint32_t id)
+{
+	struct application job = { .module = module, .id = id };
+	struct ada_shm_module *entry;
+	int status = region_build(&job);
+
+	if (!status && job.region) {
+		status = text_protect(module, true);
+		if (!status)
+			patches_write(&job);
+		if (text_protect(module, false))
+			ada_count_error();
+	}
+	if (job.entries)
+		ada_sys_unmap(job.entries, module->plan->hook_count * sizeof *job.entries);
+	entry = ada_module_entry(id);
+	entry->hooked = job.hooked;
+	entry->mismatched = job.mismatched;
+	return status;
+}

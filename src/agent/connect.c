@@ -1,0 +1,243 @@
+/* The agent's end of the socket: one conversation of abi/wire.h, from HELLO to DONE.
+ *
+ * The descriptor is close-on-exec and lives as short as the conversation. Every wait has an end: a recorder that is gone
+ * closes the socket, one that hangs runs into a timeout, and either way the program goes on untraced.
+ */
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define ANSWER_SECONDS 5
+#define PLAN_SECONDS 20				/* a large file that is planned for the first time */
+#define MESSAGE_BYTES_MAX (512u << 10)		/* a plan's filter has a bit a hook */
+
+struct ada_conversation {			/* the first bytes of a mapping of its own */
+	int socket;
+	uint32_t flags;				/* enum ada_welcome_flag */
+	struct ada_shm *shm;
+	uint64_t shm_bytes;
+	uint8_t message[MESSAGE_BYTES_MAX] __attribute__((aligned(64)));
+};
+
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+bool ada_connect_set_path(const char *path)
+{
+	return *path && ada_string_copy(address.sun_path, sizeof address.sun_path, path) == ada_string_bytes(path);
+}
+
+const char *ada_connect_path(void)
+{
+	return address.sun_path;
+}
+
+static int message_send(struct ada_conversation *conversation, const struct ada_message *message)
+{
+	long sent;
+
+	do
+		sent = ada_sys6(SYS_sendto, conversation->socket, (long)message, message->bytes, MSG_NOSIGNAL, 0, 0);
+	while (sent == -EINTR);
+	return sent == message->bytes ? 0 : ada_sys_failed(sent) ? (int)sent : -EPROTO;
+}
+
+/* Waits for one message into conversation->message. *fd: its descriptor, or -1. */
+static int message_receive(struct ada_conversation *conversation, uint32_t type, uint32_t bytes_min, int *fd)
+{
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int) * 4)]; } control;
+	struct iovec vector = { conversation->message, MESSAGE_BYTES_MAX };
+	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	const struct ada_message *message = (void *)conversation->message;
+	long got;
+
+	*fd = -1;
+	do
+		got = ada_sys4(SYS_recvmsg, conversation->socket, (long)&header, MSG_CMSG_CLOEXEC, 0);
+	while (got == -EINTR);
+	if (ada_sys_failed(got))
+		return got;
+	if (got == 0)
+		return -ECONNRESET;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part; part = NULL) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		int *fds = (int *)CMSG_DATA(part);
+
+		*fd = fds[0];
+		for (size_t i = 1; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
+			ada_sys_close(fds[i]);
+	}
+	if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || got < (long)sizeof *message || message->type != type ||
+	    message->bytes != got || got < bytes_min) {
+		if (*fd >= 0)
+			ada_sys_close(*fd);
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static void timeout_set(int socket, int option, int seconds)
+{
+	struct timeval timeout = { .tv_sec = seconds };
+
+	ada_sys6(SYS_setsockopt, socket, SOL_SOCKET, option, (long)&timeout, sizeof timeout, 0);
+}
+
+/* A file shorter than was said would be a SIGBUS in the program. */
+static void *file_map(int fd, uint64_t bytes, int protection, bool shared)
+{
+	struct stat file;
+
+	if (fd < 0 || ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) || (uint64_t)file.st_size < bytes)
+		return NULL;
+	return ada_sys_map_fd(fd, bytes, protection, shared);
+}
+
+static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
+{
+	uint64_t chunks = shm->index_chunks;
+
+	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
+	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && chunks &&
+	       shm->free_offset + chunks / 8 <= bytes && shm->sealed_offset + chunks * 4 <= bytes &&
+	       shm->modules_offset + (uint64_t)ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= bytes &&
+	       shm->threads_offset + (uint64_t)ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= bytes &&
+	       shm->index_offset <= bytes && chunks * ADA_CHUNK_BYTES <= bytes - shm->index_offset;
+}
+
+static int welcome(struct ada_conversation *conversation, bool segment)
+{
+	const struct ada_welcome *message = (void *)conversation->message;
+	int fd, status = message_receive(conversation, ADA_MESSAGE_WELCOME, sizeof *message, &fd);
+
+	if (status)
+		return status;
+	conversation->flags = message->flags;
+	if (message->wire_version != ADA_WIRE_VERSION)
+		status = -EPROTO;
+	else if (segment && (message->flags & ADA_WELCOME_RECORD)) {
+		conversation->shm_bytes = message->shm_bytes;
+		if (message->shm_bytes < sizeof(struct ada_shm))
+			status = -EPROTO;
+		else if (!(conversation->shm = file_map(fd, message->shm_bytes, PROT_READ | PROT_WRITE, true)))
+			status = -ENOMEM;
+		else if (!segment_makes_sense(conversation->shm, message->shm_bytes)) {
+			ada_sys_unmap(conversation->shm, message->shm_bytes);
+			status = -EPROTO;
+		}
+	}
+	if (fd >= 0)
+		ada_sys_close(fd);
+	return status;
+}
+
+static void conversation_free(struct ada_conversation *conversation)
+{
+	ada_sys_close(conversation->socket);
+	ada_sys_unmap(conversation, sizeof *conversation);
+}
+
+int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, uint32_t parent_pid)
+{
+	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
+	struct ada_hello hello = {
+		.head = { ADA_MESSAGE_HELLO, sizeof hello }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
+		.parent_pid = parent_pid, .thread_id = ada_sys_tid(), .counter = ada_sys_counter(),
+	};
+	long status;
+
+	if (!conversation)
+		return -ENOMEM;
+	status = ada_sys4(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
+	if (ada_sys_failed(status)) {
+		ada_sys_unmap(conversation, sizeof *conversation);
+		return status;
+	}
+	conversation->socket = status;
+	timeout_set(conversation->socket, SO_SNDTIMEO, ANSWER_SECONDS);	/* connect waits by it too */
+	timeout_set(conversation->socket, SO_RCVTIMEO, ANSWER_SECONDS);
+	do
+		status = ada_sys4(SYS_connect, conversation->socket, (long)&address, sizeof address, 0);
+	while (status == -EINTR);
+	if (!status)
+		status = message_send(conversation, &hello.head);
+	if (!status)
+		status = welcome(conversation, kind != ADA_HELLO_RESUME);
+	if (status) {
+		conversation_free(conversation);
+		return status;
+	}
+	timeout_set(conversation->socket, SO_RCVTIMEO, PLAN_SECONDS);
+	*result = conversation;
+	return 0;
+}
+
+struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes)
+{
+	*bytes = conversation->shm_bytes;
+	return conversation->shm;
+}
+
+uint32_t ada_connect_flags(const struct ada_conversation *conversation)
+{
+	return conversation->flags;
+}
+
+int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
+		       const struct ada_plan_header **plan, const uint8_t **filter)
+{
+	struct ada_module_message message = {
+		.head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags,
+	};
+	const struct ada_plan_reply *answer = (void *)conversation->message;
+	int fd, status = message_send(conversation, &message.head);
+
+	*plan = NULL;
+	if (!status)
+		status = message_receive(conversation, ADA_MESSAGE_PLAN, sizeof *answer, &fd);
+	if (status)
+		return status;
+	*reply = *answer;
+	*filter = answer->filter_bytes ? (const uint8_t *)(answer + 1) : NULL;
+	if (answer->module_id != id || answer->head.bytes - sizeof *answer < answer->filter_bytes)
+		status = -EPROTO;
+	else if (answer->plan_bytes) {
+		*plan = file_map(fd, answer->plan_bytes, PROT_READ, false);
+		if (!*plan)
+			status = -ENOMEM;
+		else if (!ada_plan_fits(*plan, answer->plan_bytes)) {
+			ada_sys_unmap((void *)*plan, answer->plan_bytes);
+			*plan = NULL;
+			status = -EPROTO;
+		}
+	}
+	if (fd >= 0)
+		ada_sys_close(fd);
+	return status;
+}
+
+int ada_connect_applied(struct ada_conversation *conversation, uint32_t id)
+{
+	struct ada_applied message = { .head = { ADA_MESSAGE_APPLIED, sizeof message }, .module_id = id };
+
+	return message_send(conversation, &message.head);
+}
+
+int ada_connect_unload(struct ada_conversation *conversation, uint32_t id)
+{
+	struct ada_unload message = { .head = { ADA_MESSAGE_UNLOAD, sizeof message }, .module_id = id };
+
+	return message_send(conversation, &message.head);
+}
+
+void ada_connect_end(struct ada_conversation *conversation)
+{
+	struct ada_done message = { .head = { ADA_MESSAGE_DONE, sizeof message } };
+
+	message_send(conversation, &message.head);
+	conversation_free(conversation);
+}

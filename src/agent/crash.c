@@ -1,0 +1,106 @@
+/* Fatal signals: a record of the crash in the segment, then the death that the program would have died without us.
+ *
+ * Where the program leaves a fatal signal at its default, our handler is installed and libc's sigaction hides it (see
+ * intercept.c): the program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back
+ * and queues the very same signal again, so that exit status, core dump and siginfo are as without us: the signal is blocked
+ * while the handler runs, and is delivered where it struck. A handler of the program's own, or SIG_IGN, is the program's.
+ */
+#include <signal.h>
+#include <ucontext.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define SA_RESTORER 0x04000000
+
+struct kernel_action {
+	void *handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static const uint8_t signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+
+/* What the kernel returns to from a handler; debuggers know it by these bytes. */
+__attribute__((naked, used)) static void signal_return(void)
+{
+	__asm__("mov $15, %eax; syscall");
+}
+
+bool ada_crash_signal(int number)
+{
+	for (size_t i = 0; i < sizeof signals; i++)
+		if (signals[i] == number)
+			return true;
+	return false;
+}
+
+static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
+{
+	static const uint8_t order[] = {
+		REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11,
+		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL,
+	};
+	uint64_t sp = context->uc_mcontext.gregs[REG_RSP];
+	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
+
+	/* A read that ends in a missing page says how far it came only page by page; less is better than nothing. */
+	if (ada_sys_failed(bytes)) {
+		uint64_t left = 4096 - sp % 4096;
+
+		bytes = left < sizeof crash->stack ? ada_sys_peek(crash->stack, sp, left) : 0;
+	}
+	crash->stack_bytes = ada_sys_failed(bytes) ? 0 : bytes;
+	crash->signal = info->si_signo;
+	crash->code = info->si_code;
+	crash->thread_id = ada_sys_tid();
+	crash->fault_address = info->si_code > 0 ? (uint64_t)info->si_addr : 0;
+	crash->counter = ada_sys_counter();
+	for (size_t i = 0; i < sizeof order; i++)
+		crash->registers[i] = context->uc_mcontext.gregs[order[i]];
+	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
+}
+
+static void handle_crash(int number, siginfo_t *info, void *context)
+{
+	struct kernel_action defaults = { .handler = (void *)SIG_DFL };
+	struct ada_shm *shm = ada_core_shm();
+	uint32_t unclaimed = 0;
+
+	if (shm && ada_process_is_own() &&
+	    __atomic_compare_exchange_n(&shm->crash.claimed, &unclaimed, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		crash_write(&shm->crash, info, context);
+	ada_sys4(SYS_rt_sigaction, number, (long)&defaults, 0, sizeof defaults.mask);
+	/* A fault recurs by itself where this fails; a sent signal must not get lost. */
+	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
+		ada_sys4(SYS_tgkill, ada_sys_pid(), ada_sys_tid(), number, 0);
+}
+
+void ada_crash_dress(struct sigaction *action)
+{
+	action->sa_sigaction = handle_crash;
+	action->sa_flags = (action->sa_flags & ~(SA_NODEFER | SA_RESETHAND)) | SA_SIGINFO | SA_ONSTACK;
+}
+
+void ada_crash_undress(struct sigaction *action)
+{
+	if (action->sa_sigaction != handle_crash)
+		return;
+	action->sa_handler = SIG_DFL;
+	action->sa_flags &= ~(SA_SIGINFO | SA_ONSTACK | SA_RESTORER);
+}
+
+void ada_crash_watch(void)
+{
+	struct kernel_action old, ours = {
+		.handler = handle_crash, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER, .restorer = signal_return,
+	};
+
+	if (!ada_intercept_is_active(ADA_INTERCEPT_sigaction)) {	/* else the program would see the handler */
+		ada_count_error();
+		return;
+	}
+	for (size_t i = 0; i < sizeof signals; i++)
+		if (!ada_sys4(SYS_rt_sigaction, signals[i], 0, (long)&old, sizeof old.mask) && old.handler == (void *)SIG_DFL)
+			ada_sys4(SYS_rt_sigaction, signals[i], (long)&ours, 0, sizeof ours.mask);
+}

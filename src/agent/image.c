@@ -1,0 +1,72 @@
+/* Can what is about to be executed take the agent? The loader would print an error for a library of the wrong class, and a
+ * static program would only find two strange variables in its environment; neither may see anything of ours.
+ *
+ * When in doubt, yes: a file that can't be read can still be executed. Runs in vfork children and signal handlers.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define SCRIPTS_MAX 4				/* the kernel's own limit on interpreters of interpreters */
+
+/* A dynamically linked program of this machine: it names a loader. */
+static bool elf_takes_agent(int fd, const Elf64_Ehdr *header)
+{
+	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
+	    header->e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	for (uint32_t i = 0; i < header->e_phnum; i++) {
+		Elf64_Phdr segment;
+
+		if (ada_sys_read(fd, &segment, sizeof segment, header->e_phoff + i * sizeof segment) != sizeof segment)
+			return false;
+		if (segment.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/* The interpreter of "#! interpreter argument", cut out in place; NULL: no script. */
+static char *script_interpreter(char *text)
+{
+	char *start = text + 2, *end;
+
+	if (text[0] != '#' || text[1] != '!')
+		return NULL;
+	while (*start == ' ' || *start == '\t')
+		start++;
+	for (end = start; *end && *end != ' ' && *end != '\t' && *end != '\n'; end++)
+		;
+	*end = 0;
+	return *start ? start : NULL;
+}
+
+bool ada_image_takes_agent(int directory, const char *path, int flags)
+{
+	union { Elf64_Ehdr elf; char text[257]; } head;
+	bool takes = true;
+
+	for (int i = 0; path && i <= SCRIPTS_MAX; i++) {
+		bool self = !*path && (flags & AT_EMPTY_PATH);
+		long fd = self ? directory : ada_sys4(SYS_openat, directory, (long)path, O_RDONLY | O_CLOEXEC, 0), bytes;
+		struct stat file = { 0 };
+
+		if (ada_sys_failed(fd))
+			return true;
+		bytes = ada_sys_read(fd, head.text, sizeof head.text - 1, 0);
+		ada_sys4(SYS_fstat, fd, (long)&file, 0, 0);
+		head.text[bytes > 0 ? bytes : 0] = 0;
+		path = NULL;
+		if (file.st_mode & (S_ISUID | S_ISGID))
+			takes = false;
+		else if (bytes >= (long)sizeof head.elf && !memcmp(head.text, ELFMAG, SELFMAG))
+			takes = elf_takes_agent(fd, &head.elf);
+		else if (bytes > 2)
+			path = script_interpreter(head.text);
+		if (!self)
+			ada_sys_close(fd);
+	}
+	return takes;
+}

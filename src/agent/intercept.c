@@ -1,0 +1,152 @@
+/* The agent's own replacements of functions of libc: abi/intercept.h.
+ *
+ * Each goes on into the original, whose first instructions lie in a trampoline, so that errno, restarts and checks remain
+ * libc's business. They run anywhere: in signal handlers, and in vfork children, which share our memory: no state of theirs.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define STACK_WORDS 512				/* pointers of an environment that is built on the stack */
+#define JUMP_STACK_POINTER 6			/* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
+
+static void *originals[ADA_INTERCEPT_COUNT];
+
+/* --- exec: the agent comes along ---------------------------------------------------------------------------------------- */
+
+typedef int execve_function(const char *, char *const *, char *const *);
+typedef int execveat_function(int, const char *, char *const *, char *const *, int);
+
+/* Calls the original with the agent's entries added. The environment is built on the stack where it fits, because a vfork
+ * child that execs can't give memory back to the parent that it borrowed it from.
+ */
+static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
+		     int flags)
+{
+	if (which == ADA_INTERCEPT_execve)
+		return ((execve_function *)originals[which])(path, arguments, environment);
+	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
+}
+
+static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path,
+						char *const *arguments, char *const *environment, int flags)
+{
+	uint64_t words[STACK_WORDS];
+
+	ada_environment_give(environment, words);
+	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
+}
+
+static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments,
+		       char *const *environment, int flags)
+{
+	size_t count;
+	uint64_t *words;
+	int result;
+
+	if (!ada_process_follows() || !ada_image_takes_agent(directory, path, flags))
+		return exec_with(which, directory, path, arguments, environment, flags);
+	count = ada_environment_words(environment);
+	if (count <= STACK_WORDS)
+		return exec_small(which, directory, path, arguments, environment, flags);
+	words = ada_sys_map(count * sizeof *words);
+	if (!words)
+		return exec_with(which, directory, path, arguments, environment, flags);
+	ada_environment_give(environment, words);
+	result = exec_with(which, directory, path, arguments, (char *const *)words, flags);
+	ada_sys_unmap(words, count * sizeof *words);
+	return result;
+}
+
+static int replace_execve(const char *path, char *const *arguments, char *const *environment)
+{
+	return exec_follow(ADA_INTERCEPT_execve, AT_FDCWD, path, arguments, environment, 0);
+}
+
+static int replace_execveat(int directory, const char *path, char *const *arguments, char *const *environment, int flags)
+{
+	return exec_follow(ADA_INTERCEPT_execveat, directory, path, arguments, environment, flags);
+}
+
+/* --- sigaction: our handler of fatal signals is nobody's business --------------------------------------------------------- */
+
+typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
+
+static int replace_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+	sigaction_function *original = originals[ADA_INTERCEPT_sigaction];
+	struct sigaction ours;
+	int result;
+
+	if (!ada_crash_signal(number))
+		return original(number, action, old);
+	if (action && action->sa_handler == SIG_DFL && ada_process_is_own()) {
+		ours = *action;
+		ada_crash_dress(&ours);
+		action = &ours;
+	}
+	result = original(number, action, old);
+	if (!result && old)
+		ada_crash_undress(old);
+	return result;
+}
+
+/* --- non-local jumps ------------------------------------------------------------------------------------------------------ */
+
+typedef void longjmp_function(struct __jmp_buf_tag *, int);
+
+/* glibc keeps the stack pointer mangled: xor with a secret of the thread's, then rotated left. */
+static uint64_t jump_stack_pointer(const struct __jmp_buf_tag *buffer)
+{
+	uint64_t value = buffer->__jmpbuf[JUMP_STACK_POINTER], secret;
+
+	__asm__("movq %%fs:0x30,%0" : "=r"(secret));
+	return (value >> 17 | value << 47) ^ secret;
+}
+
+static void replace_longjmp(struct __jmp_buf_tag *buffer, int value)
+{
+	ada_core_longjmp(jump_stack_pointer(buffer));
+	((longjmp_function *)originals[ADA_INTERCEPT_longjmp])(buffer, value);
+}
+
+static void replace___longjmp_chk(struct __jmp_buf_tag *buffer, int value)
+{
+	ada_core_longjmp(jump_stack_pointer(buffer));
+	((longjmp_function *)originals[ADA_INTERCEPT___longjmp_chk])(buffer, value);
+}
+
+/* --- which is which ------------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *name; void *replacement; } intercepts[] = {
+#define X(name) [ADA_INTERCEPT_##name] = { #name, replace_##name },
+	ADA_INTERCEPTS(X)
+#undef X
+};
+
+static bool is_libc(const struct ada_module *module)
+{
+	return ada_symbols_find(&module->symbols, "gnu_get_libc_version", "");
+}
+
+void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original)
+{
+	if (!is_libc(module))			/* an interposer's function of the name calls libc's in the end */
+		return NULL;
+	for (uint32_t i = 0; i < ADA_INTERCEPT_COUNT; i++) {
+		const Elf64_Sym *symbol = ada_symbols_find(&module->symbols, intercepts[i].name, "");
+
+		if (!symbol || symbol->st_value != address || originals[i])
+			continue;
+		*original = &originals[i];
+		return intercepts[i].replacement;
+	}
+	return NULL;
+}
+
+bool ada_intercept_is_active(enum ada_intercept which)
+{
+	return originals[which];
+}

@@ -1,0 +1,121 @@
+/* What the life half of the agent shares among its own files: the module table behind the one in the segment, and the
+ * steps of a process's life (start.c, module.c, apply.c, got.c, process.c, intercept.c, crash.c).
+ *
+ * Who runs when: at the start one thread, before any constructor. Later the loader calls in (loader.c) with its lock held,
+ * so module table and plans have one writer at a time. Only the text ranges are read by others, at any time.
+ */
+#ifndef ADA_AGENT_LIFE_H
+#define ADA_AGENT_LIFE_H
+#include <elf.h>
+#include <link.h>
+#include "abi/intercept.h"
+#include "agent/agent.h"
+#include "agent/mem.h"
+
+struct ada_symbols {			/* the dynamic symbols of a module, as they lie in memory */
+	uint64_t bias;
+	const Elf64_Sym *table;
+	const char *strings;
+	const uint32_t *gnu_hash;	/* DT_GNU_HASH; NULL: the module can't be searched */
+	const uint16_t *versions;	/* DT_VERSYM, or NULL */
+	const Elf64_Verdef *definitions;
+	uint32_t definition_count;
+};
+
+enum ada_module_state {
+	ADA_MODULE_EMPTY = 0,
+	ADA_MODULE_KNOWN,		/* in the segment's table */
+	ADA_MODULE_PLANNED,		/* plan mapped, entries hooked; its imports wait until it is relocated */
+	ADA_MODULE_DONE,
+	ADA_MODULE_GONE,
+};
+
+struct ada_module {			/* same number as in the segment's table */
+	uint32_t state;			/* enum ada_module_state */
+	uint32_t reply;			/* enum ada_plan_reply_flag */
+	const struct link_map *map;
+	uint64_t bias;
+	uint64_t start, end;		/* span of its PT_LOAD segments, in memory */
+	const Elf64_Phdr *segments;
+	uint32_t segment_count;
+	uint32_t flags;			/* enum ada_module_flag */
+	bool initial;			/* there at the start: searched first for symbols, as the loader does */
+	uint64_t init;			/* what DT_INIT was before loader.c changed it; 0: it did not */
+	const struct ada_plan_header *plan;	/* mapped until the end; NULL: none */
+	const uint8_t *filter;			/* bit by hook number, then by import number; NULL: all */
+	uint32_t filter_bytes;
+	struct ada_symbols symbols;
+};
+
+/* --- module.c: the table. Modules are numbered in the order of their finding, and a number is never used again. --- */
+struct ada_module *ada_module_at(uint32_t id);
+struct ada_shm_module *ada_module_entry(uint32_t id);		/* its half in the segment */
+uint32_t ada_module_count(void);
+struct ada_module *ada_module_of(uint64_t address);		/* the one whose span holds it; NULL: none */
+bool ada_module_changed(void);					/* the link map differs from the table */
+bool ada_module_move_agent_last(void);				/* our own entry of the link map; false: not found */
+/* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
+ * at the start only. `conversation` NULL: they are entered in the table, and left alone for good. */
+int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary);
+void ada_module_scan_imports(void);		/* of modules that were planned and have been relocated since */
+void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from);	/* a fork's child has its parent's modules */
+bool ada_module_filter(const struct ada_module *module, uint32_t bit);	/* false: the user left it out */
+/* The PT_LOAD segment that holds an address of this process, or NULL. */
+const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address);
+
+/* --- text.c: which return addresses may be given a stub --- */
+void ada_text_publish(void);					/* after each change of the table */
+
+/* --- symbol.c: the dynamic linker's search, without the dynamic linker --- */
+void ada_symbols_read(struct ada_symbols *symbols, const Elf64_Dyn *dynamic, uint64_t bias);
+/* The defined symbol of that name; version "" is any default one. NULL: none. */
+const Elf64_Sym *ada_symbols_find(const struct ada_symbols *symbols, const char *name, const char *version);
+
+/* --- plan.c, apply.c, got.c --- */
+const struct ada_plan_function *ada_plan_function_at(const struct ada_plan_header *plan, uint32_t number);
+const char *ada_plan_name(const struct ada_plan_header *plan, uint32_t offset);
+/* Number of the function that begins at `address` (of the file), or ADA_PLAN_NONE. `ifunc`: of that sort, rather. */
+uint32_t ada_plan_find(const struct ada_plan_header *plan, uint64_t address, bool ifunc);
+bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes);	/* every table lies inside */
+int ada_apply(struct ada_module *module, uint32_t id);		/* patches the entries of a module whose plan and reply are set */
+void ada_got_apply(struct ada_module *module, uint32_t id);	/* needs the module relocated */
+
+/* --- connect.c --- */
+struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes);	/* NULL: none came */
+uint32_t ada_connect_flags(const struct ada_conversation *conversation);	/* enum ada_welcome_flag */
+/* The plan of a module; *plan NULL where the recorder has none. reply->filter_bytes of filter live until the next call. 0 or -errno. */
+int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
+		       const struct ada_plan_header **plan, const uint8_t **filter);
+int ada_connect_applied(struct ada_conversation *conversation, uint32_t id);
+int ada_connect_unload(struct ada_conversation *conversation, uint32_t id);
+void ada_connect_end(struct ada_conversation *conversation);	/* DONE, and closes */
+bool ada_connect_set_path(const char *path);			/* of the socket; false: too long */
+const char *ada_connect_path(void);
+
+/* --- process.c, environment.c --- */
+void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
+void ada_process_watch_forks(void);
+bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
+bool ada_process_follows(void);			/* exec'd images are to be recorded too */
+bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */
+/* Words (8 bytes) that ada_environment_give needs for this environment. */
+size_t ada_environment_words(char *const *environment);
+void ada_environment_give(char *const *environment, uint64_t *words);	/* begins with the new array of pointers */
+bool ada_image_takes_agent(int directory, const char *path, int flags);	/* exec of it may be given our environment */
+
+/* --- loader.c --- */
+void ada_loader_watch(void);			/* patches the loader's breakpoint function */
+
+/* --- intercept.c, crash.c --- */
+struct sigaction;
+/* The replacement of the function at `address` (of the file), or NULL; and where to put its original's way on. */
+void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original);
+bool ada_intercept_is_active(enum ada_intercept which);
+void ada_crash_watch(void);
+bool ada_crash_signal(int number);			/* one of those that we handle where the program does not */
+void ada_crash_dress(struct sigaction *action);		/* SIG_DFL becomes our handler */
+void ada_crash_undress(struct sigaction *action);	/* our handler becomes SIG_DFL */
+
+/* A broken invariant or something that could not be done: counted, and the program goes on. */
+void ada_count_error(void);
+#endif

@@ -1,0 +1,151 @@
+/* dlopen and dlclose, seen through the loader's own call to its debugger hook.
+ *
+ * r_debug.r_brk (_dl_debug_state) is called with the loader's lock held whenever the list of modules begins or ends to
+ * change; it is a lone `ret` with padding behind, which becomes a jump to loader_changed. When the list is consistent again,
+ * new modules are mapped but neither relocated nor executed: the moment for their entries. Their imports have to wait until
+ * they are relocated, so DT_INIT of each, which the loader calls right after and before any other constructor of it, leads
+ * through us. A module without DT_INIT gets its imports when the next one comes by.
+ */
+#include <sys/mman.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+#define PAGE 4096ull
+#define JUMP_BYTES 5
+
+extern struct r_debug _r_debug __attribute__((weak));
+
+/* In the place of a module's DT_INIT: it and all that came with it are relocated now. */
+static void init_called(int argument_count, char **arguments, char **environment, const struct ada_module *module)
+{
+	uint64_t mask = ada_sys_signals_block();
+
+	ada_module_scan_imports();
+	ada_sys_signals_restore(mask);
+	((void (*)(int, char **, char **))module->init)(argument_count, arguments, environment);
+}
+
+/* mov $module,%rcx; jmp *0(%rip): a DT_INIT gets three arguments, and needs a fourth to say whose it is. */
+struct __attribute__((packed)) init_thunk {
+	uint8_t load[2];
+	uint64_t module;
+	uint8_t jump[6];
+	uint64_t target;
+};
+
+static void thunk_write(struct init_thunk *thunk, const struct ada_module *module)
+{
+	*thunk = (struct init_thunk){
+		.load = { 0x48, 0xb9 }, .module = (uint64_t)module,
+		.jump = { 0xff, 0x25 }, .target = (uint64_t)init_called,
+	};
+}
+
+/* Not yet protected by the loader, which does that after relocation. */
+static Elf64_Dyn *init_entry(const struct ada_module *module)
+{
+	const Elf64_Phdr *segment = ada_module_segment(module, (uint64_t)module->map->l_ld);
+
+	if (module->state != ADA_MODULE_PLANNED || !(module->reply & ADA_PLAN_REPLY_IMPORTS) || !segment ||
+	    !(segment->p_flags & PF_W))
+		return NULL;
+	for (Elf64_Dyn *entry = module->map->l_ld; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_INIT)
+			return entry;
+	return NULL;
+}
+
+static void watch_init(uint32_t first)
+{
+	uint32_t count = ada_module_count() - first;
+	size_t bytes = count * sizeof(struct init_thunk);
+	struct init_thunk *thunks = count ? ada_sys_map(bytes) : NULL;
+
+	if (!thunks)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		thunk_write(&thunks[i], ada_module_at(first + i));
+	if (ada_sys_failed(ada_sys_protect(thunks, bytes, PROT_READ | PROT_EXEC)))
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ada_module *module = ada_module_at(first + i);
+		Elf64_Dyn *entry = init_entry(module);
+
+		if (!entry)
+			continue;
+		module->init = module->bias + entry->d_un.d_ptr;
+		entry->d_un.d_ptr = (uint64_t)&thunks[i] - module->bias;
+	}
+}
+
+/* No conversation: what is new stays unhooked for good, and the program goes on. */
+static void modules_changed(void)
+{
+	struct ada_conversation *conversation = NULL;
+	struct ada_shm *shm = ada_core_shm();
+	uint32_t first = ada_module_count();
+
+	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_ACQUIRE) || !ada_process_is_own())
+		return;
+	ada_module_scan_imports();
+	if (!ada_module_changed())
+		return;
+	if (ada_connect(&conversation, ADA_HELLO_RESUME, 0))
+		ada_count_error();
+	if (ada_module_scan(conversation, NULL))
+		ada_count_error();
+	watch_init(first);
+	if (conversation)
+		ada_connect_end(conversation);
+}
+
+/* With the loader's lock held, from the program's own dlopen or dlclose. */
+static void loader_changed(void)
+{
+	uint64_t mask;
+
+	if (_r_debug.r_state != RT_CONSISTENT)
+		return;
+	mask = ada_sys_signals_block();
+	modules_changed();
+	ada_sys_signals_restore(mask);
+}
+
+static bool is_padding(const uint8_t *code)
+{
+	static const uint8_t nops[][4] = {
+		{ 0x66, 0x66, 0x2e, 0x0f }, { 0x66, 0x2e, 0x0f, 0x1f }, { 0x0f, 0x1f, 0x84, 0x00 }, { 0x0f, 0x1f, 0x80, 0x00 },
+		{ 0x0f, 0x1f, 0x44, 0x00 }, { 0x0f, 0x1f, 0x40, 0x00 }, { 0x90, 0x90, 0x90, 0x90 }, { 0xcc, 0xcc, 0xcc, 0xcc },
+	};
+
+	for (size_t i = 0; i < sizeof nops / sizeof nops[0]; i++)
+		if (!memcmp(code, nops[i], sizeof nops[i]))
+			return true;
+	return false;
+}
+
+void ada_loader_watch(void)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint64_t at = &_r_debug ? _r_debug.r_brk : 0, page;
+	struct ada_module *loader = at ? ada_module_of(at) : NULL;
+	const Elf64_Phdr *segment = loader ? ada_module_segment(loader, at) : NULL;
+	int64_t distance;
+
+	if (segment && !memcmp((void *)at, endbr64, sizeof endbr64))
+		at += sizeof endbr64;
+	distance = (uint64_t)loader_changed - (at + JUMP_BYTES);
+	if (!segment || !(segment->p_flags & PF_X) || (segment->p_flags & PF_W) || distance != (int32_t)distance ||
+	    *(uint8_t *)at != 0xc3 || !is_padding((uint8_t *)at + 1)) {
+		ada_count_error();
+		return;
+	}
+	page = at & -PAGE;
+	if (ada_sys_failed(ada_sys_protect((void *)page, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))) {
+		ada_count_error();
+		return;
+	}
+	*(uint8_t *)at = 0xe9;
+	*(int32_t *)(at + 1) = distance;
+	ada_sys_protect((void *)page, 2 * PAGE, PROT_READ | PROT_EXEC);
+}

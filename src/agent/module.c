@@ -1,0 +1,323 @@
+/* The modules of this process: the loader's link map, compared with a table of our own and the segment's.
+ *
+ * The loader's list is read where it can't change: at the start, and in the loader's own call when it is consistent. What a
+ * module is made of (segments, notes, symbols) is read from memory; a list entry whose ELF header isn't readable is left out.
+ */
+#include <sys/auxv.h>
+#include "agent/life.h"
+#include "agent/sys.h"
+
+extern struct r_debug _r_debug __attribute__((weak));
+
+static struct ada_module modules[ADA_MODULES_MAX];
+static uint32_t module_count;
+
+struct ada_module *ada_module_at(uint32_t id)
+{
+	return &modules[id];
+}
+
+struct ada_shm_module *ada_module_entry(uint32_t id)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	return (struct ada_shm_module *)((char *)shm + shm->modules_offset) + id;
+}
+
+uint32_t ada_module_count(void)
+{
+	return module_count;
+}
+
+struct ada_module *ada_module_of(uint64_t address)
+{
+	for (uint32_t id = 0; id < module_count; id++) {
+		struct ada_module *module = &modules[id];
+
+		if (module->state != ADA_MODULE_GONE && address - module->start < module->end - module->start)
+			return module;
+	}
+	return NULL;
+}
+
+const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address)
+{
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		const Elf64_Phdr *segment = &module->segments[i];
+
+		if (segment->p_type == PT_LOAD && address - module->bias - segment->p_vaddr < segment->p_memsz)
+			return segment;
+	}
+	return NULL;
+}
+
+bool ada_module_filter(const struct ada_module *module, uint32_t bit)
+{
+	return !module->filter || (bit / 8 < module->filter_bytes && module->filter[bit / 8] >> bit % 8 & 1);
+}
+
+static const struct link_map *loader_list(void)
+{
+	return &_r_debug ? _r_debug.r_map : NULL;
+}
+
+static bool is_listed(const struct ada_module *module)
+{
+	for (const struct link_map *map = loader_list(); map; map = map->l_next)
+		if (map == module->map)
+			return map->l_addr == module->bias;
+	return false;
+}
+
+static bool is_known(const struct link_map *map)
+{
+	for (uint32_t id = 0; id < module_count; id++)
+		if (modules[id].map == map && modules[id].state != ADA_MODULE_GONE)
+			return modules[id].bias == map->l_addr;
+	return false;
+}
+
+bool ada_module_changed(void)
+{
+	for (const struct link_map *map = loader_list(); map; map = map->l_next)
+		if (!is_known(map))
+			return true;
+	for (uint32_t id = 0; id < module_count; id++)
+		if (modules[id].state != ADA_MODULE_GONE && !is_listed(&modules[id]))
+			return true;
+	return false;
+}
+
+bool ada_module_move_agent_last(void)
+{
+	struct link_map *map = (struct link_map *)loader_list(), *last;
+
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	if (!map || !map->l_prev)
+		return false;
+	for (last = map; last->l_next; last = last->l_next)
+		;
+	if (last == map)
+		return true;
+	map->l_prev->l_next = map->l_next;
+	map->l_next->l_prev = map->l_prev;
+	map->l_prev = last;
+	map->l_next = NULL;
+	last->l_next = map;
+	return true;
+}
+
+/* Program headers: the main program's as the kernel said, others' behind the ELF header that begins each mapping. */
+static bool segments_find(struct ada_module *module, const uint64_t *auxiliary)
+{
+	union { Elf64_Ehdr elf; uint8_t bytes[sizeof(Elf64_Ehdr)]; } header;
+
+	if (module->flags & ADA_MODULE_MAIN) {
+		for (; auxiliary && auxiliary[0] != AT_NULL; auxiliary += 2) {
+			if (auxiliary[0] == AT_PHDR)
+				module->segments = (const Elf64_Phdr *)auxiliary[1];
+			if (auxiliary[0] == AT_PHNUM)
+				module->segment_count = auxiliary[1];
+		}
+		return module->segments && module->segment_count;
+	}
+	if (ada_sys_peek(&header, module->bias, sizeof header) != sizeof header ||
+	    memcmp(header.bytes, ELFMAG, SELFMAG) || header.elf.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	module->segments = (const Elf64_Phdr *)(module->bias + header.elf.e_phoff);
+	module->segment_count = header.elf.e_phnum;
+	return true;
+}
+
+static void span_find(struct ada_module *module)
+{
+	module->start = UINT64_MAX;
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		const Elf64_Phdr *segment = &module->segments[i];
+		uint64_t start = module->bias + segment->p_vaddr, end = start + segment->p_memsz;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		if (start < module->start)
+			module->start = start;
+		if (end > module->end)
+			module->end = end;
+	}
+}
+
+static void build_id_find(const struct ada_module *module, struct ada_shm_module *entry)
+{
+	for (uint32_t i = 0; i < module->segment_count; i++) {
+		const Elf64_Phdr *segment = &module->segments[i];
+		uint64_t at = module->bias + segment->p_vaddr, end = at + segment->p_memsz;
+
+		while (segment->p_type == PT_NOTE && at + sizeof(Elf64_Nhdr) <= end) {
+			const Elf64_Nhdr *note = (const void *)at;
+			uint64_t name = at + sizeof *note, contents = name + ((note->n_namesz + 3) & ~3u);
+
+			at = contents + ((note->n_descsz + 3) & ~3u);
+			if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || memcmp((void *)name, "GNU", 4))
+				continue;
+			entry->build_id_bytes = note->n_descsz < ADA_BUILD_ID_MAX ? note->n_descsz : ADA_BUILD_ID_MAX;
+			memcpy(entry->build_id, (void *)contents, entry->build_id_bytes);
+			return;
+		}
+	}
+}
+
+static void path_find(const struct ada_module *module, struct ada_shm_module *entry)
+{
+	size_t used = 0;
+	long bytes;
+
+	if (module->flags & ADA_MODULE_MAIN) {
+		bytes = ada_sys_read_link("/proc/self/exe", entry->path, sizeof entry->path - 1);
+		if (!ada_sys_failed(bytes)) {
+			entry->path[bytes] = 0;
+			return;
+		}
+	} else if (module->map->l_name[0] != '/' && !(module->flags & ADA_MODULE_VDSO)) {
+		bytes = ada_sys_read_link("/proc/self/cwd", entry->path, sizeof entry->path - 2);
+		if (!ada_sys_failed(bytes)) {
+			entry->path[bytes] = '/';
+			used = bytes + 1;
+		}
+	}
+	ada_string_copy(entry->path + used, sizeof entry->path - used, module->map->l_name);
+}
+
+/* One more entry of both tables. A module that can't be read has no span, and is never asked for. */
+static void module_add(const struct link_map *map, struct ada_shm *shm, const uint64_t *auxiliary)
+{
+	struct ada_module *module = &modules[module_count];
+	struct ada_shm_module *entry = ada_module_entry(module_count);
+	bool initial = auxiliary != NULL;
+
+	*module = (struct ada_module){ .map = map, .bias = map->l_addr, .initial = initial, .state = ADA_MODULE_KNOWN };
+	if (map == loader_list())
+		module->flags |= ADA_MODULE_MAIN;
+	if (map->l_ld == _DYNAMIC)
+		module->flags |= ADA_MODULE_AGENT;
+	if (ada_string_begins(map->l_name, "linux-vdso.so"))
+		module->flags |= ADA_MODULE_VDSO;
+	if (segments_find(module, auxiliary)) {
+		span_find(module);
+		ada_symbols_read(&module->symbols, map->l_ld, module->bias);
+		build_id_find(module, entry);
+	} else {
+		module->state = ADA_MODULE_DONE;
+		ada_count_error();
+	}
+	path_find(module, entry);
+	entry->base = module->bias;
+	entry->load_counter = ada_sys_counter();
+	entry->flags = module->flags;
+	__atomic_store_n(&entry->present, 1, __ATOMIC_RELEASE);	/* after all that a reader looks at */
+	module_count++;
+	__atomic_store_n(&shm->module_count, module_count, __ATOMIC_RELEASE);
+}
+
+static bool build_id_equal(const struct ada_plan_header *plan, const struct ada_shm_module *entry)
+{
+	return !plan->build_id_bytes || !entry->build_id_bytes ||
+	       (plan->build_id_bytes == entry->build_id_bytes && !memcmp(plan->build_id, entry->build_id, entry->build_id_bytes));
+}
+
+/* The filter is needed again when the imports' time comes. */
+static int filter_keep(struct ada_module *module, const uint8_t *filter, uint32_t bytes)
+{
+	uint8_t *copy = filter ? ada_sys_map(bytes) : NULL;
+
+	if (copy)
+		memcpy(copy, filter, bytes);
+	module->filter = copy;
+	module->filter_bytes = bytes;
+	return filter && !copy ? -ENOMEM : 0;
+}
+
+/* Asks for the module's plan and hooks its entries. Nothing is left half done: a module is hooked or it is not. */
+static int module_plan(struct ada_conversation *conversation, uint32_t id)
+{
+	struct ada_shm_module *entry = ada_module_entry(id);
+	struct ada_module *module = &modules[id];
+	struct ada_plan_reply reply;
+	const struct ada_plan_header *plan;
+	const uint8_t *filter;
+	int status = ada_connect_module(conversation, id, module->flags, &reply, &plan, &filter);
+
+	if (status)
+		return status;
+	module->state = ADA_MODULE_DONE;
+	if (plan && !build_id_equal(plan, entry))	/* the file was replaced after it was loaded */
+		ada_count_error();
+	else if (plan && !(module->flags & ADA_MODULE_AGENT)) {
+		module->plan = plan;
+		module->reply = reply.flags;
+		if (filter_keep(module, filter, reply.filter_bytes) || ada_apply(module, id))
+			ada_count_error();
+		else if (reply.flags) {
+			module->state = ADA_MODULE_PLANNED;
+			entry->flags = module->flags |= ADA_MODULE_TRACED;
+		}
+	}
+	return ada_connect_applied(conversation, id);
+}
+
+static void modules_remove_gone(struct ada_conversation *conversation)
+{
+	for (uint32_t id = 0; id < module_count; id++) {
+		if (modules[id].state == ADA_MODULE_GONE || is_listed(&modules[id]))
+			continue;
+		modules[id].state = ADA_MODULE_GONE;
+		ada_module_entry(id)->unload_counter = ada_sys_counter();
+		__atomic_store_n(&ada_module_entry(id)->present, 2, __ATOMIC_RELEASE);
+		if (conversation)
+			ada_connect_unload(conversation, id);
+	}
+}
+
+/* What is known is planned too, or never: code that may be running by now is not patched any more. */
+int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary)
+{
+	struct ada_shm *shm = ada_core_shm();
+	uint32_t first;
+	int status = 0;
+
+	modules_remove_gone(conversation);
+	first = module_count;
+	for (const struct link_map *map = loader_list(); map; map = map->l_next) {
+		if (is_known(map))
+			continue;
+		if (module_count == ADA_MODULES_MAX) {
+			ada_core_disable(ADA_DISABLE_MODULES_FULL);
+			break;
+		}
+		module_add(map, shm, auxiliary);
+	}
+	/* All are in the table before the first is hooked: an event may only name a module that the segment holds. */
+	for (uint32_t id = first; conversation && id < module_count && !status; id++)
+		if (modules[id].state == ADA_MODULE_KNOWN)
+			status = module_plan(conversation, id);
+	ada_text_publish();
+	return status;
+}
+
+void ada_module_scan_imports(void)
+{
+	for (uint32_t id = 0; id < module_count; id++) {
+		if (modules[id].state != ADA_MODULE_PLANNED)
+			continue;
+		modules[id].state = ADA_MODULE_DONE;
+		if (modules[id].reply & ADA_PLAN_REPLY_IMPORTS)
+			ada_got_apply(&modules[id], id);
+	}
+}
+
+void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from)
+{
+	uint32_t count = module_count < from->module_count ? module_count : from->module_count;
+
+	memcpy((char *)to + to->modules_offset, (const char *)from + from->modules_offset, count * sizeof(struct ada_shm_module));
+	__atomic_store_n(&to->module_count, count, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,92 @@
+/* The process that records, and how it changes: attached, forked.
+ *
+ * A fork's child is a provider of its own, with a segment of its own, or it records nothing. It must never write into its
+ * parent's: the first thing that runs in it is fork_child (registered before anyone else's handlers) or, where fork was
+ * made past libc, the child's first hook, which finds its state wiped and comes to ada_process_forked_slow.
+ * A vfork child shares our memory and records into it until it executes something; only the crash handler asks who it is.
+ */
+#include "agent/life.h"
+#include "agent/sys.h"
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static struct ada_shm *segment;			/* the one attached now */
+static uint64_t segment_bytes;
+static uint32_t welcome_flags;
+static uint32_t own_pid;			/* as this process sees itself: a namespace may number it otherwise */
+
+void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
+{
+	segment = shm;
+	segment_bytes = bytes;
+	welcome_flags = flags;
+	own_pid = ada_sys_pid();
+	ada_core_attach(shm);
+}
+
+bool ada_process_is_own(void)
+{
+	return own_pid == ada_sys_pid();
+}
+
+bool ada_process_follows(void)
+{
+	return welcome_flags & ADA_WELCOME_FOLLOW;
+}
+
+void ada_count_error(void)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	if (shm)
+		__atomic_add_fetch(&shm->internal_errors, 1, __ATOMIC_RELAXED);
+}
+
+/* Gives the child a segment of its own, with its parent's modules under their numbers. */
+static void child_attach(void)
+{
+	struct ada_shm *parent = segment, *own;
+	struct ada_conversation *conversation;
+	uint64_t parent_bytes = segment_bytes, bytes;
+
+	segment = NULL;
+	if (!parent || !(welcome_flags & ADA_WELCOME_FOLLOW) || parent->disabled ||
+	    ada_connect(&conversation, ADA_HELLO_FORK, parent->pid)) {
+		ada_core_disable(ADA_DISABLE_NO_RECORDER);
+	} else {
+		own = ada_connect_segment(conversation, &bytes);
+		if (own) {
+			ada_module_copy_table(own, parent);
+			ada_process_attach(own, bytes, ada_connect_flags(conversation));
+		} else {
+			welcome_flags = 0;
+			ada_core_disable(ADA_DISABLE_STOPPED);
+		}
+		ada_connect_end(conversation);
+	}
+	if (parent)
+		ada_sys_unmap(parent, parent_bytes);
+}
+
+static void fork_child(void)
+{
+	uint64_t mask = ada_sys_signals_block();
+
+	if (!ada_process_is_own()) {		/* else: ada_process_forked_slow was here first */
+		own_pid = ada_sys_pid();
+		ada_core_forked();
+		child_attach();
+	}
+	ada_sys_signals_restore(mask);
+}
+
+ADA_SLOW void ada_process_forked_slow(void)
+{
+	fork_child();
+}
+
+void ada_process_watch_forks(void)
+{
+	if (&__register_atfork && __register_atfork(NULL, NULL, fork_child, (void *)&segment))
+		ada_count_error();
+}

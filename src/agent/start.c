@@ -1,0 +1,65 @@
+/* The agent's beginning and end in a process.
+ *
+ * libada-agent.so is linked with -z initfirst: its constructor runs when everything is relocated and before any other
+ * constructor. One thread, no hook yet. In this order:
+ *   1. take our variables out of the environment; without them this isn't a process of ours
+ *   2. connect, and get the segment
+ *   3. plan and apply, module by module; then the imports, which need the tables of all
+ *   4. watch what changes a process's life: the loader, fork, exec, fatal signals
+ * What fails leaves the program untouched from there on: the hooks that are in place pass through.
+ */
+#include "agent/life.h"
+#include "agent/sys.h"
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static void life_begin(struct ada_conversation *conversation, const uint64_t *auxiliary)
+{
+	uint64_t bytes;
+	struct ada_shm *shm = ada_connect_segment(conversation, &bytes);
+	int status;
+
+	ada_process_attach(shm, bytes, ada_connect_flags(conversation));
+	if (!ada_module_move_agent_last())
+		ada_count_error();
+	status = ada_module_scan(conversation, auxiliary);
+	if (status) {
+		ada_core_disable(status == -EPROTO ? ADA_DISABLE_PROTOCOL : ADA_DISABLE_NO_RECORDER);
+		return;
+	}
+	ada_module_scan_imports();
+	ada_core_thread_start_hook();
+	ada_process_watch_forks();
+	ada_loader_watch();
+	ada_crash_watch();
+}
+
+__attribute__((constructor)) static void agent_start(int argument_count, char **arguments, char **environment)
+{
+	struct ada_conversation *conversation;
+	char **end = environment;
+	uint64_t mask, bytes;
+
+	while (*end)			/* before it is shortened: the kernel's vector lies behind */
+		end++;
+	/* musl, or someone's loader: nothing that is known here about libc would hold */
+	if (!ada_environment_take(environment) || !gnu_get_libc_version)
+		return;
+	mask = ada_sys_signals_block();
+	if (!ada_connect(&conversation, ADA_HELLO_START, 0)) {
+		if (ada_connect_segment(conversation, &bytes)) {
+			ada_unwind_warm_up();
+			life_begin(conversation, (const uint64_t *)(end + 1));
+		}
+		ada_connect_end(conversation);
+	}
+	ada_sys_signals_restore(mask);
+}
+
+__attribute__((destructor)) static void agent_end(void)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	if (shm && ada_process_is_own())
+		__atomic_store_n(&shm->exit_seen, 1, __ATOMIC_RELEASE);
+}
