@@ -1,11 +1,7 @@
 /* What the tests of libatf share: a scratch directory a test, events whose values are known, files as bytes. */
 #ifndef ADA_TESTS_ATF_FIXTURE_H
 #define ADA_TESTS_ATF_FIXTURE_H
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "../test.h"
 #include "atf.h"
 
 #define THREAD_ID 4711

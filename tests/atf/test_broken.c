@@ -137,7 +137,6 @@ static void test_every_bit_of_an_empty_file(void **state)
 
 /* One change to a finished file of COUNT events, and what is said of it. */
 struct damage {
-	const char *name;
 	size_t offset, bytes;			/* what is overwritten ... */
 	uint64_t value;				/* ... with this, little-endian */
 	size_t length;				/* of the file then; 0: as it was. More is filled with 'x' */
@@ -153,37 +152,40 @@ struct damage {
 	.completeness = ATF_DAMAGED, .count = events, .message = text, .finding = "size: %s: " text
 
 static const struct damage damages[] = {
-	{ "magic", 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF,
+	/* magic */ { 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF,
 		"not an ATF index file: it does not begin with \"ATI2\"") },
-	{ "detail file", 0, 4, 0x32445441, REFUSED(ATF_ERROR_NOT_ATF, "an ATF detail file, not an index file") },
-	{ "short", .length = 63, REFUSED(ATF_ERROR_NOT_ATF, "cut inside the header: 63 bytes of 64") },
-	{ "endian", 4, 1, 2, REFUSED(ATF_ERROR_VERSION, "byte order 2, and only little-endian (1) can be read") },
-	{ "version", 5, 1, 2, REFUSED(ATF_ERROR_VERSION, "version 2 of the format, and only version 1 can be read") },
-	{ "event size", 24, 4, 24, REFUSED(ATF_ERROR_VERSION, "events of 24 bytes, and only events of 32 can be read") },
-	{ "events offset", 32, 8, 128, REFUSED(ATF_ERROR_CORRUPT, "damaged header: events at 128 instead of 64") },
-	{ "arch", 6, 1, 9, FOUND("header: unknown architecture 9") },
-	{ "os", 7, 1, 3, FOUND("header: operating system 3 is not Linux (4)") },
-	{ "flags", 8, 4, 6, FOUND("header: unknown flags 0x6") },
-	{ "no detail", 8, 4, 1, FOUND("detail: the header names a detail file, and there is none") },
-	{ "thread", 12, 4, 5, FOUND("threads: 5 events of another thread than the header's, the first at event 0") },
-	{ "clock", 16, 1, 1, FOUND("header: clock 1 is not boottime (3)") },
-	{ "reserved", 17, 3, 1, FOUND("header: reserved bytes are not zero") },
-	{ "count", 28, 4, 4, DAMAGED(COUNT,
+	/* detail file */ { 0, 4, 0x32445441, REFUSED(ATF_ERROR_NOT_ATF, "an ATF detail file, not an index file") },
+	/* short */ { .length = 63, REFUSED(ATF_ERROR_NOT_ATF, "cut inside the header: 63 bytes of 64") },
+	/* endian */ { 4, 1, 2, REFUSED(ATF_ERROR_VERSION, "byte order 2, and only little-endian (1) can be read") },
+	/* version */ { 5, 1, 2, REFUSED(ATF_ERROR_VERSION,
+		"version 2 of the format, and only version 1 can be read") },
+	/* event size */ { 24, 4, 24, REFUSED(ATF_ERROR_VERSION,
+		"events of 24 bytes, and only events of 32 can be read") },
+	/* events offset */ { 32, 8, 128, REFUSED(ATF_ERROR_CORRUPT, "damaged header: events at 128 instead of 64") },
+	/* arch */ { 6, 1, 9, FOUND("header: unknown architecture 9") },
+	/* os */ { 7, 1, 3, FOUND("header: operating system 3 is not Linux (4)") },
+	/* flags */ { 8, 4, 6, FOUND("header: unknown flags 0x6") },
+	/* no detail */ { 8, 4, 1, FOUND("detail: the header names a detail file, and there is none") },
+	/* thread */ { 12, 4, 5, FOUND("threads: 5 events of another thread than the header's, the first at event 0") },
+	/* clock */ { 16, 1, 1, FOUND("header: clock 1 is not boottime (3)") },
+	/* reserved */ { 17, 3, 1, FOUND("header: reserved bytes are not zero") },
+	/* count */ { 28, 4, 4, DAMAGED(COUNT,
 		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	{ "huge count", 28, 4, UINT32_MAX, DAMAGED(COUNT,
+	/* huge count */ { 28, 4, UINT32_MAX, DAMAGED(COUNT,
 		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	{ "footer offset", 40, 8, UINT64_MAX, DAMAGED(COUNT,
+	/* footer offset */ { 40, 8, UINT64_MAX, DAMAGED(COUNT,
 		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	{ "footer magic", FOOTER, 4, 0, DAMAGED(COUNT, "damaged: no valid footer behind the header's 5 events") },
-	{ "footer count", FOOTER + 8, 8, 6, DAMAGED(COUNT, "damaged: no valid footer behind the header's 5 events") },
-	{ "checksum", FOOTER + 4, 4, 0xdeadbeef, FOUND("checksum: CRC32 is ") },
-	{ "footer time", FOOTER + 16, 8, 7, DAMAGED(COUNT,
+	/* footer magic */ { FOOTER, 4, 0, DAMAGED(COUNT, "damaged: no valid footer behind the header's 5 events") },
+	/* footer count */ { FOOTER + 8, 8, 6, DAMAGED(COUNT,
+		"damaged: no valid footer behind the header's 5 events") },
+	/* checksum */ { FOOTER + 4, 4, 0xdeadbeef, FOUND("checksum: CRC32 is ") },
+	/* footer time */ { FOOTER + 16, 8, 7, DAMAGED(COUNT,
 		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	{ "footer reserved", FOOTER + 60, 4, 1, FOUND("footer: reserved bytes are not zero") },
-	{ "time falls", 64 + 2 * 32, 8, 3, FOUND("checksum: CRC32 is ") },
-	{ "cut events", .length = FOOTER - 40, DAMAGED(3, "cut: 3 of 5 events are left") },
-	{ "cut footer", .length = SIZE - 1, DAMAGED(COUNT, "cut: the footer is missing, all 5 events are there") },
-	{ "garbage", .length = SIZE + 99, DAMAGED(COUNT, "damaged: 99 bytes behind the footer") },
+	/* footer reserved */ { FOOTER + 60, 4, 1, FOUND("footer: reserved bytes are not zero") },
+	/* time falls */ { 64 + 2 * 32, 8, 3, FOUND("checksum: CRC32 is ") },
+	/* cut events */ { .length = FOOTER - 40, DAMAGED(3, "cut: 3 of 5 events are left") },
+	/* cut footer */ { .length = SIZE - 1, DAMAGED(COUNT, "cut: the footer is missing, all 5 events are there") },
+	/* garbage */ { .length = SIZE + 99, DAMAGED(COUNT, "damaged: 99 bytes behind the footer") },
 };
 
 static void expect_damage(const struct damage *damage, const char *path, const struct bytes *good)
@@ -195,7 +197,6 @@ static void expect_damage(const struct damage *damage, const char *path, const s
 	struct atf_index *index;
 	uint8_t bytes[SIZE + 100];
 
-	print_message("  %s\n", damage->name);
 	memset(bytes, 'x', sizeof bytes);
 	memcpy(bytes, good->bytes, good->length);
 	memcpy(bytes + damage->offset, &damage->value, damage->bytes);
