@@ -1,0 +1,113 @@
+"""The tools that judge: sum-tests counts right, and the checks find what they are for."""
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+MESON = """<?xml version='1.0'?><testsuites tests="4" errors="0" failures="1">
+<testsuite name="base.array" tests="2" errors="0" failures="0" skipped="1"><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>
+<testsuite name="ada" tests="2" errors="0" failures="1"><testcase name="slow"/><testcase name="errors">{errors}</testcase></testsuite>
+</testsuites>"""
+PYTEST = """<?xml version='1.0'?><testsuites><testsuite name="pytest" errors="0" failures="0" tests="3">
+<testcase classname="t" name="one"/><testcase classname="t" name="two"/><testcase classname="t" name="three"><skipped/></testcase>
+</testsuite></testsuites>"""
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+
+
+def sum_tests(build, errors="", pytest_file=PYTEST, status=0):
+    (build / "meson-logs").mkdir()
+    (build / "meson-logs" / "testlog.junit.xml").write_text(MESON.format(errors=errors))
+    (build / "junit").mkdir()
+    (build / "junit" / "errors.xml").write_text(pytest_file)
+    result = run(ROOT / "tools" / "sum-tests", "--make-status", status, build, build / "absent")
+    return result.returncode, result.stdout.splitlines()
+
+
+def test_cases_of_pytest_are_counted_instead_of_its_run(tmp_path):
+    assert sum_tests(tmp_path) == (0, ["4 passed, 0 failed, 2 skipped"])
+
+
+def test_a_failed_case_fails(tmp_path):
+    status, lines = sum_tests(tmp_path, "<failure/>", PYTEST.replace('"two"/>', '"two"><failure/></testcase>'))
+    assert status == 1
+    assert lines == [f"FAILED {tmp_path}: pytest/two", "3 passed, 1 failed, 2 skipped"]
+
+
+def test_a_run_that_fell_over_fails_though_its_cases_passed(tmp_path):
+    status, lines = sum_tests(tmp_path, "<failure/>")
+    assert (status, lines[-1]) == (1, "4 passed, 1 failed, 2 skipped")
+
+
+def test_make_failing_without_a_failed_test_fails(tmp_path):
+    status, lines = sum_tests(tmp_path, status=2)
+    assert (status, lines[-1]) == (1, "4 passed, 1 failed, 2 skipped")
+
+
+def test_no_tests_at_all_is_a_failure(tmp_path):
+    result = run(ROOT / "tools" / "sum-tests", tmp_path)
+    assert (result.returncode, result.stdout) == (1, "0 passed, 0 failed, 0 skipped\n")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of the sources that a test may spoil."""
+    for name in ("include", "src", "tools", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("tests", "bench", "fuzz"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("path, line", [
+    ("src/base/units.c", '#include "elf/elf.h"'),
+    ("src/query/session.c", '#include "recorder/recorder.h"'),
+    ("src/agent/mem.c", '#include "base/error.h"'),
+    ("src/plan/new.c", '#include "atf.h"'),
+    ("src/abi/wire.h", '#include "agent/agent.h"'),
+])
+def test_layers_are_held(tree, path, line):
+    assert run(tree / "tools" / "check-layers").returncode == 0
+    with open(tree / path, "a") as source:
+        source.write(line + "\n")
+    result = run(tree / "tools" / "check-layers")
+    assert result.returncode == 1
+    assert result.stdout.startswith(f"{path} includes ")
+
+
+def test_an_agent_that_links_libc_is_found(tree):
+    (tree / "agent.c").write_text("#include <stdio.h>\nvoid say(void) { puts(\"\"); }\n")
+    assert run("gcc", "-shared", "-fPIC", "-o", tree / "agent.so", tree / "agent.c").returncode == 0
+    result = run(tree / "tools" / "check-layers", tree / "agent.so")
+    assert result.returncode == 1
+    assert "the agent links libc.so.6" in result.stdout
+    assert "the agent needs puts" in result.stdout
+
+
+def test_sizes_are_held(tree):
+    (tree / "src" / "base" / "long.c").write_text("void f(void)\n{\n" + "\tf();\n" * 68 + "}\n" + "\n" * 530)
+    result = run(tree / "tools" / "check-sizes")
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
+        "src/base/long.c: 601 lines, 600 allowed: split it by what it does",
+        "src/base/long.c:1: f has 71 lines, 70 allowed",
+    ]
+
+
+@pytest.mark.parametrize("old, new", [
+    ("| 24 | 4 | event_size", "| 24 | 8 | event_size"),
+    ("| 28 | 4 | detail_seq", "| 28 | 4 | detail_nr"),
+    ("| 60 | 4 | reserved | 0 |\n", ""),
+    ("| ADA_EVENT_LOST | 4", "| ADA_EVENT_LOST | 5"),
+])
+def test_the_format_page_is_held_against_the_headers(tree, old, new):
+    page = tree / "docs" / "format.md"
+    assert run(tree / "tools" / "check-format", "gcc").returncode == 0
+    assert old in page.read_text()
+    page.write_text(page.read_text().replace(old, new))
+    assert run(tree / "tools" / "check-format", "gcc").returncode != 0
