@@ -1,0 +1,13 @@
+/* Beginning and end of every command that reads a session. */
+#ifndef ADA_CLI_ANSWER_H
+#define ADA_CLI_ANSWER_H
+#include "cli/options.h"
+#include "query/session.h"
+
+/* Opens the session, or says on stderr why not: 0 or ADA_EXIT_FAILED. */
+int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session);
+/* One line on stderr; ADA_EXIT_FAILED. */
+int ada_answer_fail(const char *command, const struct ada_error *error);
+/* Writes what is left of the answer, and names on stderr what of the session could not be read: the exit status. */
+int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
+#endif

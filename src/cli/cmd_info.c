@@ -1,0 +1,329 @@
+/* ada info: what a session holds. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/rows.h"
+#include "query/selection.h"
+
+#define COUNT(columns) (sizeof(columns) / sizeof *(columns))
+
+static const struct ada_column process_columns[] = {
+	{ "process", "PROCESS", ADA_CELL_TEXT },
+	{ "pid", NULL, ADA_CELL_NUMBER },
+	{ "parent_pid", "PARENT", ADA_CELL_NUMBER },
+	{ "start_ns", NULL, ADA_CELL_NUMBER },
+	{ "duration_ns", "DURATION", ADA_CELL_DURATION },
+	{ "threads", "THREADS", ADA_CELL_NUMBER },
+	{ "modules", NULL, ADA_CELL_NUMBER },
+	{ "functions", NULL, ADA_CELL_NUMBER },
+	{ "hooked", "HOOKED", ADA_CELL_NUMBER },
+	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
+	{ "events", "EVENTS", ADA_CELL_NUMBER },
+	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "events_per_s", "EVENTS/S", ADA_CELL_COUNT },
+	{ "finalized", NULL, ADA_CELL_BOOL },
+	{ "state", "STATE", ADA_CELL_TEXT },
+	{ "exit", "EXIT", ADA_CELL_TEXT },
+	{ "program", "PROGRAM", ADA_CELL_NAME },
+};
+static const struct ada_column thread_columns[] = {
+	{ "process", "PROCESS", ADA_CELL_TEXT },
+	{ "thread", "THREAD", ADA_CELL_NUMBER },
+	{ "tid", "TID", ADA_CELL_NUMBER },
+	{ "events", "EVENTS", ADA_CELL_NUMBER },
+	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "name", "NAME", ADA_CELL_NAME },
+};
+static const struct ada_column module_columns[] = {
+	{ "process", "PROCESS", ADA_CELL_TEXT },
+	{ "module_id", "MODULE", ADA_CELL_NUMBER },
+	{ "traced", "TRACED", ADA_CELL_BOOL },
+	{ "functions", "FUNCTIONS", ADA_CELL_NUMBER },
+	{ "hooked", "HOOKED", ADA_CELL_NUMBER },
+	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
+	{ "imports", "IMPORTS", ADA_CELL_NUMBER },
+	{ "build_id", NULL, ADA_CELL_TEXT },
+	{ "path", "PATH", ADA_CELL_NAME },
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = state->input;
+	return 0;
+}
+
+static const struct argp argp = {
+	.parser = parse_option,
+	.doc = "Prints what a session holds: the command, processes, threads, modules, events and losses."
+	       "\vHOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
+	       " row a process.",
+	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+};
+
+struct info {
+	const struct ada_session *session;
+	struct ada_output *output;
+	enum ada_format format;
+};
+
+static uint64_t sum_of_values(const json_object *object)
+{
+	uint64_t total = 0;
+
+	if (!json_object_is_type(object, json_type_object))
+		return 0;
+	json_object_object_foreach((json_object *)object, key, value) {
+		(void)key;
+		total += json_object_get_uint64(value);
+	}
+	return total;
+}
+
+static const char *exit_text(const json_object *exit, char text[64])
+{
+	const char *kind = ada_json_text(exit, "kind", "unknown");
+
+	if (!strcmp(kind, "exited"))
+		snprintf(text, 64, "status %d", (int)ada_json_u64(exit, "status", 0));
+	else if (!strcmp(kind, "signal"))
+		snprintf(text, 64, "signal %d", (int)ada_json_u64(exit, "signal", 0));
+	else
+		snprintf(text, 64, "%s", kind);
+	return text;
+}
+
+/* Where nothing says when a process ended, it lasted at least until its last event. */
+static uint64_t last_event_ns(const struct ada_session *session, size_t first, size_t count)
+{
+	uint64_t last = 0;
+
+	for (size_t i = first; i < first + count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		if (thread->count && atf_thread_get(thread->events, thread->count - 1)->timestamp_ns > last)
+			last = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+	}
+	return last;
+}
+
+static int add_process(struct ada_rows *rows, const struct ada_process *process)
+{
+	const struct ada_session *session = process->session;
+	const json_object *hooks = ada_json_get(process->manifest, "hooks");
+	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", session->start_ns);
+	uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0), duration_ns;
+	uint64_t events = 0, lost = 0, modules = 0;
+	char exit[64];
+
+	if (!end_ns)
+		end_ns = last_event_ns(session, process->first_thread, process->thread_count);
+	duration_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
+		events += session->threads.items[i].count;
+		lost += ada_thread_lost(&session->threads.items[i]);
+	}
+	for (size_t i = 0; i < process->modules.count; i++)
+		modules += process->modules.items[i] != NULL;
+	return ada_rows_add(rows, (const struct ada_cell[]){
+		{ .text = process->directory },
+		{ .number = process->pid },
+		{ .number = ada_json_u64(process->manifest, "parentPid", 0) },
+		{ .number = start_ns },
+		{ .number = duration_ns },
+		{ .number = process->thread_count },
+		{ .number = modules },
+		{ .number = ada_json_u64(hooks, "functions", 0) },
+		{ .number = ada_json_u64(hooks, "hooked", 0) },
+		{ .number = sum_of_values(ada_json_get(hooks, "skipped")) },
+		{ .number = events },
+		{ .number = lost },
+		{ .number = duration_ns ? (uint64_t)(events * 1e9 / duration_ns) : 0, .absent = !duration_ns },
+		{ .number = process->finalized },
+		{ .text = ada_json_text(ada_json_get(process->manifest, "recording"), "state", "unknown") },
+		{ .text = exit_text(ada_json_get(process->manifest, "exit"), exit) },
+		{ .text = ada_json_text(process->manifest, "program", "?") },
+	});
+}
+
+static void print_processes(struct info *info)
+{
+	struct ada_rows rows;
+
+	ada_rows_open(&rows, info->output, info->format, "rows", process_columns, COUNT(process_columns));
+	for (size_t i = 0; i < info->session->processes.count; i++)
+		add_process(&rows, info->session->processes.items[i]);
+	ada_rows_close(&rows);
+}
+
+static void print_threads(struct info *info)
+{
+	struct ada_rows rows;
+
+	ada_rows_open(&rows, info->output, info->format, "threads", thread_columns, COUNT(thread_columns));
+	for (size_t i = 0; i < info->session->threads.count; i++) {
+		const struct ada_thread *thread = &info->session->threads.items[i];
+
+		ada_rows_add(&rows, (const struct ada_cell[]){
+			{ .text = thread->process->directory }, { .number = thread->number }, { .number = thread->tid },
+			{ .number = thread->count }, { .number = ada_thread_lost(thread) }, { .text = thread->name } });
+	}
+	ada_rows_close(&rows);
+}
+
+static void print_modules(struct info *info)
+{
+	struct ada_rows rows;
+
+	ada_rows_open(&rows, info->output, info->format, "modules", module_columns, COUNT(module_columns));
+	for (size_t i = 0; i < info->session->processes.count; i++) {
+		const struct ada_process *process = info->session->processes.items[i];
+		const json_object *modules = ada_json_get(process->manifest, "modules");
+
+		for (size_t j = 0; j < ada_json_length(modules); j++) {
+			const json_object *module = json_object_array_get_idx(modules, j);
+
+			ada_rows_add(&rows, (const struct ada_cell[]){
+				{ .text = process->directory },
+				{ .number = ada_json_u64(module, "id", j) },
+				{ .number = ada_json_bool(module, "traced", false) },
+				{ .number = ada_json_u64(module, "functions", 0) },
+				{ .number = ada_json_u64(module, "hooked", 0) },
+				{ .number = sum_of_values(ada_json_get(module, "skipped")) },
+				{ .number = ada_json_u64(module, "imports", 0) },
+				{ .text = ada_json_text(module, "buildId", ""), .absent = !ada_json_text(module, "buildId", NULL) },
+				{ .text = ada_json_text(module, "path", "?") },
+			});
+		}
+	}
+	ada_rows_close(&rows);
+}
+
+static void print_label(struct ada_output *output, const char *label)
+{
+	ada_output_string(output, label);
+	ada_output_spaces(output, 10 - strlen(label));
+}
+
+static void print_line(struct ada_output *output, const char *label, const char *text)
+{
+	print_label(output, label);
+	ada_output_text(output, text);
+	ada_output_string(output, "\n");
+}
+
+static void print_head_text(struct info *info)
+{
+	const json_object *document = info->session->document, *command = ada_json_get(document, "command");
+	const json_object *host = ada_json_get(document, "host");
+	uint64_t end_ns = ada_json_u64(document, "endNs", 0);
+	char text[256];
+
+	print_line(info->output, "session", info->session->path);
+	if (!document)
+		return;
+	print_label(info->output, "command");
+	for (size_t i = 0; i < ada_json_length(command); i++) {
+		ada_output_string(info->output, i ? " " : "");
+		ada_output_text(info->output, json_object_get_string(json_object_array_get_idx(command, i)));
+	}
+	ada_output_string(info->output, "\n");
+	snprintf(text, sizeof text, "%.64s, %.96s, %.32s, %u CPUs", ada_json_text(host, "name", "?"),
+		 ada_json_text(host, "kernel", "?"), ada_json_text(host, "machine", "?"), (unsigned)ada_json_u64(host, "cpus", 0));
+	print_line(info->output, "host", text);
+	print_line(info->output, "started", ada_json_text(document, "started", "?"));
+	if (!end_ns)
+		end_ns = last_event_ns(info->session, 0, info->session->threads.count);
+	print_line(info->output, "lasted", ada_format_duration(end_ns > info->session->start_ns ?
+							       end_ns - info->session->start_ns : 0, text));
+	print_line(info->output, "ended", ada_json_bool(document, "finalized", false) ?
+		   exit_text(ada_json_get(document, "exit"), text) : "still being recorded, or left by a crash");
+}
+
+/* Why a process was not recorded to its end, and processes not recorded at all. */
+static void print_reasons(struct info *info)
+{
+	const json_object *missing = ada_json_get(info->session->document, "notRecorded");
+	char text[512];
+
+	for (size_t i = 0; i < info->session->processes.count; i++) {
+		const struct ada_process *process = info->session->processes.items[i];
+		const char *reason = ada_json_text(ada_json_get(process->manifest, "recording"), "reason", NULL);
+
+		if (!reason)
+			continue;
+		snprintf(text, sizeof text, "%s: %s", process->directory, reason);
+		print_line(info->output, "note", text);
+	}
+	for (size_t i = 0; i < ada_json_length(missing); i++) {
+		const json_object *entry = json_object_array_get_idx(missing, i);
+
+		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.200s", (unsigned)ada_json_u64(entry, "pid", 0),
+			 ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
+		print_line(info->output, "note", text);
+	}
+}
+
+/* session.json as it is, for it is JSON already; but for bytes that are no UTF-8. */
+static void print_document(struct info *info)
+{
+	ada_output_string(info->output, "\"path\": ");
+	ada_output_json(info->output, info->session->path);
+	ada_output_string(info->output, ",\n\"session\": ");
+	ada_output_utf8(info->output, info->session->document ?
+			json_object_to_json_string_ext(info->session->document, JSON_C_TO_STRING_PLAIN) : "null");
+	ada_output_string(info->output, ",\n");
+}
+
+static void print_info(struct info *info)
+{
+	struct ada_completeness completeness = ada_session_completeness(info->session);
+
+	switch (info->format) {
+	case ADA_FORMAT_CSV:
+		print_processes(info);
+		break;
+	case ADA_FORMAT_JSON:
+		ada_output_string(info->output, "{");
+		print_processes(info);
+		print_threads(info);
+		print_modules(info);
+		print_document(info);
+		ada_completeness_json(info->output, &completeness);
+		break;
+	case ADA_FORMAT_TEXT:
+		print_head_text(info);
+		print_label(info->output, "events");
+		ada_completeness_text(info->output, &completeness);
+		print_reasons(info);
+		ada_output_string(info->output, "\n");
+		print_processes(info);
+		ada_output_string(info->output, "\n");
+		print_threads(info);
+		ada_output_string(info->output, "\n");
+		print_modules(info);
+		break;
+	}
+}
+
+int ada_cmd_info(int argc, char **argv)
+{
+	static struct ada_output output;
+	struct ada_reading reading = {};
+	struct ada_session *session;
+	int status;
+
+	ada_options_parse(&argp, argc, argv, 0, &reading);
+	status = ada_answer_open(argv[0], &reading, &session);
+	if (status)
+		return status;
+	ada_output_open(&output, STDOUT_FILENO);
+	print_info(&(struct info){ .session = session, .output = &output, .format = reading.format });
+	status = ada_answer_finish(argv[0], &output, session);
+	ada_session_close(session);
+	return status;
+}

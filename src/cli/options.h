@@ -1,0 +1,26 @@
+/* What the commands' options have in common: how they fail, and the options of every command that reads a session. */
+#ifndef ADA_CLI_OPTIONS_H
+#define ADA_CLI_OPTIONS_H
+#include <argp.h>
+#include <stdint.h>
+#include "cli/output.h"
+
+/* argp_parse, but bad options end the program with one line on stderr and status 125. */
+void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
+/* For a parser: one line, "ada COMMAND: MESSAGE", and status 125. */
+void ada_options_fail(const struct argp_state *state, const char *format, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+
+/* Options of the reading commands. As a child of a command's own parser, each expects its struct as input. */
+struct ada_reading {
+	const char *session;		/* SESSION as given; NULL: ada_traces/latest */
+	enum ada_format format;
+};
+extern const struct argp ada_reading_argp;	/* --format, SESSION */
+
+struct ada_narrowing {
+	const char *thread, *from, *to;	/* as given: what they mean depends on the session */
+	uint64_t limit;			/* rows; UINT64_MAX: all */
+};
+extern const struct argp ada_narrowing_argp;	/* --thread --from --to --limit */
+#endif

@@ -1,0 +1,180 @@
+/* Pairing calls with their ends: see calls.h for the rules. */
+#include "query/calls.h"
+#include <string.h>
+
+#define ASIDE_MAX 1024
+
+void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver)
+{
+	*calls = (struct ada_calls){ .receiver = *receiver };
+}
+
+static void report(struct ada_calls *calls, struct ada_call *call, enum ada_outcome outcome)
+{
+	call->outcome = outcome;
+	if (calls->receiver.ended)
+		calls->receiver.ended(calls->receiver.context, call);
+}
+
+static void forget_aside(struct ada_calls *calls)
+{
+	for (size_t i = 0; i < calls->aside.count; i++)
+		report(calls, &calls->aside.items[i], ADA_OUTCOME_UNKNOWN);
+	calls->aside.count = 0;
+}
+
+/* Takes the top call off the stack: into the waiting list, or away where events were lost. */
+static int remove_top(struct ada_calls *calls)
+{
+	struct ada_call *top = &calls->stack.items[--calls->stack.count];
+
+	top->aside = true;
+	if (calls->receiver.set_aside)
+		calls->receiver.set_aside(calls->receiver.context, top);
+	if (calls->after_loss) {
+		report(calls, top, ADA_OUTCOME_UNKNOWN);
+		return 0;
+	}
+	if (calls->aside.count == ASIDE_MAX) {
+		report(calls, &calls->aside.items[0], ADA_OUTCOME_UNKNOWN);
+		memmove(calls->aside.items, calls->aside.items + 1, --calls->aside.count * sizeof *calls->aside.items);
+	}
+	return ada_array_push(&calls->aside, *top);
+}
+
+static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	struct ada_call *call;
+	int result = 0;
+
+	while (!result && calls->stack.count && calls->stack.items[calls->stack.count - 1].depth >= event->call_depth)
+		result = remove_top(calls);
+	if (!result)
+		result = ada_array_reserve(&calls->stack, 1);
+	if (result)
+		return result;
+	call = &calls->stack.items[calls->stack.count++];
+	*call = (struct ada_call){
+		.function_id = event->function_id,
+		.start_ns = event->timestamp_ns,
+		.position = position,
+		.depth = event->call_depth,
+	};
+	if (calls->receiver.begun)
+		calls->receiver.begun(calls->receiver.context, call);
+	return 0;
+}
+
+/* Number of the open call of this depth and function; the stack's count: there is none. */
+static size_t find_open(const struct ada_calls *calls, const struct ada_event *event)
+{
+	size_t low = 0, high = calls->stack.count;
+
+	if (high && calls->stack.items[high - 1].depth == event->call_depth) {
+		low = high - 1;
+	} else {
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (calls->stack.items[middle].depth < event->call_depth)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+	}
+	if (low < calls->stack.count && calls->stack.items[low].depth == event->call_depth &&
+	    calls->stack.items[low].function_id == event->function_id)
+		return low;
+	return calls->stack.count;
+}
+
+static void finish(struct ada_calls *calls, struct ada_call *call, const struct ada_event *event, uint64_t position)
+{
+	call->end_ns = event->timestamp_ns;
+	call->end_position = position;
+	report(calls, call, event->event_kind == ADA_EVENT_RETURN ? ADA_OUTCOME_RETURN : ADA_OUTCOME_EXCEPTION);
+}
+
+/* A late end, on another stack of the thread: counts in no parent, for the one below now did not call it. */
+static void end_aside(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	for (size_t i = calls->aside.count; i-- > 0;) {
+		struct ada_call call = calls->aside.items[i];
+
+		if (call.depth != event->call_depth || call.function_id != event->function_id)
+			continue;
+		memmove(calls->aside.items + i, calls->aside.items + i + 1,
+			(--calls->aside.count - i) * sizeof *calls->aside.items);
+		finish(calls, &call, event, position);
+		return;
+	}
+	calls->orphans++;
+}
+
+static int end(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	size_t number = find_open(calls, event);
+	struct ada_call *call;
+	int result = 0;
+
+	if (number == calls->stack.count) {
+		end_aside(calls, event, position);
+		return 0;
+	}
+	while (!result && calls->stack.count > number + 1)
+		result = remove_top(calls);
+	if (result)
+		return result;
+	calls->stack.count = number;
+	call = &calls->stack.items[number];
+	if (number)
+		calls->stack.items[number - 1].children_ns += event->timestamp_ns - call->start_ns;
+	finish(calls, call, event, position);
+	return 0;
+}
+
+int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	int result = 0;
+
+	switch (event->event_kind) {
+	case ADA_EVENT_CALL:
+		result = begin(calls, event, position);
+		break;
+	case ADA_EVENT_RETURN:
+	case ADA_EVENT_EXCEPTION:
+		result = end(calls, event, position);
+		break;
+	case ADA_EVENT_LOST:
+		forget_aside(calls);
+		calls->lost += event->function_id;
+		calls->losses++;
+		break;
+	default:
+		return 0;
+	}
+	calls->last_ns = event->timestamp_ns;
+	calls->after_loss = event->event_kind == ADA_EVENT_LOST;
+	return result;
+}
+
+void ada_calls_end(struct ada_calls *calls)
+{
+	forget_aside(calls);
+	while (calls->stack.count) {
+		struct ada_call *call = &calls->stack.items[--calls->stack.count];
+
+		call->end_ns = calls->last_ns;
+		if (calls->stack.count)
+			calls->stack.items[calls->stack.count - 1].children_ns += call->end_ns - call->start_ns;
+		report(calls, call, ADA_OUTCOME_OPEN);
+	}
+	calls->last_ns = 0;
+	calls->after_loss = false;
+}
+
+void ada_calls_close(struct ada_calls *calls)
+{
+	ada_array_free(&calls->stack);
+	ada_array_free(&calls->aside);
+}

@@ -1,0 +1,64 @@
+/* From events to calls: pairs each CALL of a thread with its RETURN or EXCEPTION.
+ *
+ * Feed the events of one thread in order. The open calls are a stack whose depths rise from its bottom to its top:
+ *
+ *   CALL at depth d         open calls at depth d and deeper have left without a word: they are set aside. Then pushed.
+ *   RETURN, EXCEPTION       ends the open call of the same function and depth; those above it are set aside.
+ *                           None on the stack: the newest one set aside. None there either: an orphan.
+ *   LOST                    events are missing: what was set aside won't come back. Of the open calls, those go that the
+ *                           next event shows to be gone. One whose end arrives is taken for the same call.
+ *   end                     open calls are open (they end with the recording), those set aside have no known end.
+ *
+ * Why aside: calls on another stack of the same thread (fibers, coroutines) end later than those around them; and where a
+ * call site got no return stub, a call has no RETURN at all. At most 1,024 wait aside, the oldest makes room.
+ */
+#ifndef ADA_QUERY_CALLS_H
+#define ADA_QUERY_CALLS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "abi/record.h"
+#include "base/array.h"
+
+enum ada_outcome {
+	ADA_OUTCOME_RETURN,
+	ADA_OUTCOME_EXCEPTION,
+	ADA_OUTCOME_OPEN,		/* still running when the recording ends: end_ns is the thread's last event */
+	ADA_OUTCOME_UNKNOWN,		/* its end was not recorded: end_ns and children_ns mean nothing */
+};
+
+struct ada_call {
+	uint64_t function_id;
+	uint64_t start_ns, end_ns;
+	uint64_t children_ns;		/* of the calls directly below, as far as their ends are known */
+	uint64_t position;		/* of the CALL in its thread: its index_seq */
+	uint64_t end_position;		/* of the RETURN or EXCEPTION */
+	uint32_t depth;
+	enum ada_outcome outcome;
+	bool aside;			/* was set aside */
+	void *user;			/* the receiver's */
+};
+
+/* What becomes of calls. Each may be NULL. */
+struct ada_calls_receiver {
+	void *context;
+	void (*begun)(void *context, struct ada_call *call);
+	void (*set_aside)(void *context, struct ada_call *call);
+	void (*ended)(void *context, const struct ada_call *call);
+};
+
+struct ada_calls {
+	struct ada_calls_receiver receiver;
+	ADA_ARRAY(struct ada_call) stack;
+	ADA_ARRAY(struct ada_call) aside;
+	uint64_t last_ns;
+	uint64_t lost, losses;		/* events that LOST records stand for; how many such records */
+	uint64_t orphans;		/* RETURN or EXCEPTION without its call */
+	bool after_loss;
+};
+
+void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver);
+/* 0 or -ENOMEM. Kinds that it doesn't know are skipped. */
+int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint64_t position);
+void ada_calls_end(struct ada_calls *calls);	/* reports what is left; ready for another thread */
+void ada_calls_close(struct ada_calls *calls);
+#endif

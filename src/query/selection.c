@@ -1,0 +1,112 @@
+/* Selections: from what the user wrote to threads and times. */
+#include "query/selection.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+
+enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };
+
+static bool thread_is(const struct ada_thread *thread, const char *text, int way)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (way == BY_NAME)
+		return !strcmp(thread->name, text);
+	if (end == text || *end)
+		return false;
+	return number == (way == BY_NUMBER ? thread->number : thread->tid);
+}
+
+/* The first way in which `text` means something: numbers are few and small, OS thread ids rarely are. */
+static int select_threads(struct ada_selection *selection, const char *text, struct ada_error *error)
+{
+	const struct ada_session *session = selection->session;
+	int result = 0;
+
+	for (int way = 0; way < WAYS && !selection->threads.count && !result; way++)
+		for (size_t i = 0; i < session->threads.count && !result; i++)
+			if (!text || thread_is(&session->threads.items[i], text, way))
+				result = ada_array_push(&selection->threads, &session->threads.items[i]);
+	if (result)
+		return ada_error_system(error, ENOMEM, "%s", session->path);
+	if (text && !selection->threads.count)
+		return ada_error_set(error, EINVAL, "no thread '%s' in %s: `ada info` lists them", text, session->path);
+	return 0;
+}
+
+int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread,
+		       const char *from, const char *to, struct ada_error *error)
+{
+	int result = 0;
+
+	*selection = (struct ada_selection){ .session = session, .to_ns = UINT64_MAX };
+	if (from)
+		result = ada_parse_time(from, session->start_ns, &selection->from_ns, error);
+	if (!result && to)
+		result = ada_parse_time(to, session->start_ns, &selection->to_ns, error);
+	if (!result && selection->from_ns >= selection->to_ns)
+		result = ada_error_set(error, EINVAL, "--from=%s is not before --to=%s", from ? from : "0", to);
+	if (!result)
+		result = select_threads(selection, thread, error);
+	if (result)
+		ada_selection_close(selection);
+	return result;
+}
+
+void ada_selection_close(struct ada_selection *selection)
+{
+	ada_array_free(&selection->threads);
+}
+
+struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
+						   const uint64_t *lost)
+{
+	const struct ada_session *session = selection->session;
+	struct ada_completeness answer = { .events = events, .complete = !session->problems.count };
+	bool whole_time = all && !selection->from_ns && selection->to_ns == UINT64_MAX;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+
+		/* Drops that no record stands for have no time: they count where all of it is asked for. */
+		answer.lost += whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
+		if (!thread->process->complete || thread->skipped)
+			answer.complete = false;
+	}
+	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
+		answer.complete &= session->processes.items[i]->complete;
+	answer.complete &= !answer.lost;
+	return answer;
+}
+
+uint64_t ada_thread_lost(const struct ada_thread *thread)
+{
+	uint64_t lost = 0;
+
+	if (thread->process->finalized)
+		return thread->lost;
+	for (uint64_t i = 0; i < thread->count; i++) {
+		const struct ada_event *event = atf_thread_get(thread->events, i);
+
+		if (event->event_kind == ADA_EVENT_LOST)
+			lost += event->function_id;
+	}
+	return lost > thread->lost ? lost : thread->lost;
+}
+
+struct ada_completeness ada_session_completeness(const struct ada_session *session)
+{
+	struct ada_completeness answer = { .complete = !session->problems.count };
+
+	for (size_t i = 0; i < session->threads.count; i++) {
+		answer.events += session->threads.items[i].count;
+		answer.lost += ada_thread_lost(&session->threads.items[i]);
+		answer.complete &= !session->threads.items[i].skipped;
+	}
+	for (size_t i = 0; i < session->processes.count; i++)
+		answer.complete &= session->processes.items[i]->complete;
+	answer.complete &= !answer.lost;
+	return answer;
+}

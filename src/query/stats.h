@@ -1,0 +1,36 @@
+/* Per function: how often it was called and how long that took.
+ *
+ * A call counts where it begins within the selection's time, with its whole duration, also beyond that time.
+ *   calls      every CALL
+ *   total_ns   sum of durations, recursion once: a call below another of the same function on the same thread adds nothing
+ *   self_ns    sum of durations without those of the calls directly below
+ *   min, mean, p50, p90, p99, max   of the durations of all calls, recursive ones too; percentiles within 0.8 %
+ *              (query/histogram.h), the others exact; mean rounded down
+ * A call that is open when its thread's recording ends lasts until the thread's last event. One whose end was not recorded
+ * (events were lost, or its call site has no return stub) counts in calls and `unknown` alone.
+ * The same function of the same module is one row, in however many threads and processes it ran.
+ */
+#ifndef ADA_QUERY_STATS_H
+#define ADA_QUERY_STATS_H
+#include "query/histogram.h"
+#include "query/selection.h"
+
+struct ada_function_stats {
+	struct ada_module *module;	/* NULL: the recording knows none */
+	uint64_t function_id;		/* in one of the processes */
+	uint64_t calls, unknown;	/* durations->count = calls - unknown */
+	uint64_t total_ns, self_ns;
+	uint64_t active;		/* while counting: calls open on the thread being read */
+	struct ada_histogram durations;
+};
+
+struct ada_stats {
+	ADA_ARRAY(struct ada_function_stats *) functions;	/* in no order */
+	struct ada_completeness completeness;
+};
+
+/* Reads the threads in parallel, `workers` at a time (0: one a CPU). */
+int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
+		      struct ada_error *error);
+void ada_stats_free(struct ada_stats *stats);
+#endif

@@ -1,0 +1,28 @@
+/* Checks everything in a session that can be checked: each file by itself, and what they say of each other. */
+#ifndef ADA_QUERY_VERIFY_H
+#define ADA_QUERY_VERIFY_H
+#include "query/session.h"
+
+struct ada_finding {
+	const char *file;		/* below the session's directory; "." for itself */
+	const char *check;		/* a word, the same every time */
+	bool ok;
+	const char *message;		/* what is wrong, or worth knowing; "" */
+};
+
+struct ada_verify {
+	const struct ada_session *session;
+	void (*found)(void *context, const struct ada_finding *finding);
+	void *context;
+	uint64_t checks, failures;
+};
+
+/* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
+int ada_verify_session(struct ada_verify *verify, struct ada_error *error);
+/* One thread: its index files, and whether the manifest, the modules and the depths agree with them. */
+int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread);
+
+/* For the two of them. */
+void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+#endif
