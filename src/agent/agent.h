@@ -42,7 +42,9 @@ struct ada_hook_spec {
 	const uint8_t *body;		/* relocated prologue that ends in its jump back; NULL: jmp *target */
 	uint32_t body_bytes;
 	uint64_t target;		/* body NULL: where the call goes (GOT hooks) */
+	uint64_t replacement;		/* an intercept: calls go here, and nothing is recorded; else 0 */
 };
+#define ADA_BODY_INLINE_BYTES 43	/* longer bodies count in whole towards overflow_bytes */
 int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes);
 /* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
@@ -52,6 +54,7 @@ int ada_region_seal(struct ada_region *region);		/* code becomes read and execut
 bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
 uint64_t ada_stub_real_return(uint64_t address);	/* the program's return address behind a stub's, else `address` itself */
 void ada_unwind_warm_up(void);				/* lets libgcc set its tables up before anything is hooked */
+void ada_site_forget_refused(void);			/* what ada_module_text_is_hookable said no to is asked again */
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
 bool ada_module_text_is_hookable(uint64_t return_address);
 

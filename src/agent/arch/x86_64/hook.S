@@ -1,0 +1,357 @@
+# The hot path: what runs at each call and each return of a hooked function.
+#
+# Budget: about 70 instructions at entry and 60 at exit (22 of each save and restore), no locked one, no call.
+#
+# Rules
+#  1. Every register that is touched is put back: rax rcx rdx rsi r10 r11 and the flags; no vector register is touched. A
+#     caller built with -fipa-ra may keep a value in any register that its callee leaves alone.
+#  2. An event is one critical section of rseq: everything is written first, then one store of the commit word makes the
+#     event and its frame valid together. A signal or preemption in between restarts the section, with a new time stamp.
+#     So nothing is lost or doubled, and time never falls within a thread.
+#  3. Nothing within a critical section changes a register that its start needs: rcx (function id, entry only), r11, rsp.
+#     A branch out of the section gives the event up.
+#  4. Whatever isn't plain goes to one C function a direction, which does the whole event: ada_entry_slow, ada_exit_slow.
+#     A thread that reads as zero (its process is the child of a fork) takes that way before anything is written.
+#  5. Control flow never depends on the shadow stack.
+#
+# How a call runs
+#
+#    caller: call f        slot = [rsp] = return address RA
+#    f: jmp trampoline
+#    trampoline: call *hook.entry; lea 8(%rsp),%rsp; jmp *-24(%rsp)
+#    ada_entry: finds the site of (RA, f), writes event and frame, commits, returns
+#    stub: call *site.target        pushes the stub's return point where RA was; own site of jump, so well predicted
+#    f's body ... ret               matches the return predictor
+#    stub: push $i; jmp ada_exit    writes the event, puts RA in the slot, ret: matches the predictor again
+#
+# A vfork child runs on its parent's thread and, for the kernel, without rseq: a signal handler that it takes in the midst
+# of an event may overwrite this one event.
+#include "offsets.h"
+
+	.hidden ada_rseq_offset, ada_site_hash, ada_sites, ada_self, ada_entry_slow, ada_exit_slow
+
+# One event and one frame more: added to the commit word by a call. (A return adds one and takes one.)
+#define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
+#define STATE_POP (ADA_EVENT_BYTES - (ADA_FRAME_BYTES << 32))
+
+#define RSEQ_SIGNATURE 0x53053053	/* glibc registers with this one, and so does thread.c */
+
+# What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
+#define ENTRY_NEXT 56			/* where the trampoline jumps afterwards */
+#define ENTRY_HOOK 64			/* return address into the trampoline */
+#define ENTRY_SLOT 72			/* the function's return slot */
+#define EXIT_SITE 56			/* number of the stub */
+#define EXIT_SLOT 64
+
+.macro SAVE_ONE register
+	push %\register
+	.cfi_adjust_cfa_offset 8
+.endm
+.macro LOAD_ONE register
+	pop %\register
+	.cfi_adjust_cfa_offset -8
+.endm
+
+.macro SAVE
+	SAVE_ONE rax
+	SAVE_ONE rcx
+	SAVE_ONE rdx
+	SAVE_ONE r10
+	SAVE_ONE r11
+	SAVE_ONE rsi
+	lahf				# ah = SF ZF AF PF CF; pushf and popf cost 20 ns more
+	seto %al			# and OF
+	SAVE_ONE rax
+.endm
+.macro RESTORE
+	LOAD_ONE rax
+	add $0x7f,%al			# overflows where seto stored 1
+	sahf
+	LOAD_ONE rsi
+	LOAD_ONE r11
+	LOAD_ONE r10
+	LOAD_ONE rdx
+	LOAD_ONE rcx
+	LOAD_ONE rax
+.endm
+
+# r11 = this thread, or one that is all zero before its first event
+.macro LOAD_THREAD
+	mov ada_self@gottpoff(%rip),%r11
+	mov %fs:(%r11),%r11
+.endm
+
+# SLOW_BEGIN, then the arguments, then SLOW_CALL: a call of a C function (built for general registers only). Between the two,
+# ENTRY_* and EXIT_* hold from rbp. Result in rax; rcx, rdx, rsi, r10, r11 are lost. \slot: ENTRY_SLOT or EXIT_SLOT.
+.macro SLOW_BEGIN slot
+	.cfi_remember_state
+	SAVE_ONE rdi
+	SAVE_ONE r8
+	SAVE_ONE r9
+	SAVE_ONE rbp
+	.cfi_rel_offset rbp,0
+	lea 32(%rsp),%rbp		# rsp as SAVE left it
+	.cfi_def_cfa rbp,\slot+8
+.endm
+.macro SLOW_CALL function, slot
+	and $-16,%rsp
+	cld
+	call \function
+	lea -32(%rbp),%rsp
+	.cfi_def_cfa rsp,\slot+40
+	LOAD_ONE rbp
+	.cfi_restore rbp
+	LOAD_ONE r9
+	LOAD_ONE r8
+	LOAD_ONE rdi
+	.cfi_restore_state
+.endm
+
+# Tells the kernel where the critical section \name begins and ends. Clobbers rax, rdx.
+.macro RSEQ_ARM name
+.Larm_\name:
+	lea .Lcs_\name(%rip),%rax
+	mov ada_rseq_offset(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
+	mov %rax,%fs:RSEQ_CS(%rdx)
+.endm
+.macro RSEQ_DESCRIPTOR name
+	.pushsection .data.rel.local,"aw"
+	.balign 32
+.Lcs_\name:
+	.long 0,0
+	.quad .Lstart_\name, .Lend_\name-.Lstart_\name, .Labort_\name
+	.popsection
+	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
+.Labort_\name:
+	jmp .Larm_\name
+.endm
+
+# Records a call. In: rcx = function id. \check: the slot must lie a little below the innermost frame's; else to \anomaly
+# with rax = slot - innermost slot, rsi = the new frame.
+.macro ENTRY_EVENT name, check, anomaly
+	RSEQ_ARM \name
+.Lstart_\name:
+	rdtsc
+	shl $32,%rdx
+	or %rdx,%rax
+	mov THREAD_INDEX(%r11),%rdx
+	test %rdx,%rdx
+	jz .Lentry_slow
+	mov (%rdx),%r10			# the commit word
+	mov %r10d,%esi
+	cmp $ADA_CHUNK_BYTES,%esi
+	jae .Lentry_slow
+	add %rsi,%rdx			# the event
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi	# the frame
+	cmp THREAD_SHADOW_END(%r11),%rsi
+	jae .Lentry_slow
+	mov %rax,EVENT_COUNTER(%rdx)
+	mov %rax,FRAME_COUNTER(%rsi)
+	mov %rcx,EVENT_FUNCTION_ID(%rdx)
+	mov %rcx,FRAME_FUNCTION_ID(%rsi)
+	mov THREAD_TID_CALL(%r11),%rax
+	mov %rax,EVENT_TID(%rdx)
+	mov %r10,%rax
+	ror $37,%rax			# (offset / 32) << 32 | depth: both halves are multiples of 32
+	mov %eax,FRAME_DEPTH(%rsi)
+	add THREAD_SEQUENCE(%r11),%rax
+	mov %rax,EVENT_DEPTH(%rdx)
+	lea ENTRY_SLOT(%rsp),%rax
+	mov %rax,FRAME_SLOT(%rsi)
+	.if \check
+	sub FRAME_SLOT-ADA_FRAME_BYTES(%rsi),%rax
+	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
+	jb \anomaly
+	.endif
+	movabs $STATE_PUSH,%rax
+	add %rax,%r10
+	mov THREAD_INDEX(%r11),%rax
+	mov %r10,(%rax)			# commit
+.Lend_\name:
+.endm
+
+	.text
+# From a trampoline: [rsp] = back into it, [rsp+8] = the function's return slot.
+	.globl ada_entry
+	.hidden ada_entry
+	.type ada_entry,@function
+	.p2align 6
+ada_entry:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16		# to an unwinder this is the function itself: the trampoline has no frame
+	SAVE_ONE rax			# ENTRY_NEXT
+	SAVE
+	LOAD_THREAD
+	mov ENTRY_HOOK(%rsp),%rcx
+	mov ENTRY_SLOT(%rsp),%rax
+	mov HOOK_CACHE(%rcx),%rdx
+	cmp %rax,SITE_RETURN_ADDRESS(%rdx)
+	jne .Lentry_probe
+.Lentry_found:
+	mov SITE_ENTRY(%rdx),%rdx
+	mov %rdx,ENTRY_NEXT(%rsp)
+	mov HOOK_FUNCTION_ID(%rcx),%rcx
+	ENTRY_EVENT entry, 1, .Lentry_anomaly
+.Lentry_done:
+	RESTORE
+	lea 8(%rsp),%rsp		# over ENTRY_NEXT, without touching the flags
+	.cfi_adjust_cfa_offset -8
+	ret				# to the trampoline, which jumps to ENTRY_NEXT
+	.cfi_adjust_cfa_offset 64
+
+# The function has a caller that its cache word doesn't hold: linear probing. rax = return address, rcx = trampoline.
+.Lentry_probe:
+	mov HOOK_FUNCTION_ID(%rcx),%rsi
+	movabs $0x9E3779B97F4A7C15,%rdx
+	shl $32,%rsi
+	xor %rax,%rsi			# virtual calls: one return address, many functions
+	imul %rdx,%rsi
+	shr $(64-ADA_SITE_HASH_BITS),%rsi
+.Lprobe:
+	lea ada_site_hash(%rip),%r10
+	mov (%r10,%rsi,8),%rdx
+	test %rdx,%rdx
+	jz .Lentry_slow
+	cmp %rax,SITE_RETURN_ADDRESS(%rdx)
+	jne .Lprobe_next
+	mov HOOK_FUNCTION_ID(%rcx),%r10
+	cmp %r10,SITE_FUNCTION_ID(%rdx)
+	je .Lentry_found
+.Lprobe_next:
+	inc %esi
+	and $((1<<ADA_SITE_HASH_BITS)-1),%esi
+	jmp .Lprobe
+
+# A frame with this very slot: the function in it has tail-called this one. Its exit stub is in the slot, so
+# no other is needed; the exit closes both frames.
+.Lentry_anomaly:
+	test %rax,%rax			# slot - slot of the innermost frame
+	jnz .Lentry_slow
+	mov ENTRY_HOOK(%rsp),%rdx
+	add $(ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN),%rdx
+	cmp %rdx,ENTRY_NEXT(%rsp)
+	jne .Lentry_slow		# no stub in the slot: that frame is dead
+	lea ENTRY_SLOT(%rsp),%rdx
+	cmp %rdx,FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rsi)
+	je .Lentry_slow			# a loop of tail calls: its older frames are closed now
+	ENTRY_EVENT entry_unchecked, 0
+	jmp .Lentry_done
+.Lentry_slow:				# uint64_t ada_entry_slow(trampoline return, slot): what is next
+	SLOW_BEGIN ENTRY_SLOT
+	mov ENTRY_HOOK(%rbp),%rdi
+	lea ENTRY_SLOT(%rbp),%rsi
+	SLOW_CALL ada_entry_slow, ENTRY_SLOT
+	mov %rax,ENTRY_NEXT(%rsp)
+	jmp .Lentry_done
+	RSEQ_DESCRIPTOR entry
+	RSEQ_DESCRIPTOR entry_unchecked
+	.cfi_endproc
+	.size ada_entry,.-ada_entry
+
+# From a stub: [rsp] = number of the stub, in the function's return slot.
+	.globl ada_exit
+	.hidden ada_exit
+	.type ada_exit,@function
+	.p2align 6
+ada_exit:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 8
+	push (%rsp)			# EXIT_SITE
+	.cfi_adjust_cfa_offset 8
+	SAVE
+	mov EXIT_SITE(%rsp),%ecx
+	lea ada_sites(%rip),%rax
+	shl $5,%ecx			# SITE_BYTES
+	mov SITE_RETURN_ADDRESS(%rax,%rcx),%rax
+	mov %rax,EXIT_SLOT(%rsp)	# from here on the unwinder sees an ordinary frame
+	LOAD_THREAD
+.Lexit_again:
+	RSEQ_ARM exit
+.Lstart_exit:
+	mov THREAD_INDEX(%r11),%rcx
+	test %rcx,%rcx
+	jz .Lexit_slow
+	mov (%rcx),%r10			# the commit word
+	mov %r10d,%edx
+	cmp $ADA_CHUNK_BYTES,%edx
+	jae .Lexit_slow
+	add %rdx,%rcx			# the event
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
+	lea EXIT_SLOT(%rsp),%rax
+	cmp %rax,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
+	jne .Lexit_slow
+	rdtsc
+	shl $32,%rdx
+	or %rdx,%rax
+	mov %rax,EVENT_COUNTER(%rcx)
+	mov %r10d,%eax
+	shl $27,%rax			# (offset / 32) << 32
+	add THREAD_SEQUENCE(%r11),%rax
+	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%edx
+	or %rdx,%rax
+	mov %rax,EVENT_DEPTH(%rcx)
+	mov THREAD_TID_RETURN(%r11),%rdx
+	mov %rdx,EVENT_TID(%rcx)
+	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
+	mov %rdx,EVENT_FUNCTION_ID(%rcx)
+	movabs $STATE_POP,%rdx
+	add %rdx,%r10
+	mov THREAD_INDEX(%r11),%rcx
+	mov %r10,(%rcx)			# commit
+.Lend_exit:
+	lea EXIT_SLOT(%rsp),%rax
+	cmp %rax,FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi)
+	je .Lexit_again			# this slot's next frame: it tail-called the one just closed
+.Lexit_done:
+	RESTORE
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_adjust_cfa_offset 64
+.Lexit_slow:				# void ada_exit_slow(slot): no room, or the innermost frame isn't this slot's
+	SLOW_BEGIN EXIT_SLOT
+	lea EXIT_SLOT(%rbp),%rdi
+	SLOW_CALL ada_exit_slow, EXIT_SLOT
+	jmp .Lexit_done
+	RSEQ_DESCRIPTOR exit
+	.cfi_endproc
+	.size ada_exit,.-ada_exit
+
+# void ada_call_libc(const void *function, long a, long b): libc may use vector registers, which a slow path must
+# leave alone. Its SSE code leaves the upper halves of ymm and zmm as they are.
+	.globl ada_call_libc
+	.hidden ada_call_libc
+	.type ada_call_libc,@function
+ada_call_libc:
+	.cfi_startproc
+	push %rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp,-16
+	mov %rsp,%rbp
+	.cfi_def_cfa_register rbp
+	sub $256,%rsp
+	and $-16,%rsp
+	.set at,0
+	.irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+	movups %xmm\n,at(%rsp)
+	.set at,at+16
+	.endr
+	mov %rdi,%rax
+	mov %rsi,%rdi
+	mov %rdx,%rsi
+	call *%rax
+	.set at,0
+	.irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+	movups at(%rsp),%xmm\n
+	.set at,at+16
+	.endr
+	leave
+	.cfi_def_cfa rsp,8
+	ret
+	.cfi_endproc
+	.size ada_call_libc,.-ada_call_libc
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,127 @@
+/* _Unwind_Backtrace and backtrace as the program calls them: without the frames of stubs, and of ourselves, so that a program
+ * which reads its own backtrace sees exactly what it would see untraced. These two are the only symbols that the agent exports.
+ */
+#include <dlfcn.h>
+#include <unwind.h>
+#include "agent/core.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+#pragma weak dlsym
+#pragma weak dlopen
+
+typedef _Unwind_Reason_Code walk_function(_Unwind_Trace_Fn visit, void *argument);
+typedef _Unwind_Ptr ip_function(struct _Unwind_Context *context);
+typedef _Unwind_Word cfa_function(struct _Unwind_Context *context);
+
+static struct unwinder {
+	walk_function *walk;
+	ip_function *ip;
+	cfa_function *cfa;
+} unwinder;
+
+extern const char __ehdr_start[] ADA_HIDDEN, _end[] ADA_HIDDEN;	/* of the agent, by the linker */
+EXPORTED int backtrace(void **addresses, int size);
+
+/* The first unwinder behind us, or libgcc_s however it was loaded: libc's backtrace() would load it too. */
+static bool unwinder_find(struct unwinder *found)
+{
+	void *library = RTLD_NEXT;
+
+	*found = unwinder;
+	if (found->cfa)
+		return true;
+	if (!dlsym || !dlopen)
+		return false;
+	found->walk = (walk_function *)dlsym(library, "_Unwind_Backtrace");
+	if (!found->walk) {
+		library = dlopen("libgcc_s.so.1", RTLD_LAZY);
+		if (!library)
+			return false;
+		found->walk = (walk_function *)dlsym(library, "_Unwind_Backtrace");
+	}
+	found->ip = (ip_function *)dlsym(library, "_Unwind_GetIP");
+	found->cfa = (cfa_function *)dlsym(library, "_Unwind_GetCFA");
+	if (!found->walk || !found->ip || !found->cfa)
+		return false;
+	unwinder.walk = found->walk;
+	unwinder.ip = found->ip;
+	__atomic_store_n(&unwinder.cfa, found->cfa, __ATOMIC_RELEASE);	/* last: what readers test */
+	return true;
+}
+
+static bool is_ours(uint64_t address)
+{
+	return address - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start);
+}
+
+struct filter {
+	_Unwind_Trace_Fn visit;
+	void *argument;
+	ip_function *ip;
+};
+
+static _Unwind_Reason_Code filter_visit(struct _Unwind_Context *context, void *argument)
+{
+	struct filter *filter = argument;
+
+	return is_ours(filter->ip(context)) ? _URC_NO_REASON : filter->visit(context, filter->argument);
+}
+
+EXPORTED _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn visit, void *argument)
+{
+	struct unwinder real;
+	struct filter filter = { visit, argument, NULL };
+
+	if (!unwinder_find(&real))
+		return _URC_END_OF_STACK;
+	filter.ip = real.ip;
+	return real.walk(filter_visit, &filter);
+}
+
+struct trace {
+	void **addresses;
+	int count, size;
+	uint64_t cfa;
+	struct unwinder real;
+};
+
+static _Unwind_Reason_Code trace_visit(struct _Unwind_Context *context, void *argument)
+{
+	struct trace *trace = argument;
+	uint64_t address = trace->real.ip(context), cfa = trace->real.cfa(context);
+
+	if (is_ours(address))
+		return _URC_NO_REASON;
+	if (trace->count && trace->addresses[trace->count - 1] == (void *)address && trace->cfa == cfa)
+		return _URC_END_OF_STACK;	/* no progress, says libc's too */
+	trace->addresses[trace->count++] = (void *)address;
+	trace->cfa = cfa;
+	return trace->count == trace->size ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* As libc's, but for the filter. */
+EXPORTED int backtrace(void **addresses, int size)
+{
+	struct trace trace = { .addresses = addresses, .size = size };
+
+	if (size <= 0 || !unwinder_find(&trace.real))
+		return 0;
+	trace.real.walk(trace_visit, &trace);
+	if (trace.count > 1 && !addresses[trace.count - 1])
+		trace.count--;			/* above _start */
+	return trace.count;
+}
+
+static _Unwind_Reason_Code stop_at_once(struct _Unwind_Context *context, void *argument)
+{
+	return _URC_END_OF_STACK;
+}
+
+void ada_unwind_warm_up(void)
+{
+	walk_function *walk = dlsym ? (walk_function *)dlsym(RTLD_NEXT, "_Unwind_Backtrace") : NULL;
+
+	if (walk)
+		walk(stop_at_once, NULL);
+}

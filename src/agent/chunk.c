@@ -1,0 +1,239 @@
+/* Chunks of the index lane: taken from the shared pool, filled by one thread, sealed. And the events that C code writes.
+ *
+ * The operations on what is shared, and what each orders
+ *   free_take     clears a bit of the free bitmap (acquire: the recorder has read what was in the chunk)
+ *   free_return   sets it again (release)
+ *   chunk status  OPEN after the header is whole (release); SEALED after the last event (release)
+ *   sealed_push   fetch-and-add of sealed_head reserves a place, a store (release) of chunk + 1 fills it. Whoever takes it
+ *                 out leaves 0 behind
+ * The lowest free chunk comes first, so that as few as possible are in use and these stay in the caches.
+ */
+#include <sys/mman.h>
+#include "agent/core.h"
+
+#define WAIT_NS 100000000ull			/* --on-full=block: look after the recorder this often */
+#define WAITS_BEFORE_CHECK 10
+
+static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
+{
+	return (struct ada_chunk *)(core->pool + (uint64_t)number * ADA_CHUNK_BYTES);
+}
+
+struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
+{
+	return thread->index == (uint64_t)&thread->parked ? NULL : (struct ada_chunk *)thread->index;
+}
+
+static bool free_take(struct ada_core *core, uint32_t *number)
+{
+	for (uint32_t word = 0; word < (core->chunks + 63) / 64; word++) {
+		uint64_t bits = __atomic_load_n(&core->free_words[word], __ATOMIC_RELAXED);
+
+		while (bits) {
+			if (__atomic_compare_exchange_n(&core->free_words[word], &bits, bits & (bits - 1), true,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+				*number = word * 64 + __builtin_ctzll(bits);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void free_return(struct ada_core *core, uint32_t number)
+{
+	__atomic_store_n(&chunk_at(core, number)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&core->free_words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
+}
+
+static void sealed_push(struct ada_core *core, uint32_t number)
+{
+	uint64_t place = __atomic_fetch_add(&core->shm->sealed_head, 1, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&core->sealed[place % core->chunks], number + 1, __ATOMIC_RELEASE);
+}
+
+/* Circular mode: the oldest sealed chunk. Its holder seals nothing before it has cleared the place, so no other value can
+ * be there by then that looks like its own. */
+static bool sealed_take(struct ada_core *core, uint32_t *number)
+{
+	uint64_t tail = __atomic_load_n(&core->shm->sealed_tail, __ATOMIC_RELAXED);
+
+	while (tail < __atomic_load_n(&core->shm->sealed_head, __ATOMIC_RELAXED)) {
+		uint32_t *place = &core->sealed[tail % core->chunks];
+		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+		if (!chunk)				/* reserved, not filled yet */
+			return false;
+		if (__atomic_compare_exchange_n(&core->shm->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED)) {
+			*number = chunk - 1;
+			__atomic_compare_exchange_n(place, &chunk, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+			__atomic_store_n(&chunk_at(core, *number)->status, ADA_CHUNK_FREE, __ATOMIC_RELEASE);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Changes whenever a chunk may have become free. */
+static uint64_t chunk_news(const struct ada_core *core)
+{
+	uint64_t news = __atomic_load_n(&core->shm->returned, __ATOMIC_ACQUIRE);
+
+	if (core->shm->index_mode == ADA_INDEX_CIRCULAR)
+		news += __atomic_load_n(&core->shm->sealed_head, __ATOMIC_ACQUIRE);
+	return news;
+}
+
+bool ada_chunk_hopeless(const struct ada_thread *thread)
+{
+	return thread->dropping && thread->index == (uint64_t)&thread->parked &&
+	       ada_core->shm->on_full != ADA_ON_FULL_BLOCK && thread->news == chunk_news(ada_core);
+}
+
+static bool chunk_take(struct ada_thread *thread, uint32_t *number)
+{
+	struct ada_core *core = ada_core;
+	uint64_t news = chunk_news(core);
+
+	if (free_take(core, number))
+		return true;
+	if (core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
+		return true;
+	thread->news = news;
+	if (core->shm->index_mode == ADA_INDEX_ONESHOT)
+		ada_core_disable(ADA_DISABLE_ONESHOT_FULL);
+	return false;
+}
+
+/* --- one thread's chunk ----------------------------------------------------------------------------------------------- */
+
+static void event_put(struct ada_thread *thread, struct ada_event event)
+{
+	struct ada_chunk *chunk = ada_chunk_of(thread);
+	uint64_t state = ada_state(thread);
+
+	event.timestamp_ns = ada_sys_counter();
+	event.thread_id = thread->tid;
+	event.detail_seq = (thread->sequence >> 32) + (uint32_t)state / ADA_EVENT_BYTES;
+	*(struct ada_event *)((char *)chunk + (uint32_t)state) = event;
+	ada_state_set(thread, state + ADA_EVENT_BYTES);
+}
+
+static void lost_tell(struct ada_thread *thread)
+{
+	uint64_t lost = thread->entry->lost;
+
+	if (lost == ada_lost_told)
+		return;
+	event_put(thread, (struct ada_event){ .event_kind = ADA_EVENT_LOST, .function_id = lost - ada_lost_told,
+					      .call_depth = ada_frames(thread) });
+	ada_lost_told = lost;
+}
+
+static void chunk_open(struct ada_thread *thread, uint32_t number)
+{
+	struct ada_core *core = ada_core;
+	struct ada_chunk *chunk = chunk_at(core, number);
+	uint64_t bit = 1ull << number % 64;
+
+	if (!(__atomic_fetch_or(&core->touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
+		ada_sys_advise(chunk, ADA_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	chunk->first_seq = ada_sequence;
+	chunk->thread = thread->entry - core->entries;
+	chunk->commit = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_HEADER_BYTES;
+	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
+	thread->chunk = number;
+	thread->sequence = (ada_sequence - ADA_EVENT_FIRST) << 32;
+	thread->dropping = 0;
+	thread->index = (uint64_t)chunk;
+	__atomic_store_n(&thread->entry->chunk, number, __ATOMIC_RELEASE);
+	lost_tell(thread);
+}
+
+void ada_chunk_close(struct ada_thread *thread)
+{
+	struct ada_core *core = ada_core;
+	struct ada_chunk *chunk = ada_chunk_of(thread);
+	uint64_t events;
+
+	if (!chunk)
+		return;
+	if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
+		lost_tell(thread);
+	events = ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
+	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
+	thread->index = (uint64_t)&thread->parked;
+	ada_sequence += events;
+	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
+	if (events) {
+		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
+		sealed_push(core, thread->chunk);
+	} else {
+		free_return(core, thread->chunk);
+	}
+}
+
+/* --on-full=block: until a chunk may be free, with the program's signals open. False: give up, nobody empties the pool. */
+static bool chunk_wait(struct ada_thread *thread)
+{
+	struct ada_shm *shm = ada_core->shm;
+	uint64_t mask = thread->signal_mask, start = ada_sys_counter();
+	uint32_t returned = thread->news;
+	bool waiting = true;
+
+	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
+	ada_sys_signals_restore(mask);
+	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
+		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
+
+		waiting = recorder && ada_core_recording() &&
+			  (waits % WAITS_BEFORE_CHECK || ada_sys4(SYS_kill, recorder, 0, 0, 0) != -ESRCH);
+		if (waiting)
+			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
+	}
+	ada_sys_signals_block();
+	thread->signal_mask = mask;
+	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
+	return waiting;
+}
+
+bool ada_chunk_room(struct ada_thread *thread)
+{
+	uint32_t number;
+
+	for (;;) {
+		if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
+			return true;
+		ada_chunk_close(thread);
+		if (!ada_core_recording())
+			return false;
+		if (chunk_take(thread, &number)) {
+			chunk_open(thread, number);
+			return true;
+		}
+		if (ada_core->shm->on_full != ADA_ON_FULL_BLOCK || ada_core->shm->index_mode != ADA_INDEX_STREAMING ||
+		    !chunk_wait(thread)) {
+			thread->dropping = 1;
+			return false;
+		}
+	}
+}
+
+/* One instruction: a handler in between adds its own. */
+void ada_event_lost(struct ada_thread *thread, uint64_t events)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(thread->entry->lost) : "r"(events) : "cc");
+}
+
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, uint64_t function_id, uint32_t depth)
+{
+	if (!ada_chunk_room(thread)) {
+		if (ada_core_recording())
+			ada_event_lost(thread, 1);
+		return false;
+	}
+	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = function_id, .call_depth = depth });
+	return true;
+}

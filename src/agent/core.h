@@ -1,0 +1,105 @@
+/* What the files of the core call of one another. Lowest first: thread and chunk hold the state, shadow works on it, the
+ * entry and exit slow paths (slow.c) use them all.
+ *
+ * Who excludes whom
+ *   every slow path            blocks signals: a handler's hook on this thread never sees half a change
+ *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
+ *                              held it may have been killed (vfork child), and then the caller goes on without
+ *   free bitmap, sealed ring   atomic operations on the shared segment (chunk.c)
+ *   readers of sites           take no lock: a site is immutable, and published by one store
+ */
+#ifndef ADA_AGENT_CORE_H
+#define ADA_AGENT_CORE_H
+#include "agent/agent.h"
+#include "agent/layout.h"
+#include "agent/mem.h"
+#include "agent/sys.h"
+
+#define ADA_SPINS_MAX 1000000
+
+/* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
+struct ada_core {
+	uint64_t present;			/* 0: a child that ada_core_forked() has not seen yet */
+	struct ada_shm *shm;			/* NULL: not attached */
+	uint64_t *free_words;
+	uint32_t *sealed;
+	struct ada_shm_thread *entries;
+	char *pool;
+	uint32_t chunks;
+	uint32_t threads_lock, sites_lock;
+	uint32_t threads_used;			/* places in `threads` ever used */
+	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
+	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];	/* chunks this process has page tables for */
+	struct ada_thread threads[ADA_THREADS_MAX];
+};
+
+extern struct ada_core *ada_core;		/* NULL before ada_core_attach */
+extern __thread struct ada_thread *ada_self;	/* never NULL */
+extern __thread uint64_t ada_sequence;		/* events of this thread in sealed chunks */
+extern __thread uint64_t ada_lost_told;		/* of its entry's `lost`: what LOST events say so far */
+extern struct ada_thread ada_no_thread;
+extern long ada_rseq_offset;
+
+/* --- thread.c */
+bool ada_lock(uint32_t *lock);			/* false: gave up */
+void ada_unlock(uint32_t *lock);
+struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
+bool ada_core_recording(void);			/* neither stopped nor disabled */
+bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
+
+/* --- chunk.c: all with signals blocked */
+struct ada_chunk *ada_chunk_of(const struct ada_thread *thread);	/* NULL: none is open */
+bool ada_chunk_room(struct ada_thread *thread);	/* room for an event; opens a chunk. False: none is to be had, drop */
+void ada_chunk_close(struct ada_thread *thread);	/* seals the open chunk, or gives it back if it is empty */
+/* Nothing changed since the thread found no free chunk, and it needn't wait. Signals may be open. */
+bool ada_chunk_hopeless(const struct ada_thread *thread);
+/* One event; false: dropped and counted. */
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, uint64_t function_id, uint32_t depth);
+void ada_event_lost(struct ada_thread *thread, uint64_t events);
+
+static inline uint64_t ada_state(const struct ada_thread *thread)
+{
+	return __atomic_load_n((uint64_t *)thread->index, __ATOMIC_RELAXED);
+}
+
+static inline void ada_state_set(struct ada_thread *thread, uint64_t state)
+{
+	__atomic_store_n((uint64_t *)thread->index, state, __ATOMIC_RELEASE);	/* after the event, for the recorder */
+}
+
+static inline uint32_t ada_frames(const struct ada_thread *thread)
+{
+	return (ada_state(thread) >> 32) / ADA_FRAME_BYTES;
+}
+
+static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, int64_t number)
+{
+	return (struct ada_frame *)thread->shadow + number;
+}
+
+/* --- shadow.c: all with signals blocked */
+/* A call at `slot` begins: closes the frames that this shows to be dead. */
+void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call);
+bool ada_shadow_push(struct ada_thread *thread, uint64_t slot, uint64_t function_id);	/* false: too deep, or dropped */
+/* Closes the frames at `slot` with `kind`, after those that this shows to be dead. False: there were none. */
+bool ada_shadow_leave(struct ada_thread *thread, uint64_t slot, enum ada_event_kind kind);
+void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
+void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high);	/* closes frames with low <= slot < high */
+void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames of other stacks */
+
+/* --- stack.c */
+bool ada_stack_own(struct ada_thread *thread, uint64_t slot);	/* known to lie on the thread's own stack */
+
+/* --- site.c */
+extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, but for tests */
+struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */
+bool ada_site_refused(uint64_t return_address);	/* known to get no stub: a cheap look before all else */
+/* With signals blocked. NULL: no stub is to be had. */
+struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t return_address);
+
+/* --- hook.S */
+void ada_entry(void);
+void ada_call_libc(const void *function, long a, long b);
+extern char ada_stubs[];
+extern struct ada_site ada_sites[];
+#endif

@@ -1,0 +1,98 @@
+/* The core's own layouts: what hook.S, stubs.S and the C slow paths share, and no one outside the process sees.
+ *
+ *   struct ada_hook    one a trampoline, in the region's data half     written once, then the cache word
+ *   struct ada_site    one a (return address, function) pair           immutable once published in the hash
+ *   struct ada_thread  one a recording thread                          its own thread only; zero in a fork's child
+ *   struct ada_frame   one call in progress                            bookkeeping only: control flow never reads it
+ *
+ * gen_offsets.c turns the offsets into offsets.h, so that the assembly types none of them twice.
+ *
+ * The commit word is the first of the open chunk (abi/wire.h), where the recorder can read it at any time:
+ *
+ *   63            32 31             0
+ *   +---------------+---------------+      next event = chunk + low half; no room: low half >= ADA_CHUNK_BYTES
+ *   |  next frame   |  next event   |      next frame = shadow + high half
+ *   +---------------+---------------+
+ *
+ * Events and frames are both 32 bytes, so `ror $37` of the word is (number in the chunk + 2, depth). One store of it
+ * commits an event and its frame together. A record of 256 bytes in a second lane would lie at 8 times the low half.
+ */
+#ifndef ADA_AGENT_LAYOUT_H
+#define ADA_AGENT_LAYOUT_H
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi/wire.h"
+
+#define ADA_EVENT_BYTES 32
+#define ADA_FRAME_BYTES 32			/* equal: one word holds both cursors */
+#define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES)	/* number of the event at offset 64, by offset */
+#define ADA_NEAR_BYTES (1 << 20)		/* a slot this little below the innermost frame's needs no second look */
+#define ADA_TAIL_CALLS_MAX 32			/* frames that may share one slot: an endless tail loop stays bounded */
+#define ADA_SHADOW_FRAMES (256 * 1024)		/* calls in progress a thread; address space until touched */
+
+#define ADA_STUB_BYTES 16
+#define ADA_STUB_COUNT 262144
+#define ADA_STUB_RETURN 6			/* offset of a stub's return point */
+#define ADA_SITE_HASH_BITS 19			/* twice as many as stubs */
+
+#define ADA_TRAMPOLINE_BYTES 64
+#define ADA_TRAMPOLINE_RETURN 6			/* where the trampoline's call of ada_entry comes back */
+#define ADA_TRAMPOLINE_NO_STUB 16		/* enters the body without an exit stub */
+#define ADA_TRAMPOLINE_BODY 21			/* the relocated prologue, which a stub calls */
+#define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
+
+struct ada_frame {
+	uint64_t slot;				/* address of the return slot on the machine stack */
+	uint64_t counter;			/* of the call */
+	uint64_t function_id;
+	uint32_t depth;				/* of its CALL: frames below may go first (fibers) */
+	uint32_t zero;
+};
+static_assert(sizeof(struct ada_frame) == ADA_FRAME_BYTES, "frame");
+static_assert(sizeof(struct ada_event) == ADA_EVENT_BYTES, "event");
+static_assert(ADA_CHUNK_HEADER_BYTES % ADA_EVENT_BYTES == 0, "events lie at multiples of 32");
+static_assert(offsetof(struct ada_chunk, commit) == 0, "hook.S takes the chunk's address for the commit word's");
+
+struct ada_site {
+	uint64_t target;			/* ADA_TRAMPOLINE_BODY of the function: the stub's call goes there */
+	uint64_t return_address;
+	uint64_t entry;				/* where the trampoline jumps: the stub, or ADA_TRAMPOLINE_NO_STUB */
+	uint64_t function_id;
+};
+static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
+
+struct ada_hook {
+	uint64_t function_id;
+	struct ada_site *cache;			/* one word: key and value can't disagree. Filled once, kept */
+	uint64_t entry;				/* ada_entry, or an intercept's replacement: the trampoline's first jump */
+	uint64_t target;			/* of a GOT hook: what its body jumps to */
+	uint64_t reserved[4];			/* no cache line of hooks holds code, and no two share one */
+};
+static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
+
+struct ada_thread {
+	/* Hot: one cache line. All zero in the child of a fork: index 0 sends the hook into its slow path. */
+	uint64_t index;				/* address of the open chunk, or of `parked` */
+	uint64_t shadow;			/* address of frame 0; below it ADA_TAIL_CALLS_MAX sentinels */
+	uint64_t shadow_end;
+	uint64_t tid_call;			/* tid | ADA_EVENT_CALL << 32: bytes 16 to 23 of an event */
+	uint64_t tid_return;
+	uint64_t sequence;			/* (index_seq of the chunk's first event - ADA_EVENT_FIRST) << 32 */
+	uint64_t parked;			/* commit word of a thread without chunk: its low half says full */
+	uint64_t news;				/* what chunk_news() said when no chunk was free */
+	/* Slow paths only. */
+	uint64_t signal_mask;			/* of the program, while a slow path blocks all */
+	uint64_t stack_low, stack_high;		/* of the thread's own stack; 0: not known */
+	uint32_t stack_tries;
+	uint32_t tid;
+	uint32_t number;			/* in the table of threads of this process */
+	uint32_t chunk;				/* that index points to */
+	uint32_t dropping;			/* no chunk was free at the last look */
+	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
+	struct ada_shm_thread *entry;		/* in the shared table */
+	uint64_t reserved;
+};
+static_assert(offsetof(struct ada_thread, signal_mask) == 64, "hot line");
+static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");
+#endif

@@ -1,0 +1,107 @@
+/* Sites: which stub belongs to a (return address, function) pair. Interned once, immutable, never given back: a stub may
+ * be in a frame for as long as the program runs.
+ */
+#include "agent/core.h"
+
+#define HASH_MASK ((1u << ADA_SITE_HASH_BITS) - 1)
+#define REFUSED 4096
+
+struct ada_site *ada_site_hash[1 << ADA_SITE_HASH_BITS];
+uint32_t ada_site_limit = ADA_STUB_COUNT;
+static uint32_t sites_used;
+/* Return addresses that get no stub, by hash; the newer displaces the older. */
+static uint64_t refused[REFUSED];
+
+static uint32_t hash(uint64_t return_address, uint64_t function_id)
+{
+	return ((return_address ^ function_id << 32) * 0x9E3779B97F4A7C15ull) >> (64 - ADA_SITE_HASH_BITS);
+}
+
+bool ada_stub_is_return(uint64_t address)
+{
+	return address - (uint64_t)ada_stubs < (uint64_t)ADA_STUB_COUNT * ADA_STUB_BYTES;
+}
+
+uint64_t ada_stub_real_return(uint64_t address)
+{
+	while (ada_stub_is_return(address))
+		address = ada_sites[(address - (uint64_t)ada_stubs) / ADA_STUB_BYTES].return_address;
+	return address;
+}
+
+struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)
+{
+	struct ada_site *site;
+	uint32_t at = hash(return_address, function_id);
+
+	while ((site = __atomic_load_n(&ada_site_hash[at], __ATOMIC_ACQUIRE))) {
+		if (site->return_address == return_address && site->function_id == function_id)
+			break;
+		at = (at + 1) & HASH_MASK;
+	}
+	return site;
+}
+
+static uint64_t *refused_place(uint64_t return_address)
+{
+	return &refused[hash(return_address, 0) % REFUSED];
+}
+
+bool ada_site_refused(uint64_t return_address)
+{
+	return __atomic_load_n(refused_place(return_address), __ATOMIC_RELAXED) == return_address;
+}
+
+void ada_site_forget_refused(void)
+{
+	for (uint32_t i = 0; i < REFUSED; i++)
+		__atomic_store_n(&refused[i], 0, __ATOMIC_RELAXED);
+}
+
+static void refuse(uint64_t return_address)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	__atomic_fetch_add(&shm->sites_refused, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(refused_place(return_address), return_address, __ATOMIC_RELAXED);
+}
+
+static struct ada_site *site_make(struct ada_hook *hook, uint64_t body, uint64_t return_address)
+{
+	struct ada_site *site = &ada_sites[sites_used];
+	uint32_t at = hash(return_address, hook->function_id);
+
+	site->function_id = hook->function_id;
+	site->target = body;
+	site->entry = (uint64_t)ada_stubs + (uint64_t)sites_used * ADA_STUB_BYTES;
+	if (ada_stub_is_return(return_address))		/* a tail call: the slot holds a stub already, and keeps it */
+		site->entry = body - ADA_TRAMPOLINE_BODY + ADA_TRAMPOLINE_NO_STUB;
+	site->return_address = return_address;
+	sites_used++;
+	while (ada_site_hash[at])
+		at = (at + 1) & HASH_MASK;
+	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);
+	if (!hook->cache->return_address)
+		__atomic_store_n(&hook->cache, site, __ATOMIC_RELEASE);
+	ada_core_shm()->sites = sites_used;
+	return site;
+}
+
+struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t return_address)
+{
+	struct ada_site *site;
+
+	if (!ada_stub_is_return(return_address) && !ada_module_text_is_hookable(return_address)) {
+		refuse(return_address);
+		return NULL;
+	}
+	if (!ada_lock(&ada_core->sites_lock))
+		return NULL;
+	site = ada_site_find(return_address, hook->function_id);	/* another thread's, by now */
+	if (!site && sites_used < ada_site_limit)
+		site = site_make(hook, body, return_address);
+	else if (!site)
+		__atomic_fetch_add(&ada_core_shm()->sites_refused, 1, __ATOMIC_RELAXED);
+	ada_unlock(&ada_core->sites_lock);
+	return site;
+}

@@ -1,0 +1,86 @@
+/* The slow path of each direction: one whole event, for whatever hook.S doesn't do. First event of a thread, child of a fork,
+ * chunk full, call site not seen before, shadow stack out of step, recording stopped.
+ */
+#include "agent/core.h"
+
+uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot);
+void ada_exit_slow(uint64_t slot);
+
+/* In a fork's child that process.c did not see coming (raw clone, _Fork): it decides what becomes of it. */
+static void forked(void)
+{
+	ada_process_forked_slow();
+	if (ada_core_is_forked())
+		ada_core_forked();
+}
+
+/* The calling thread with all signals blocked, or NULL where it records nothing. */
+static struct ada_thread *begin(uint64_t *mask)
+{
+	struct ada_thread *thread;
+
+	*mask = ada_sys_signals_block();
+	if (ada_core_is_forked())
+		forked();
+	if (!ada_core_recording())
+		return NULL;
+	thread = ada_self;
+	if (thread == &ada_no_thread)
+		thread = ada_thread_attach();
+	if (thread)
+		thread->signal_mask = *mask;
+	return thread;
+}
+
+static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, uint64_t slot, uint64_t return_address)
+{
+	struct ada_hook *hook = (struct ada_hook *)(trampoline + ADA_BLOCK_BYTES);
+	struct ada_site *site = ada_site_find(return_address, hook->function_id);
+
+	if (!site)
+		site = ada_site_intern(hook, trampoline + ADA_TRAMPOLINE_BODY, return_address);
+	if (!site) {
+		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	if (ada_frames(thread) > thread->sweep_frames)
+		ada_shadow_sweep(thread);
+	ada_shadow_enter(thread, slot, ada_stub_is_return(return_address));
+	return ada_shadow_push(thread, slot, hook->function_id) ? site->entry : 0;
+}
+
+/* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
+ * that can't be recorded gets no stub, so both its events are lost. */
+ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
+{
+	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, mask, next = 0;
+	struct ada_thread *thread = ada_self;
+
+	if (ada_core_is_forked() || ada_core_recording()) {
+		if (thread->index && ada_chunk_hopeless(thread)) {
+			ada_event_lost(thread, 2);
+		} else if (thread->index && ada_site_refused(*slot)) {
+			__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
+		} else {
+			thread = begin(&mask);
+			if (thread)
+				next = enter(thread, trampoline, (uint64_t)slot, *slot);
+			ada_sys_signals_restore(mask);
+		}
+	}
+	return next ? next : trampoline + ADA_TRAMPOLINE_NO_STUB;
+}
+
+/* A return, whole. */
+ADA_SLOW void ada_exit_slow(uint64_t slot)
+{
+	struct ada_thread *thread;
+	uint64_t mask;
+
+	if (!ada_core_is_forked() && !ada_core_recording())
+		return;
+	thread = begin(&mask);
+	if (thread && !ada_shadow_leave(thread, slot, ADA_EVENT_RETURN))
+		__atomic_fetch_add(&thread->entry->orphans, 1, __ATOMIC_RELAXED);
+	ada_sys_signals_restore(mask);
+}

@@ -1,0 +1,278 @@
+/* Threads: attach at the first event, a place in the private table and an entry in the shared one, and the end of both.
+ *
+ * A thread's place holds its cursors and its shadow stack, and is used again when it ends; the mapping of a shadow stack
+ * belongs to the place for the process's life. Its entry in the shared table is durable: a thread that records again after
+ * its end (destructors of thread-specific data) goes on with the entry that it had.
+ */
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include "agent/core.h"
+
+#define RSEQ_SIGNATURE 0x53053053
+#define RSEQ_BYTES 32
+#define NO_ENTRY UINT32_MAX
+
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
+
+struct ada_core *ada_core;
+struct ada_thread ada_no_thread;		/* all zero: sends every hook into its slow path */
+long ada_rseq_offset;				/* of the thread's struct rseq from the thread pointer */
+
+__thread struct ada_thread *ada_self = &ada_no_thread;
+__thread uint64_t ada_sequence, ada_lost_told;
+static __thread uint32_t entry_number = NO_ENTRY;
+/* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
+static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
+
+static uint64_t shadows[ADA_THREADS_MAX];	/* address of each place's shadow stack */
+static bool own_rseq_needed;
+static pthread_key_t end_key;
+static bool end_key_present;
+
+bool ada_lock(uint32_t *lock)
+{
+	for (uint32_t spins = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); spins++) {
+		if (spins == ADA_SPINS_MAX)
+			return false;
+		if (spins % 1024 == 1023)
+			ada_sys4(SYS_sched_yield, 0, 0, 0, 0);
+		__builtin_ia32_pause();
+	}
+	return true;
+}
+
+void ada_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* --- the process ------------------------------------------------------------------------------------------------------- */
+
+struct ada_shm *ada_core_shm(void)
+{
+	return ada_core ? ada_core->shm : NULL;
+}
+
+bool ada_core_is_forked(void)
+{
+	return ada_core && !ada_core->present;
+}
+
+bool ada_core_recording(void)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	return shm && !__atomic_load_n(&shm->disabled, __ATOMIC_RELAXED) && !__atomic_load_n(&shm->stop, __ATOMIC_RELAXED);
+}
+
+void ada_core_disable(enum ada_disable reason)
+{
+	struct ada_shm *shm = ada_core_shm();
+	uint32_t none = ADA_DISABLE_NONE;
+
+	if (!shm)
+		return;
+	if (reason == ADA_DISABLE_INTERNAL)
+		__atomic_fetch_add(&shm->internal_errors, 1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void rseq_choose(void)
+{
+	own_rseq_needed = !&__rseq_size || !&__rseq_offset || !__rseq_size;
+	ada_rseq_offset = own_rseq_needed ? own_rseq - (char *)__builtin_thread_pointer() : __rseq_offset;
+}
+
+void ada_core_attach(struct ada_shm *shm)
+{
+	struct ada_core *core = ada_core;
+
+	if (!core) {
+		rseq_choose();
+		core = ada_sys_map(sizeof *core);
+		if (!core)
+			return;
+		ada_sys_advise(core, sizeof *core, MADV_WIPEONFORK);
+		core->present = 1;
+		ada_core = core;
+	}
+	core->free_words = (uint64_t *)((char *)shm + shm->free_offset);
+	core->sealed = (uint32_t *)((char *)shm + shm->sealed_offset);
+	core->entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
+	core->pool = (char *)shm + shm->index_offset;
+	core->chunks = shm->index_chunks;
+	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
+}
+
+void ada_core_forked(void)
+{
+	struct ada_core *core = ada_core;
+
+	ada_self = &ada_no_thread;
+	entry_number = NO_ENTRY;
+	ada_sequence = ada_lost_told = 0;
+	if (!core)
+		return;
+	if (core->present) {			/* a kernel too old to wipe */
+		core->shm = NULL;
+		core->threads_lock = core->sites_lock = 0;
+		core->threads_used = core->threads_free = 0;
+		memset(core->touched, 0, sizeof core->touched);
+	}
+	core->present = 1;
+}
+
+/* --- a thread ---------------------------------------------------------------------------------------------------------- */
+
+static void end_registered(void *unused)
+{
+	ada_core_thread_end();
+}
+
+void ada_core_thread_start_hook(void)
+{
+	if (pthread_key_create && pthread_setspecific)
+		end_key_present = pthread_key_create(&end_key, end_registered) == 0;
+}
+
+static bool rseq_register(void)
+{
+	long result;
+
+	if (!own_rseq_needed)
+		return true;
+	result = ada_sys4(SYS_rseq, (long)own_rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
+	return !ada_sys_failed(result) || result == -EBUSY;	/* this very area is registered already */
+}
+
+static struct ada_thread *place_take(struct ada_core *core)
+{
+	struct ada_thread *thread = NULL;
+	uint32_t number;
+
+	if (!ada_lock(&core->threads_lock))
+		return NULL;
+	if (core->threads_free) {
+		number = core->threads_free - 1;
+		core->threads_free = core->threads[number].number;
+	} else {
+		number = core->threads_used < ADA_THREADS_MAX ? core->threads_used++ : ADA_THREADS_MAX;
+	}
+	ada_unlock(&core->threads_lock);
+	if (number < ADA_THREADS_MAX) {
+		thread = &core->threads[number];
+		memset(thread, 0, sizeof *thread);
+		thread->number = number;
+	}
+	return thread;
+}
+
+static void place_return(struct ada_core *core, struct ada_thread *thread)
+{
+	uint32_t number = thread->number;
+
+	if (!ada_lock(&core->threads_lock))
+		return;
+	thread->number = core->threads_free;
+	core->threads_free = number + 1;
+	ada_unlock(&core->threads_lock);
+}
+
+static bool shadow_map(struct ada_thread *thread)
+{
+	const uint64_t bytes = (ADA_TAIL_CALLS_MAX + ADA_SHADOW_FRAMES) * sizeof(struct ada_frame);
+
+	if (!shadows[thread->number])
+		shadows[thread->number] = (uint64_t)ada_sys_map(bytes);
+	if (!shadows[thread->number])
+		return false;
+	thread->shadow = shadows[thread->number] + ADA_TAIL_CALLS_MAX * sizeof(struct ada_frame);
+	thread->shadow_end = shadows[thread->number] + bytes;
+	for (int i = 1; i <= ADA_TAIL_CALLS_MAX; i++)
+		ada_frame_at(thread, -i)->slot = ~0ull;	/* odd: equal to no slot */
+	return true;
+}
+
+/* The calling thread's entry in the shared table; its old one if it had ended. */
+static struct ada_shm_thread *entry_take(struct ada_core *core, uint32_t tid)
+{
+	struct ada_shm_thread *entry;
+	uint32_t number = entry_number;
+
+	if (number == NO_ENTRY) {
+		number = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
+		do {
+			if (number >= ADA_THREADS_MAX)
+				return NULL;
+		} while (!__atomic_compare_exchange_n(&core->shm->thread_count, &number, number + 1, true, __ATOMIC_RELAXED,
+						      __ATOMIC_RELAXED));
+		entry = &core->entries[number];
+		entry->thread_id = tid;
+		entry->start_counter = ada_sys_counter();
+		ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
+		entry_number = number;
+	}
+	entry = &core->entries[number];
+	__atomic_store_n(&entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);	/* after all the rest */
+	return entry;
+}
+
+struct ada_thread *ada_thread_attach(void)
+{
+	struct ada_core *core = ada_core;
+	struct ada_thread *thread;
+	uint32_t tid = ada_sys_tid();
+
+	if (!rseq_register()) {
+		ada_core_disable(ADA_DISABLE_NO_RSEQ);
+		return NULL;
+	}
+	thread = place_take(core);
+	if (!thread || !shadow_map(thread)) {
+		ada_core_disable(ADA_DISABLE_NO_MEMORY);
+		goto fail;
+	}
+	thread->entry = entry_take(core, tid);
+	if (!thread->entry) {
+		ada_core_disable(ADA_DISABLE_THREADS_FULL);
+		goto fail;
+	}
+	thread->tid = tid;
+	thread->tid_call = tid | (uint64_t)ADA_EVENT_CALL << 32;
+	thread->tid_return = tid | (uint64_t)ADA_EVENT_RETURN << 32;
+	thread->parked = ADA_CHUNK_BYTES;
+	thread->index = (uint64_t)&thread->parked;
+	thread->sweep_frames = 1024;
+	ada_self = thread;
+	if (end_key_present)
+		ada_call_libc(pthread_setspecific, end_key, 1);
+	return thread;
+fail:
+	if (thread)
+		place_return(core, thread);
+	return NULL;
+}
+
+/* Everything left open is left by the thread's end. */
+void ada_core_thread_end(void)
+{
+	uint64_t mask = ada_sys_signals_block();
+	struct ada_thread *thread = ada_self;
+
+	if (thread != &ada_no_thread && !ada_core_is_forked()) {
+		thread->signal_mask = mask;
+		while (ada_core_recording() && ada_frames(thread))
+			ada_shadow_close(thread, ada_frame_at(thread, ada_frames(thread) - 1), ADA_EVENT_EXCEPTION);
+		ada_chunk_close(thread);
+		__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
+		ada_self = &ada_no_thread;
+		place_return(ada_core, thread);
+	}
+	ada_sys_signals_restore(mask);
+}
