@@ -1,0 +1,77 @@
+/* Any bytes as an index file: the reader never looks outside of them and never contradicts itself, verify makes up its
+ * mind, and what recovery has mended is complete. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "atf/internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static void read_bytes(const uint8_t *bytes, size_t length)
+{
+	struct atf_message message;
+	struct atf_index *index;
+	struct ada_event event;
+	uint64_t i, count, sum = 0;
+	int status = atf_index_open_bytes(&index, bytes, length, &message);
+
+	assert((status < 0) == !index);
+	assert(!strchr(message.text, '\n'));
+	if (!index) {
+		assert(message.text[0]);
+		return;
+	}
+	count = atf_index_count(index);
+	assert(count <= (length - 64) / 32);
+	assert((atf_index_completeness(index) == ATF_COMPLETE) == !message.text[0]);
+	for (i = 0; i < count; i++) {
+		assert(atf_index_get(index, i, &event) == 0);
+		sum += event.timestamp_ns;
+	}
+	assert(atf_index_get(index, count, &event) == -ATF_ERROR_RANGE);
+	assert(atf_index_lower_bound(index, sum) <= count);
+	atf_index_close(index);
+}
+
+static void count_findings(void *context, const char *check, bool ok, const char *message)
+{
+	assert(ok || message[0]);
+	*(int *)context += !ok;
+}
+
+static void mend_file(const char *path)
+{
+	struct atf_message message;
+	struct atf_index *index;
+	int failed = 0, returned = atf_index_verify(path, count_findings, &failed);
+
+	assert(returned == failed);
+	returned = atf_index_recover(path, &message);
+	assert(message.text[0]);
+	if (returned == 0) {
+		assert(atf_index_open(&index, path, &message) == 0);
+		assert(atf_index_completeness(index) == ATF_COMPLETE);
+		atf_index_close(index);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	uint8_t *aligned = malloc(length ? length : 1);
+	int fd = memfd_create("fuzz_atf", MFD_CLOEXEC);
+	char path[64];
+
+	if (length)
+		memcpy(aligned, bytes, length);
+	read_bytes(aligned, length);
+	free(aligned);
+	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length)
+		abort();
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	mend_file(path);
+	close(fd);
+	return 0;
+}
