@@ -1,0 +1,74 @@
+/* Questions about code and single instructions that several stages ask. */
+#include "plan/planner.h"
+
+const uint8_t *ada_code_at(const struct ada_planner *planner, uint64_t address, uint64_t *rest)
+{
+	for (size_t i = 0; i < planner->codes.count; i++) {
+		const struct ada_code *code = &planner->codes.items[i];
+
+		if (address >= code->start && address < code->end) {
+			*rest = code->end - address;
+			return code->data + (address - code->start);
+		}
+	}
+	*rest = 0;
+	return NULL;
+}
+
+bool ada_code_holds(const struct ada_planner *planner, uint64_t address)
+{
+	uint64_t rest;
+
+	return ada_code_at(planner, address, &rest) != NULL;
+}
+
+bool ada_decode(const struct ada_planner *planner, uint64_t address, uint64_t end, ZydisDecodedInstruction *instruction)
+{
+	uint64_t rest;
+	const uint8_t *bytes = ada_code_at(planner, address, &rest);
+
+	if (!bytes || address >= end)
+		return false;
+	if (rest > end - address)
+		rest = end - address;
+	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes, rest, instruction));
+}
+
+bool ada_branch_target(const ZydisDecodedInstruction *instruction, uint64_t address, uint64_t *target)
+{
+	if (!instruction->raw.imm[0].is_relative)
+		return false;
+	*target = address + instruction->length + (uint64_t)instruction->raw.imm[0].value.s;
+	return true;
+}
+
+bool ada_is_rip_relative(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM && instruction->raw.modrm.mod == 0 &&
+	       instruction->raw.modrm.rm == 5;
+}
+
+bool ada_is_call(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->meta.category == ZYDIS_CATEGORY_CALL;
+}
+
+bool ada_ends_flow(const ZydisDecodedInstruction *instruction)
+{
+	switch (instruction->mnemonic) {
+	case ZYDIS_MNEMONIC_RET:
+	case ZYDIS_MNEMONIC_JMP:
+	case ZYDIS_MNEMONIC_UD0:
+	case ZYDIS_MNEMONIC_UD1:
+	case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_HLT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool ada_is_padding(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->mnemonic == ZYDIS_MNEMONIC_NOP || instruction->mnemonic == ZYDIS_MNEMONIC_INT3;
+}

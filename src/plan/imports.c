@@ -1,0 +1,58 @@
+/* The GOT: which slots this module calls others through. Every JUMP_SLOT is one; a GLOB_DAT slot (-fno-plt, Rust) only
+ * where no instruction uses it other than to call or jump through it, since a function pointer read from it must stay
+ * the function's address. */
+#include <errno.h>
+#include <stdlib.h>
+#include "plan/planner.h"
+#include "plan/strings.h"
+
+static enum ada_refusal import_refusal(const struct ada_slot_use *use, const char *name)
+{
+	enum ada_refusal refusal = ada_name_refusal(name);
+
+	if (ada_name_is_intercept(name))
+		return ADA_REFUSAL_INTERCEPTED;
+	if (refusal)
+		return refusal;
+	return use->jump_slot || (use->called && !use->read) ? ADA_REFUSAL_NONE : ADA_REFUSAL_NOT_A_CALL;
+}
+
+/* Data is imported through GLOB_DAT slots as well: only those that something calls through, or that name a function of
+ * this file, are worth a line. */
+static bool is_of_interest(const struct ada_slot_use *use)
+{
+	return use->jump_slot || use->called;
+}
+
+int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports,
+		     uint32_t *count)
+{
+	struct ada_elf_imports *symbols;
+	struct ada_elf_import symbol;
+	int result = ada_elf_imports_open(&symbols, planner->elf);
+
+	*count = 0;
+	*imports = result ? NULL : calloc(planner->slots.count + 1, sizeof **imports);
+	if (!*imports)
+		result = -ENOMEM;
+	for (size_t i = 0; i < planner->slots.count && !result; i++) {
+		const struct ada_slot_use *use = &planner->slots.items[i];
+		struct ada_plan_import *import = &(*imports)[*count];
+		enum ada_refusal refusal;
+
+		if (!is_of_interest(use) || !ada_elf_imports_get(symbols, use->symbol, &symbol) || !symbol.name[0] ||
+		    use->address < planner->elf->address_start || use->address + 8 > planner->elf->address_end)
+			continue;
+		refusal = import_refusal(use, symbol.name);
+		*import = (struct ada_plan_import){
+			.slot = use->address, .refusal = (uint16_t)refusal,
+			.flags = (uint16_t)((use->jump_slot ? ADA_IMPORT_JUMP_SLOT : 0) | (refusal ? ADA_IMPORT_REFUSED : 0)),
+		};
+		result = ada_strings_add(strings, symbol.name, strlen(symbol.name), &import->name);
+		if (!result)
+			result = ada_strings_add(strings, symbol.version, strlen(symbol.version), &import->version);
+		(*count)++;
+	}
+	ada_elf_imports_close(symbols);
+	return result;
+}

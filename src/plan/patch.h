@@ -1,0 +1,34 @@
+/* What patch.c and island.c share: the bytes at an entry that a patch would take. */
+#ifndef ADA_PLAN_PATCH_H
+#define ADA_PLAN_PATCH_H
+#include "plan/planner.h"
+
+struct ada_window {
+	uint64_t start, end;		/* overwritten */
+	uint64_t copied_end;		/* end of the last instruction that has to be copied */
+	bool padding;			/* reaches into the padding behind the function */
+	bool nops;			/* nothing but NOPs */
+};
+
+/* Whether `bytes` bytes at `start` may be overwritten; NONE, or why not. Says nothing of `start` itself. */
+enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start,
+				unsigned bytes, struct ada_window *window);
+/* Whether something continues strictly inside (start, end). */
+bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint64_t end);
+/* Whether the function branches back to `start`. */
+bool ada_window_loops(const struct ada_planner *planner, const struct ada_function *function, uint64_t start);
+/* The padding that the window reaches into is no one else's any more. */
+void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function,
+			     const struct ada_window *window);
+/* Plans the hook. A copy that can't be made is the function's refusal, and 0. */
+int ada_window_hook(struct ada_planner *planner, uint32_t number, const struct ada_window *window, enum ada_patch_form form);
+/* The pad that holds `address`, or NULL. */
+struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address);
+
+/* Refused for its place, so that another form of patch may do. */
+static inline bool ada_refusal_is_of_place(unsigned refusal)
+{
+	return refusal == ADA_REFUSAL_TOO_SHORT || refusal == ADA_REFUSAL_BRANCH_TARGET || refusal == ADA_REFUSAL_CALL_INSIDE ||
+	       refusal == ADA_REFUSAL_OVERLAP;
+}
+#endif

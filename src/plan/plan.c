@@ -1,0 +1,235 @@
+/* Opens a plan: from the cache, else made anew and put there. See plan.h for where it lies. */
+#include "plan/plan.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "base/hash.h"
+#include "plan/planner.h"
+
+struct ada_plan {
+	const uint8_t *memory;
+	uint64_t bytes;
+	int fd;
+	bool from_cache;
+};
+
+/* What tells files of one build-id apart: one stripped, one not, one edited, debug information installed since. */
+static uint64_t file_identity(const struct ada_elf *elf)
+{
+	struct ada_elf *debug = ada_elf_section_named(elf, ".symtab") ? NULL : ada_elf_open_debug(elf);
+	uint64_t words[4] = {elf->length, 0, 0, debug ? debug->length : 0};
+	const uint64_t headers = ada_read64(elf->bytes + offsetof(Elf64_Ehdr, e_shoff));
+
+	words[1] = ada_hash_bytes(elf->bytes, elf->length < 4096 ? elf->length : 4096);
+	if (headers < elf->length)
+		words[2] = ada_hash_bytes(elf->bytes + headers, elf->length - headers < 4096 ? elf->length - headers : 4096);
+	ada_elf_close(debug);
+	return ada_hash_bytes(words, sizeof words);
+}
+
+/* The cached file's name; without a build-id, by contents. */
+static int cache_path(const struct ada_elf *elf, const struct ada_plan_options *options, char path[PATH_MAX])
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char id[2 * ADA_ELF_BUILD_ID_MAX + 24];
+	size_t at = 0;
+
+	if (elf->build_id_bytes)
+		for (uint32_t i = 0; i < elf->build_id_bytes; i++)
+			at += (size_t)snprintf(id + at, sizeof id - at, "%02x", elf->build_id[i]);
+	else
+		at += (size_t)snprintf(id, sizeof id, "hash-%016llx", (unsigned long long)ada_hash_bytes(elf->bytes, elf->length));
+	snprintf(id + at, sizeof id - at, "-%s%s", options->decode ? "full" : "names", options->int3 ? "-int3" : "");
+	if (base && base[0] == '/')
+		return ada_path(path, "%s/ada/plans/%s.%u", base, id, ADA_PLAN_VERSION);
+	if (home && home[0] == '/')
+		return ada_path(path, "%s/.cache/ada/plans/%s.%u", home, id, ADA_PLAN_VERSION);
+	return -ENOENT;
+}
+
+static void set_identity(uint8_t *bytes, uint64_t identity)
+{
+	memcpy(bytes + offsetof(struct ada_plan_header, reserved), &identity, sizeof identity);
+}
+
+/* 0 if the file there is this plan; it is then mapped. */
+static int open_cached(struct ada_plan *plan, const char *path, uint64_t identity)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	void *memory;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    status.st_size < (off_t)sizeof(struct ada_plan_header))
+		goto unusable;
+	memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (memory == MAP_FAILED)
+		goto unusable;
+	if (memcmp((uint8_t *)memory + offsetof(struct ada_plan_header, reserved), &identity, sizeof identity) ||
+	    ada_plan_check(memory, (uint64_t)status.st_size, NULL)) {
+		munmap(memory, (size_t)status.st_size);
+		goto unusable;
+	}
+	plan->memory = memory;
+	plan->bytes = (uint64_t)status.st_size;
+	plan->fd = fd;
+	return 0;
+unusable:
+	close(fd);
+	return -EBADMSG;
+}
+
+static int write_cache(const char *path, const uint8_t *bytes, uint64_t length)
+{
+	char directory[PATH_MAX], *slash;
+	int result;
+
+	memcpy(directory, path, strlen(path) + 1);
+	slash = strrchr(directory, '/');
+	*slash = 0;
+	result = ada_directory_make(directory, 0700, NULL);
+	return result ? result : ada_file_replace(path, bytes, length, NULL);
+}
+
+static int open_memory(struct ada_plan *plan, const uint8_t *bytes, uint64_t length, const char *name, struct ada_error *error)
+{
+	int fd = memfd_create("ada-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *memory;
+
+	if (fd < 0 || ada_file_write_all(fd, bytes, length) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0 ||
+	    (memory = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED) {
+		int code = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return ada_error_system(error, code, "%s: no memory for its plan", name);
+	}
+	plan->memory = memory;
+	plan->bytes = length;
+	plan->fd = fd;
+	return 0;
+}
+
+static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct ada_plan_options *options, const char *cached,
+		uint64_t identity, struct ada_error *error)
+{
+	uint8_t *bytes = NULL;
+	uint64_t length;
+	int result = ada_planner_run(elf, options, &bytes, &length, error);
+
+	if (result)
+		return result;
+	set_identity(bytes, identity);
+	if (!cached || write_cache(cached, bytes, length) || open_cached(plan, cached, identity))
+		result = open_memory(plan, bytes, length, elf->path, error);
+	free(bytes);
+	return result;
+}
+
+int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error)
+{
+	struct ada_plan *opened = calloc(1, sizeof *opened);
+	char cached[PATH_MAX];
+	struct ada_elf *elf = NULL;
+	uint64_t identity;
+	bool use_cache;
+	int result;
+
+	*plan = NULL;
+	if (!opened)
+		return ada_error_set(error, ENOMEM, "%s: out of memory", path);
+	opened->fd = -1;
+	result = ada_elf_open(&elf, path, error);
+	if (result)
+		goto out;
+	if (elf->kind == ADA_ELF_DEBUG) {
+		result = ada_error_set(error, ENOEXEC, "%s: debug information only, no program", path);
+		goto out;
+	}
+	use_cache = !options->no_cache && !cache_path(elf, options, cached);
+	identity = file_identity(elf);
+	if (use_cache && !open_cached(opened, cached, identity))
+		opened->from_cache = true;
+	else
+		result = make(opened, elf, options, use_cache ? cached : NULL, identity, error);
+out:
+	ada_elf_close(elf);
+	if (result)
+		ada_plan_close(opened);
+	else
+		*plan = opened;
+	return result;
+}
+
+void ada_plan_close(struct ada_plan *plan)
+{
+	if (!plan)
+		return;
+	if (plan->memory)
+		munmap((void *)plan->memory, plan->bytes);
+	if (plan->fd >= 0)
+		close(plan->fd);
+	free(plan);
+}
+
+int ada_plan_fd(const struct ada_plan *plan)
+{
+	return plan->fd;
+}
+
+uint64_t ada_plan_bytes(const struct ada_plan *plan)
+{
+	return plan->bytes;
+}
+
+bool ada_plan_from_cache(const struct ada_plan *plan)
+{
+	return plan->from_cache;
+}
+
+const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan)
+{
+	return (const void *)plan->memory;
+}
+
+const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan)
+{
+	return (const void *)(plan->memory + ada_plan_header(plan)->functions_offset);
+}
+
+const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan)
+{
+	return (const void *)(plan->memory + ada_plan_header(plan)->hooks_offset);
+}
+
+const struct ada_plan_reloc *ada_plan_relocs(const struct ada_plan *plan)
+{
+	return (const void *)(plan->memory + ada_plan_header(plan)->relocs_offset);
+}
+
+const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan)
+{
+	return (const void *)(plan->memory + ada_plan_header(plan)->imports_offset);
+}
+
+const uint8_t *ada_plan_bodies(const struct ada_plan *plan)
+{
+	return plan->memory + ada_plan_header(plan)->bodies_offset;
+}
+
+const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+
+	return offset < header->strings_bytes ? (const char *)plan->memory + header->strings_offset + offset : "";
+}

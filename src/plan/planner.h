@@ -1,0 +1,146 @@
+/* The planner's inside: what its files hand one another while one plan is made. Stages, in order:
+ *
+ *   functions.c   what is a function: symbols and unwind entries -> functions, pieces
+ *   sweep.c       decodes all code once -> targets (what lands near an entry), pads, uses of the GOT
+ *   tables.c      jump tables -> more targets
+ *   patch.c       per function: the first form that fits -> hooks; island.c for the jumps of two bytes
+ *   relocate.c    the copy of a prologue that runs elsewhere -> bodies, relocs
+ *   imports.c     the GOT -> imports
+ *   assemble.c    all of it -> the bytes of a plan
+ */
+#ifndef ADA_PLAN_PLANNER_H
+#define ADA_PLAN_PLANNER_H
+#include <Zydis/Zydis.h>
+#include "abi/plan.h"
+#include "elf/frames.h"
+#include "elf/relocs.h"
+#include "elf/symbols.h"
+#include "plan/plan.h"
+#include "plan/refusal.h"
+
+#define ADA_JUMP_BYTES 5		/* jmp rel32 */
+#define ADA_SHORT_JUMP_BYTES 2		/* jmp rel8 */
+#define ADA_ENDBR_BYTES 4
+/* A patch begins at an entry or behind its endbr64, and a neighbour's island right behind it: only what lands so near to
+ * an entry matters. */
+#define ADA_ENTRY_REACH (ADA_ENDBR_BYTES + 2 * ADA_JUMP_BYTES)
+#define ADA_BODY_MAX 255u
+
+struct ada_code {			/* executable bytes, by address */
+	uint64_t start, end;
+	const uint8_t *data;
+	bool no_functions;		/* .plt*, .bolt.org.text */
+};
+
+struct ada_function {
+	uint64_t address, end;
+	const char *name;		/* may end in "@VERSION" */
+	uint32_t size;			/* as symbol or frame say; 0 unknown */
+	uint32_t hook;
+	uint16_t flags, refusal;	/* as in the plan */
+	bool undecodable;		/* somewhere in it: branches are then looked for at every byte */
+};
+
+struct ada_piece {			/* of code that is decoded in one go; pieces don't overlap */
+	uint64_t start, end;
+	uint32_t function;		/* the one that begins here, or ADA_PLAN_NONE */
+};
+
+struct ada_target {			/* something that may continue at `address` without coming from the byte before */
+	uint64_t address;
+	uint64_t source;		/* address of the branch; 0: a pointer, a table, a landing pad */
+	bool call;
+};
+
+struct ada_pad {			/* bytes that nothing executes: NOPs and int3 behind the end of a function */
+	uint64_t start, end;		/* start moves up as bytes are taken */
+};
+
+struct ada_table_use {			/* a function that jumps through a register, and data that it takes the address of */
+	uint64_t table, base;
+	uint32_t piece;
+};
+
+struct ada_slot_use {
+	uint64_t address;
+	uint32_t symbol;
+	bool jump_slot, called, read;
+};
+
+struct ada_strings;
+
+struct ada_planner {
+	const struct ada_elf *elf;
+	struct ada_elf *debug;
+	const struct ada_plan_options *options;
+	ZydisDecoder decoder;
+	struct ada_elf_symbols symbols;
+	struct ada_elf_frames frames;
+	struct ada_elf_relocs relocs;
+	uint64_t text_start, text_end;		/* span of the code */
+	uint8_t *near_entry, *is_start;		/* a bit a byte of that span */
+	ADA_ARRAY(struct ada_code) codes;
+	ADA_ARRAY(struct ada_function) functions;	/* by address */
+	ADA_ARRAY(struct ada_piece) pieces;		/* by address */
+	ADA_ARRAY(struct ada_target) targets;		/* by address, once sorted */
+	ADA_ARRAY(struct ada_pad) pads;			/* by address */
+	ADA_ARRAY(struct ada_table_use) tables;
+	ADA_ARRAY(struct ada_slot_use) slots;		/* by address */
+	ADA_ARRAY(struct ada_plan_hook) hooks;
+	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;
+	ADA_ARRAY(uint8_t) bodies;
+};
+
+/* Makes the plan of an open file; *bytes is malloc'ed. 0 or -errno. */
+int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *options, uint8_t **bytes, uint64_t *length,
+		    struct ada_error *error);
+
+int ada_functions_find(struct ada_planner *planner, struct ada_error *error);
+/* The function that begins at or last before `address`; ADA_PLAN_NONE: none. */
+uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t address);
+
+/* names.c: what a name says about hooking it; NONE: nothing. A "@VERSION" at its end is overlooked. */
+enum ada_refusal ada_name_refusal(const char *name);
+bool ada_name_is_cold(const char *name);
+bool ada_name_is_intercept(const char *name);
+
+int ada_sweep(struct ada_planner *planner);
+void ada_targets_sort(struct ada_planner *planner);
+int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t source, bool call);
+/* A pointer, table entry or landing pad: kept only if it lands near an entry but not on one. */
+int ada_reference_add(struct ada_planner *planner, uint64_t address);
+/* The first target at or behind `address`; targets.count: none. */
+size_t ada_targets_from(const struct ada_planner *planner, uint64_t address);
+int ada_tables_read(struct ada_planner *planner);
+
+const uint8_t *ada_code_at(const struct ada_planner *planner, uint64_t address, uint64_t *rest);
+bool ada_code_holds(const struct ada_planner *planner, uint64_t address);
+/* Decodes what is at `address`, not past `end`; false where it can't be. */
+bool ada_decode(const struct ada_planner *planner, uint64_t address, uint64_t end, ZydisDecodedInstruction *instruction);
+/* The place that a relative branch goes to. */
+bool ada_branch_target(const ZydisDecodedInstruction *instruction, uint64_t address, uint64_t *target);
+bool ada_is_rip_relative(const ZydisDecodedInstruction *instruction);
+bool ada_is_call(const ZydisDecodedInstruction *instruction);
+bool ada_ends_flow(const ZydisDecodedInstruction *instruction);	/* never goes on to the next instruction */
+bool ada_is_padding(const ZydisDecodedInstruction *instruction);	/* a NOP of any length, or int3 */
+
+int ada_patch_all(struct ada_planner *planner);
+/* A planned hook's bytes: the copy of [from, to) and its jump back. */
+struct ada_body {
+	uint8_t bytes[ADA_BODY_MAX + 16];
+	uint16_t length;
+	struct ada_plan_reloc relocs[64];
+	uint16_t reloc_count;
+};
+/* Copies [from, to). Branches to a place inside [inside_from, to) stay inside the copy (inside_from = to: none does).
+ * NONE, or why it can't be done. */
+enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from,
+			      struct ada_body *body);
+int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form,
+		 uint64_t compared_end, const struct ada_body *body);
+int ada_islands_place(struct ada_planner *planner);
+
+int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports,
+		     uint32_t *count);
+int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *length);
+#endif

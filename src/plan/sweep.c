@@ -1,0 +1,280 @@
+/* Decodes all code once, piece by piece, and notes what later stages ask about: branches that land near an entry or come
+ * from outside a function, uses of the GOT, addresses that may be jump tables, and padding between functions. */
+#include <errno.h>
+#include <stdlib.h>
+#include "plan/planner.h"
+
+struct walk {				/* through one piece */
+	uint32_t piece;
+	uint64_t start, end;
+	uint64_t outer_start;		/* of the outermost function that still covers the piece */
+	bool jumps_indirectly, undecodable, flow_ends;
+	struct ada_elf_addresses data, labels;	/* addresses taken: of data, and of this file's code */
+};
+
+static bool bit(const struct ada_planner *planner, const uint8_t *bits, uint64_t address)
+{
+	uint64_t offset = address - planner->text_start;
+
+	return address >= planner->text_start && address < planner->text_end && bits[offset / 8] >> offset % 8 & 1;
+}
+
+int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t source, bool call)
+{
+	return ada_array_push(&planner->targets, (struct ada_target){.address = address, .source = source, .call = call});
+}
+
+int ada_reference_add(struct ada_planner *planner, uint64_t address)
+{
+	if (!bit(planner, planner->near_entry, address) || bit(planner, planner->is_start, address))
+		return 0;
+	return ada_target_add(planner, address, 0, false);
+}
+
+static int note_branch(struct ada_planner *planner, const struct walk *walk, uint64_t source, uint64_t target, bool call)
+{
+	if (bit(planner, planner->is_start, target)) {
+		/* A jump to its own entry from within a function: a loop. Any other is a tail call. */
+		if (!call && target >= walk->outer_start && target <= walk->start)
+			return ada_target_add(planner, target, source, false);
+		return 0;
+	}
+	if (bit(planner, planner->near_entry, target) ||
+	    ((target < walk->start || target >= walk->end) && target >= planner->text_start && target < planner->text_end))
+		return ada_target_add(planner, target, source, call);
+	return 0;
+}
+
+static struct ada_slot_use *slot_at(const struct ada_planner *planner, uint64_t address)
+{
+	size_t low = 0, high = planner->slots.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (planner->slots.items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < planner->slots.count && planner->slots.items[low].address == address ? &planner->slots.items[low] : NULL;
+}
+
+static bool is_indirect_branch(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->opcode == 0xff && instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+	       (instruction->raw.modrm.reg == 2 || instruction->raw.modrm.reg == 4);
+}
+
+/* `address` occurs as an operand: a slot of the GOT, a jump table, a label. */
+static int note_operand(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction,
+			uint64_t address)
+{
+	struct ada_slot_use *slot = slot_at(planner, address);
+
+	if (slot && is_indirect_branch(instruction))
+		slot->called = true;
+	else if (slot)
+		slot->read = true;
+	if (slot)
+		return 0;
+	if (address >= planner->text_start && address < planner->text_end) {
+		if (!bit(planner, planner->is_start, address) && address >= walk->start && address < walk->end &&
+		    ada_array_push(&walk->labels, address))
+			return -ENOMEM;
+		return ada_reference_add(planner, address);
+	}
+	if (address >= planner->elf->address_start && address < planner->elf->address_end)
+		return ada_array_push(&walk->data, address);
+	return 0;
+}
+
+static int note_instruction(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction,
+			    uint64_t at)
+{
+	const bool has_modrm = instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM;
+	uint64_t target;
+	int result = 0;
+
+	if (ada_branch_target(instruction, at, &target))
+		return note_branch(planner, walk, at, target, ada_is_call(instruction));
+	if (ada_is_rip_relative(instruction))
+		result = note_operand(planner, walk, instruction,
+				      at + instruction->length + (uint64_t)instruction->raw.disp.value);
+	if (has_modrm && is_indirect_branch(instruction) && instruction->raw.modrm.reg == 4 &&
+	    !ada_is_rip_relative(instruction))
+		walk->jumps_indirectly = true;
+	/* At a fixed address, constants are addresses. */
+	if (planner->elf->kind == ADA_ELF_EXEC && !result) {
+		if (instruction->raw.imm[0].size == 32)
+			result = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.imm[0].value.u);
+		if (!result && instruction->raw.disp.size == 32 && !ada_is_rip_relative(instruction))
+			result = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.disp.value);
+	}
+	return result;
+}
+
+/* What a function takes the address of may be a jump table if it jumps through a register; its entries count from the
+ * table itself or from a label. */
+static int note_tables(struct ada_planner *planner, const struct walk *walk)
+{
+	for (size_t i = 0; i < walk->data.count; i++) {
+		struct ada_table_use use = {.table = walk->data.items[i], .base = walk->data.items[i], .piece = walk->piece};
+
+		if (ada_array_push(&planner->tables, use))
+			return -ENOMEM;
+		for (size_t k = 0; k < walk->labels.count && k < 16; k++) {
+			use.base = walk->labels.items[k];
+			if (ada_array_push(&planner->tables, use))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint8_t *bytes)
+{
+	ZydisDecodedInstruction instruction;
+	uint64_t at = walk->start;
+
+	walk->jumps_indirectly = walk->undecodable = walk->flow_ends = false;
+	walk->data.count = walk->labels.count = 0;
+	while (at < walk->end) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->start),
+								walk->end - at, &instruction))) {
+			walk->undecodable = true;
+			walk->flow_ends = false;
+			at++;
+			continue;
+		}
+		if (note_instruction(planner, walk, &instruction, at))
+			return -ENOMEM;
+		/* A call that ends a piece never returns: compilers leave out only what can't be reached. */
+		if (!ada_is_padding(&instruction))
+			walk->flow_ends = ada_ends_flow(&instruction) || ada_is_call(&instruction);
+		else if (instruction.mnemonic == ZYDIS_MNEMONIC_INT3)
+			walk->flow_ends = true;
+		at += instruction.length;
+	}
+	return walk->jumps_indirectly ? note_tables(planner, walk) : 0;
+}
+
+/* The bytes behind a piece: padding if nothing falls into them, else code that no symbol names. */
+static int walk_gap(struct ada_planner *planner, struct walk *walk, uint64_t next, const uint8_t *bytes)
+{
+	ZydisDecodedInstruction instruction;
+	uint64_t at = walk->end;
+
+	while (at < next && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->end),
+								      next - at, &instruction)) &&
+	       ada_is_padding(&instruction))
+		at += instruction.length;
+	if (at > walk->end && walk->flow_ends && !walk->undecodable &&
+	    ada_array_push(&planner->pads, (struct ada_pad){.start = walk->end, .end = at}))
+		return -ENOMEM;
+	bytes += at - walk->end;
+	walk->start = at;
+	walk->end = next;
+	return at < next ? walk_piece(planner, walk, bytes) : 0;
+}
+
+static int slot_order(const void *a, const void *b)
+{
+	const struct ada_slot_use *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int prepare_slots(struct ada_planner *planner)
+{
+	for (size_t i = 0; i < planner->relocs.slots.count; i++) {
+		const struct ada_elf_slot *slot = &planner->relocs.slots.items[i];
+		struct ada_slot_use use = {.address = slot->address, .symbol = slot->symbol, .jump_slot = slot->jump_slot};
+
+		if (ada_array_push(&planner->slots, use))
+			return -ENOMEM;
+	}
+	if (planner->slots.count)
+		qsort(planner->slots.items, planner->slots.count, sizeof *planner->slots.items, slot_order);
+	return 0;
+}
+
+/* What the loader and the unwinder know: pointers to code in data, and landing pads. */
+static int note_references(struct ada_planner *planner)
+{
+	struct ada_elf_addresses pads = {0};
+	int result = 0;
+
+	for (size_t i = 0; i < planner->relocs.pointers.count && !result; i++)
+		result = ada_reference_add(planner, planner->relocs.pointers.items[i]);
+	for (size_t i = 0; i < planner->frames.count && !result; i++)
+		if (planner->frames.items[i].lsda)
+			result = ada_elf_landing_pads(planner->elf, &planner->frames.items[i], &pads);
+	for (size_t i = 0; i < pads.count && !result; i++)
+		result = ada_reference_add(planner, pads.items[i]);
+	ada_array_free(&pads);
+	return result;
+}
+
+int ada_sweep(struct ada_planner *planner)
+{
+	struct walk walk = {0};
+	uint64_t covered_start = 0, covered_end = 0, rest;
+	int result = prepare_slots(planner);
+
+	for (uint32_t i = 0; i < planner->pieces.count && !result; i++) {
+		const struct ada_piece *piece = &planner->pieces.items[i];
+		const uint8_t *bytes = ada_code_at(planner, piece->start, &rest);
+		uint64_t next = i + 1 < planner->pieces.count ? planner->pieces.items[i + 1].start : UINT64_MAX;
+		struct ada_function *function = piece->function == ADA_PLAN_NONE ? NULL : &planner->functions.items[piece->function];
+
+		if (next > piece->start + rest)
+			next = piece->start + rest;
+		if (piece->start >= covered_end)
+			covered_start = piece->start;
+		if (function && function->end > covered_end)
+			covered_end = function->end;
+		walk.piece = i;
+		walk.start = piece->start;
+		walk.end = piece->end;
+		walk.outer_start = covered_start;
+		result = walk_piece(planner, &walk, bytes);
+		if (function)
+			function->undecodable = walk.undecodable;
+		if (!result && piece->end < next)
+			result = walk_gap(planner, &walk, next, bytes + (piece->end - piece->start));
+	}
+	ada_array_free(&walk.data);
+	ada_array_free(&walk.labels);
+	return result ? result : note_references(planner);
+}
+
+static int target_order(const void *a, const void *b)
+{
+	const struct ada_target *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->source < y->source ? -1 : x->source > y->source;
+}
+
+void ada_targets_sort(struct ada_planner *planner)
+{
+	if (planner->targets.count)
+		qsort(planner->targets.items, planner->targets.count, sizeof *planner->targets.items, target_order);
+}
+
+size_t ada_targets_from(const struct ada_planner *planner, uint64_t address)
+{
+	size_t low = 0, high = planner->targets.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (planner->targets.items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,69 @@
+/* Jump tables of 32-bit offsets, as gcc and clang make them for switch: entry = place - base, the base being the table
+ * itself or a label. (Tables of 64-bit addresses have relocations, or are found among the words of the data.)
+ *
+ * How long a table is stands nowhere. So the scan goes on as long as entries lead into the function, to the start of
+ * another one, or into a part of none: too far is harmless, it can only refuse a patch. Stopping at entries that lead to
+ * other starts missed 58 of 1,303 tables in lua.
+ */
+#include <errno.h>
+#include "plan/planner.h"
+
+#define TABLE_MAX_ENTRIES 65536u
+
+static const struct ada_piece *piece_of(const struct ada_planner *planner, uint64_t address)
+{
+	size_t low = 0, high = planner->pieces.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (planner->pieces.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &planner->pieces.items[low - 1] : NULL;
+}
+
+static bool is_possible(const struct ada_planner *planner, uint64_t target, uint64_t start, uint64_t end)
+{
+	const struct ada_piece *piece;
+
+	if (target >= start && target < end)
+		return true;
+	if (target < planner->text_start || target >= planner->text_end)
+		return false;
+	piece = piece_of(planner, target);
+	return piece && (piece->start == target || piece->function == ADA_PLAN_NONE);
+}
+
+static int read_table(struct ada_planner *planner, const struct ada_table_use *use)
+{
+	const struct ada_piece *piece = &planner->pieces.items[use->piece];
+	uint32_t owner = ada_functions_before(planner, piece->start);
+	uint64_t start = planner->text_start, end = planner->text_end, rest;
+	const uint8_t *bytes = ada_elf_rest(planner->elf, use->table, &rest);
+
+	/* The owner's bounds where the piece belongs to a function; a cold part may lead anywhere. */
+	if (owner != ADA_PLAN_NONE && piece->start < planner->functions.items[owner].end) {
+		start = planner->functions.items[owner].address;
+		end = planner->functions.items[owner].end;
+	}
+	for (uint64_t i = 0; bytes && i < TABLE_MAX_ENTRIES && (i + 1) * 4 <= rest; i++) {
+		uint64_t target = use->base + (uint64_t)(int32_t)ada_read32(bytes + i * 4);
+
+		if (!is_possible(planner, target, start, end))
+			break;
+		if (target >= start && target < end && ada_reference_add(planner, target))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int ada_tables_read(struct ada_planner *planner)
+{
+	for (size_t i = 0; i < planner->tables.count; i++)
+		if (read_table(planner, &planner->tables.items[i]))
+			return -ENOMEM;
+	return 0;
+}
