@@ -1,0 +1,46 @@
+"""Options and fixtures of the tests that run ada: tests/programs, tests/real, tests/errors.
+
+    /usr/bin/python3 -m pytest tests/programs --build-dir build [--group NAME] [--untraced] [--all-variants]
+"""
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+sys.dont_write_bytecode = True
+
+from harness import Ada  # noqa: E402  (the path is set above)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--build-dir", default=str(ROOT / "build"), help="where ada is; compiled test programs are kept there too")
+    parser.addoption("--group", help="tests/programs: the only directory to run")
+    parser.addoption("--untraced", action="store_true", help="test the tests: run the programs without ada")
+    parser.addoption("--all-variants", action="store_true", help="PIE and not for every compiler and level (default: in turn)")
+    parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
+
+
+@pytest.fixture(scope="session")
+def build_dir(pytestconfig):
+    return pathlib.Path(pytestconfig.getoption("--build-dir")).resolve()
+
+
+@pytest.fixture(scope="session")
+def ada(build_dir, pytestconfig):
+    """The command; None where only the tests themselves are tested."""
+    if pytestconfig.getoption("--untraced"):
+        return None
+    path = build_dir / "ada"
+    assert path.exists(), f"{path} is missing: run make first"
+    return Ada(path)
+
+
+@pytest.fixture
+def need(pytestconfig):
+    """need(condition, what): skips, or fails where the packages must be there."""
+    def check(condition, what):
+        if not condition:
+            (pytest.fail if pytestconfig.getoption("--strict-needs") else pytest.skip)(f"needs {what}")
+    return check

@@ -1,0 +1,136 @@
+"""What the tests that drive ada as a user would share: run a program with and without it, and look at the recording.
+
+Every run has a time limit and its own process group, so that a hang is a failure and leaves nothing behind.
+"""
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+EVENT = struct.Struct("<QQIIII")        # abi/record.h: time, function, thread, kind, depth, detail_seq
+CALL, RETURN, EXCEPTION, LOST = 1, 2, 3, 4
+HEADER_BYTES = 64
+
+
+@dataclass
+class Result:
+    """What a program leaves: its output and how it ended (negative: the signal that killed it)."""
+    stdout: bytes
+    stderr: bytes
+    status: int
+
+
+def run(argv, timeout=60, **options):
+    """Runs argv; what it still runs at the end of the time limit is killed with its whole group.
+
+    Output goes through files, not pipes: a daemon that keeps its stdout open must not hold the test up.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        data = options.pop("input", None)
+        stdin = subprocess.PIPE if data is not None else options.pop("stdin", subprocess.DEVNULL)
+        process = subprocess.Popen([str(a) for a in argv], stdin=stdin, stdout=out, stderr=err, start_new_session=True,
+                                   **options)
+        try:
+            process.communicate(data, timeout)
+            hung = ""
+        except subprocess.TimeoutExpired:
+            hung = f"\n*** still running after {timeout} s: killed"
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        out.seek(0)
+        err.seek(0)
+        return Result(out.read(), err.read() + hung.encode(), process.returncode)
+
+
+def shell_status(status):
+    """The exit status that a shell (and ada) makes of a Popen's."""
+    return 128 - status if status < 0 else status
+
+
+class Ada:
+    """The command under test."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+
+    def __call__(self, *arguments, **options):
+        return run([self.path, *arguments], **options)
+
+    def trace(self, output, argv, *trace_options, **options):
+        """Records argv below the directory `output`; ada itself stays silent."""
+        return self("trace", "--quiet", f"--output={output}", *trace_options, "--", *argv, **options)
+
+    def rows(self, command, session, *arguments):
+        """The rows that a reading command prints as JSON."""
+        result = self(command, "--format=json", *arguments, session)
+        assert result.status == 0, f"ada {command}: status {result.status}: {result.stderr.decode()}"
+        return json.loads(result.stdout)["rows"]
+
+
+class Session:
+    """A recording on disk, read without any code of ada's."""
+
+    def __init__(self, output):
+        sessions = [s for s in pathlib.Path(output).glob("session_*") if s.is_dir()]
+        assert len(sessions) == 1, f"expected one session in {output}, found {sessions}"
+        self.path = sessions[0]
+
+    def processes(self):
+        return sorted(self.path.glob("pid_*"))
+
+    def manifests(self):
+        return {p.name: json.loads((p / "manifest.json").read_text()) for p in self.processes()}
+
+    def lost(self):
+        return sum(thread.get("lost", 0) for m in self.manifests().values() for thread in m.get("threads", []))
+
+    def threads(self):
+        """The thread directories of all processes."""
+        return sorted(self.path.glob("pid_*/thread_*"))
+
+    @staticmethod
+    def events(thread):
+        """All events of a thread directory, over its segments in order."""
+        def number(path):
+            parts = path.name.split(".")
+            return int(parts[1]) if len(parts) == 3 else 0
+        for segment in sorted(thread.glob("index*.atf"), key=number):
+            data = segment.read_bytes()
+            footer = data.rfind(b"2ITA", max(HEADER_BYTES, len(data) - 64))
+            end = footer if footer > 0 else len(data)
+            yield from EVENT.iter_unpack(data[HEADER_BYTES:end - (end - HEADER_BYTES) % EVENT.size])
+
+
+def check_balance(events):
+    """Returns and exceptions match the calls, as a stack, and time never falls. Returns what is wrong, or None."""
+    stack, last = [], 0
+    for number, (time, function, _, kind, depth, _) in enumerate(events):
+        if time < last:
+            return f"event {number}: time falls from {last} to {time}"
+        last = time
+        if kind == CALL:
+            if depth != len(stack):
+                return f"event {number}: call at depth {depth}, {len(stack)} calls are open"
+            stack.append(function)
+        elif kind in (RETURN, EXCEPTION):
+            if not stack or depth != len(stack) - 1:
+                return f"event {number}: kind {kind} at depth {depth}, {len(stack)} calls are open"
+            if stack.pop() != function:
+                return f"event {number}: kind {kind} of another function than its call's"
+    return f"{len(stack)} calls have no end" if stack else None
+
+
+def check_recording(ada, output):
+    """What holds for every session: complete, sound by ada's own check, and no agent gave up. Returns the session."""
+    session = Session(output)
+    assert session.processes(), "no process was recorded"
+    for name, manifest in session.manifests().items():
+        assert manifest["finalized"] is True, f"{name} is not finalized"
+    result = ada("verify", session.path)
+    assert result.status == 0, f"ada verify: {result.stdout.decode()[-2000:]}{result.stderr.decode()}"
+    ada.rows("info", session.path)
+    return session

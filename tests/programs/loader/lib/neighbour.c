@@ -1,0 +1,2 @@
+/* What opens_by_origin.c finds. */
+int neighbour(void) { return 12; }
