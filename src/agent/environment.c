@@ -44,7 +44,10 @@ static bool preload_cut(char *variable)
 				ada_string_copy(preload_entry + sizeof PRELOAD - 1,
 						bytes + 1 < 4096 ? bytes + 1 : 4096, at);
 			}
-			bytes += at[bytes] != 0;		/* its separator goes with it */
+			if (at[bytes])				/* one separator goes with it */
+				bytes++;
+			else if (at > value)
+				at--, bytes++;
 			memmove(at, at + bytes, ada_string_bytes(at + bytes) + 1);
 			continue;
 		}

@@ -1,0 +1,110 @@
+/* The agent's core as far as its life needs one: hooks that only count. Linked with the real life into a libada-agent.so of
+ * its own, so that what happens in a process can be tested without recording anything.
+ *
+ * Counters lie in the segment: shm->waits counts calls, shm->wait_ticks holds the last one's function id.
+ */
+#include <stddef.h>
+#include <sys/mman.h>
+#include "agent/agent.h"
+#include "agent/mem.h"
+#include "agent/sys.h"
+
+#define SLOT_BYTES 128
+#define REACH (512ull << 20)
+
+struct ada_region { uint8_t *next, *end; };
+
+static struct ada_region regions[64];
+static uint32_t region_count;
+static struct ada_shm *attached;
+static struct { uint64_t calls, last; } nowhere, *counters = (void *)&nowhere;
+
+void ada_core_attach(struct ada_shm *shm)
+{
+	attached = shm;
+	counters = (void *)&shm->waits;
+}
+
+void ada_core_disable(enum ada_disable reason)
+{
+	uint32_t none = ADA_DISABLE_NONE;
+
+	if (attached)
+		__atomic_compare_exchange_n(&attached->disabled, &none, reason, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+struct ada_shm *ada_core_shm(void)
+{
+	return attached;
+}
+
+void ada_core_forked(void)
+{
+	attached = NULL;
+	counters = (void *)&nowhere;
+}
+
+void ada_core_thread_start_hook(void)
+{
+}
+
+void ada_core_longjmp(uint64_t sp)
+{
+	attached->reserved2[0]++;
+	attached->reserved2[1] = sp > (uint64_t)&sp;		/* a jump goes up the stack */
+}
+
+void ada_unwind_warm_up(void)
+{
+}
+
+int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes)
+{
+	size_t bytes = (hooks * (size_t)SLOT_BYTES + overflow_bytes + 4095) & ~4095ull;
+
+	for (uint64_t wish = (near_end + 4095) & ~4095ull; wish < near_start + REACH; wish += 1 << 20) {
+		uint8_t *memory = ada_sys_map_at((void *)wish, bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+
+		if (!memory)
+			continue;
+		*region = &regions[region_count++];
+		**region = (struct ada_region){ memory, memory + bytes };
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+/* Saves nothing but flags and rax: enough for what the tests call. */
+int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body)
+{
+	static const uint8_t count[] = {
+		0x9c, 0x50, 0x51, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,	/* pushfq; push rax; push rcx; mov $&counters,%rax */
+		0x48, 0x8b, 0x00, 0xf0, 0x48, 0xff, 0x00,		/* mov (%rax),%rax; lock incq (%rax) */
+		0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x89, 0x48, 0x08,	/* mov $id,%rcx; mov %rcx,8(%rax) */
+		0x59, 0x58, 0x9d,					/* pop rcx; pop rax; popfq */
+	};
+	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 };
+	void *counter = &counters;
+	uint8_t *at = region->next;
+
+	if (at + SLOT_BYTES > region->end || spec->body_bytes > SLOT_BYTES - sizeof count)
+		return -ENOSPC;
+	memcpy(at, count, sizeof count);
+	memcpy(at + 5, &counter, 8);
+	memcpy(at + 22, &spec->function_id, 8);
+	*entry = (uint64_t)at;
+	*body = at + sizeof count;
+	if (spec->body) {
+		memcpy(*body, spec->body, spec->body_bytes);
+	} else {
+		memcpy(*body, jump, sizeof jump);
+		memcpy(*body + sizeof jump, &spec->target, 8);
+	}
+	region->next += SLOT_BYTES;
+	return 0;
+}
+
+int ada_region_seal(struct ada_region *region)
+{
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* The other end of the agent's socket, with hand-made answers: good ones, and every kind of bad one. */
+#ifndef ADA_TESTS_FAKE_RECORDER_H
+#define ADA_TESTS_FAKE_RECORDER_H
+#include <stdbool.h>
+#include <sys/types.h>
+#include "abi/wire.h"
+
+enum fault {
+	FAULT_NONE,
+	FAULT_NO_SOCKET,		/* nobody listens */
+	FAULT_SILENT,			/* accepts, and never answers */
+	FAULT_CLOSE_AT_HELLO,
+	FAULT_CLOSE_AT_MODULE,
+	FAULT_VERSION,
+	FAULT_TYPE,			/* a PLAN where WELCOME is due */
+	FAULT_SEGMENT_SHORT,		/* the file is shorter than was said */
+	FAULT_SEGMENT_GARBAGE,
+	FAULT_PLAN_SHORT,
+	FAULT_PLAN_GARBAGE,
+	FAULT_PLAN_OTHER_MODULE,
+};
+
+struct run {				/* what to run, and what came of it */
+	enum fault fault;
+	uint32_t welcome;		/* enum ada_welcome_flag */
+	const char *preload_also;	/* a second entry of LD_PRELOAD, before the agent's */
+	/* makes the plan of a module; NULL: none has one. Returns a memfd, or -1 */
+	int (*plan)(const struct ada_shm_module *module, uint32_t *reply_flags, uint64_t *bytes);
+	/* result */
+	int status;			/* of waitpid */
+	char output[4096];
+	struct ada_shm *shm[8];		/* segments in the order of HELLO */
+	struct ada_hello hello[16];
+	uint32_t hellos, segments, modules, applied, unloads, done;
+};
+
+void run_program(struct run *run, char *const *arguments);
+void run_free(struct run *run);
+struct ada_shm_module *run_module(struct ada_shm *shm, uint32_t id);
+#endif
