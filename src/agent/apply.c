@@ -88,42 +88,32 @@ static int body_relocate(const struct ada_module *module, const struct ada_plan_
 	return 0;
 }
 
-/* A trampoline that holds the body, relocated. */
-static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t *entry, uint8_t **body)
+/* A trampoline that holds the body, relocated. `replacement`: of an intercept, else 0. */
+static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t replacement, uint64_t *entry,
+		      uint8_t **body)
 {
 	struct ada_hook_spec spec = {
 		.function_id = ADA_FUNCTION_ID(job->id, hook->function),
 		.body = (const uint8_t *)job->module->plan + job->module->plan->bodies_offset + hook->body_offset,
 		.body_bytes = hook->body_bytes,
+		.replacement = replacement,
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);
 
 	return status ? status : body_relocate(job->module, hook, *body);
 }
 
-/* The jump leads to the agent's replacement, through a second trampoline's body because that is in reach of the patch. */
 static int intercept_build(struct application *job, const struct ada_plan_hook *hook, uint64_t *entry)
 {
-	uint8_t jump[14] = { 0xff, 0x25 };	/* jmp *0(%rip), and behind it the address */
-	struct ada_hook_spec spec = { .body = jump, .body_bytes = sizeof jump };
-	uint64_t address = ada_plan_function_at(job->module->plan, hook->function)->address, unused;
-	uint8_t *body, *way;
+	uint64_t address = ada_plan_function_at(job->module->plan, hook->function)->address;
+	uint8_t *body;
 	void **original;
 	void *replacement = ada_intercept_replacement(job->module, address, &original);
-	int status;
+	int status = replacement ? body_build(job, hook, (uint64_t)replacement, entry, &body) : 0;
 
-	*entry = 0;
-	if (!replacement)
-		return 0;
-	memcpy(jump + 6, &replacement, sizeof replacement);
-	status = body_build(job, hook, &unused, &body);
-	if (!status)
-		status = ada_region_hook(job->region, &spec, &unused, &way);
-	if (status)
-		return status;
-	*entry = (uint64_t)way;
-	*original = body;
-	return 0;
+	if (replacement && !status)
+		*original = body;
+	return status;
 }
 
 static int region_build(struct application *job)
@@ -137,8 +127,9 @@ static int region_build(struct application *job)
 
 		if (!is_wanted(job, i))
 			continue;
-		hooks += is_intercept(job, hook) ? 2 : 1;
-		overflow_bytes += (hook->body_bytes + 15) & ~15u;	/* more than needed; what stays untouched costs nothing */
+		hooks++;
+		if (hook->body_bytes > ADA_BODY_INLINE_BYTES)
+			overflow_bytes += hook->body_bytes;
 	}
 	if (!hooks)
 		return 0;
@@ -157,7 +148,7 @@ static int region_build(struct application *job)
 		else if (is_intercept(job, hook))
 			status = intercept_build(job, hook, &job->entries[i]);
 		else
-			status = body_build(job, hook, &job->entries[i], &body);
+			status = body_build(job, hook, 0, &job->entries[i], &body);
 	}
 	return status ? status : ada_region_seal(job->region);
 }

@@ -45,7 +45,7 @@ static bool symbol_bind(struct binding *found, const struct ada_module *importer
 		struct ada_module *module = ada_module_at(id);
 		const Elf64_Sym *symbol;
 
-		if (module->state == ADA_MODULE_GONE || (module->flags & (ADA_MODULE_AGENT | ADA_MODULE_VDSO)))
+		if (module->state == ADA_MODULE_GONE || (module->flags & ADA_MODULE_VDSO))
 			continue;
 		if (importer->initial && !module->initial)
 			continue;

@@ -20,6 +20,10 @@ static void life_begin(struct ada_conversation *conversation, const uint64_t *au
 	int status;
 
 	ada_process_attach(shm, bytes, ada_connect_flags(conversation));
+	if (!ada_core_shm()) {
+		ada_sys_unmap(shm, bytes);
+		return;
+	}
 	if (!ada_module_move_agent_last())
 		ada_count_error();
 	status = ada_module_scan(conversation, auxiliary);

@@ -95,4 +95,5 @@ void ada_text_publish(void)
 		ranges->count = module_ranges(ranges, ranges->count, ada_module_at(id));
 	ranges_sort(ranges);
 	__atomic_store_n(&published, ranges, __ATOMIC_RELEASE);
+	ada_site_forget_refused();
 }

@@ -58,6 +58,10 @@ void ada_unwind_warm_up(void)
 {
 }
 
+void ada_site_forget_refused(void)
+{
+}
+
 int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes)
 {
 	size_t bytes = (hooks * (size_t)SLOT_BYTES + overflow_bytes + 4095) & ~4095ull;
@@ -93,6 +97,10 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	memcpy(at + 5, &counter, 8);
 	memcpy(at + 22, &spec->function_id, 8);
 	*entry = (uint64_t)at;
+	if (spec->replacement) {		/* instead of counting */
+		memcpy(at, jump, sizeof jump);
+		memcpy(at + sizeof jump, &spec->replacement, 8);
+	}
 	*body = at + sizeof count;
 	if (spec->body) {
 		memcpy(*body, spec->body, spec->body_bytes);
