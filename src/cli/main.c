@@ -11,6 +11,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *does;
 } commands[] = {
+	{ "trace", ada_cmd_trace, "run a program and record it" },
 	{ "info", ada_cmd_info, "what a session holds: processes, threads, modules, losses" },
 	{ "report", ada_cmd_report, "calls and times per function" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },

@@ -1,0 +1,244 @@
+/* One conversation with an agent (order of messages: abi/wire.h). Whatever is not as it should be ends it: the agent then
+ * disables itself, and the program goes on untraced. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/provider.h"
+#include "recorder/server.h"
+#include "recorder/symbols.h"
+
+union message {
+	struct ada_message head;
+	struct ada_hello hello;
+	struct ada_module_message module;
+	struct ada_applied applied;
+	struct ada_unload unload;
+};
+
+struct talk {
+	struct ada_recorder *recorder;
+	struct ada_provider *provider;
+	int socket;
+	pid_t pid;			/* the peer's, as the kernel says */
+};
+
+/* 0, or < 0: closed, silent for too long, or no message of ours. */
+static int receive(int socket, union message *message)
+{
+	ssize_t got;
+	memset(message, 0, sizeof(*message));
+	while ((got = recv(socket, message, sizeof(*message), MSG_TRUNC)) < 0 && errno == EINTR)
+		;
+	if (got < (ssize_t)sizeof(message->head) || message->head.bytes != (size_t)got)
+		return -EPROTO;
+	static const uint8_t sizes[] = { [ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),
+					 [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
+					 [ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied),
+					 [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
+					 [ADA_MESSAGE_DONE] = sizeof(struct ada_done) };
+	uint32_t type = message->head.type;
+	return type < sizeof(sizes) && sizes[type] == got ? 0 : -EPROTO;
+}
+
+static int reply(int socket, const void *first, size_t first_bytes, const void *second, size_t second_bytes, int fd)
+{
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec parts[] = { { (void *)first, first_bytes }, { (void *)second, second_bytes } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = second_bytes ? 2 : 1 };
+	if (fd >= 0) {
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	ssize_t sent;
+	while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	return sent == (ssize_t)(first_bytes + second_bytes) ? 0 : -EPROTO;
+}
+
+static int welcome(struct talk *talk, int agent_fd)
+{
+	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof(message) }, .wire_version = ADA_WIRE_VERSION };
+	if (talk->provider) {
+		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
+		message.shm_bytes = talk->provider->segment.total_bytes;
+	}
+	return reply(talk->socket, &message, sizeof(message), NULL, 0, agent_fd);
+}
+
+static void note_exec(struct ada_provider *provider)
+{
+	pthread_mutex_lock(&provider->lock);
+	provider->replaced = true;
+	pthread_mutex_unlock(&provider->lock);
+}
+
+static int greet(struct talk *talk, const struct ada_hello *hello)
+{
+	struct ada_recorder *recorder = talk->recorder;
+	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *parent = NULL;
+	struct ada_error error = { "" };
+	int agent_fd = -1;
+	if (hello->wire_version != ADA_WIRE_VERSION) {
+		ada_recorder_note_unrecorded(recorder, talk->pid, "its agent is of another version of ada");
+		return welcome(talk, -1);
+	}
+	if (hello->kind == ADA_HELLO_RESUME) {
+		talk->provider = known;
+		return known ? welcome(talk, -1) : -EPROTO;
+	}
+	if (hello->kind == ADA_HELLO_FORK) {
+		parent = ada_provider_of(recorder, (pid_t)hello->parent_pid);
+		if (!parent)
+			return -EPROTO;
+	} else if (hello->kind != ADA_HELLO_START) {
+		return -EPROTO;
+	}
+	pthread_mutex_lock(&recorder->lock);	/* held until the spawned program's pid is noted */
+	bool main_program = talk->pid == recorder->main_pid;
+	pthread_mutex_unlock(&recorder->lock);
+	if (!recorder->options->follow && !main_program)
+		return welcome(talk, -1);
+	if (known && !parent)
+		note_exec(known);
+	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
+			       parent ? parent->pid : known ? known->parent_pid : 0, parent, &agent_fd, &error)) {
+		ada_recorder_note_unrecorded(recorder, talk->pid, error.text);
+		talk->provider = NULL;
+	}
+	int rc = welcome(talk, agent_fd);
+	if (agent_fd >= 0)
+		close(agent_fd);
+	return rc;
+}
+
+/* A copy of entry `id` of the module table that can't change any more. */
+static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_shm_module *module)
+{
+	bool there = false;
+	pthread_mutex_lock(&provider->lock);
+	if (provider->mapped && id < provider->segment.modules_ready) {
+		there = __atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) != 0;
+		*module = provider->segment.modules[id];
+	}
+	pthread_mutex_unlock(&provider->lock);
+	module->path[sizeof(module->path) - 1] = 0;
+	if (module->build_id_bytes > ADA_BUILD_ID_MAX)
+		module->build_id_bytes = 0;
+	return there;
+}
+
+/* Where the recorder finds the file: a relative name is the program's. */
+static int module_path(const struct talk *talk, const struct ada_shm_module *module, char *path)
+{
+	char directory[PATH_MAX], link[40];
+	if (module->path[0] == '/')
+		return ada_path(path, "%s", module->path);
+	snprintf(link, sizeof(link), "/proc/%d/cwd", talk->pid);
+	ssize_t length = readlink(link, directory, sizeof(directory) - 1);
+	if (length < 0)
+		return -errno;
+	directory[length] = 0;
+	return ada_path(path, "%s/%s", directory, module->path);
+}
+
+static bool same_file(const struct ada_plan *plan, const struct ada_shm_module *module)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+	return !module->build_id_bytes || (header->build_id_bytes == module->build_id_bytes &&
+					   !memcmp(header->build_id, module->build_id, module->build_id_bytes));
+}
+
+static struct ada_module_state *module_state(struct ada_provider *provider, uint32_t id)
+{
+	while (provider->modules.count <= id)
+		if (ada_array_push(&provider->modules, (struct ada_module_state){ 0 }))
+			return NULL;
+	return &provider->modules.items[id];
+}
+
+static void remember(struct ada_provider *provider, uint32_t id, const struct ada_module_state *state)
+{
+	pthread_mutex_lock(&provider->lock);
+	struct ada_module_state *kept = module_state(provider, id);
+	if (kept)
+		*kept = *state;
+	provider->changed = true;
+	pthread_mutex_unlock(&provider->lock);
+}
+
+static int answer_module(struct talk *talk, const struct ada_module_message *message)
+{
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	struct ada_module_state state = { .known = true };
+	const struct ada_trace_options *options = talk->recorder->options;
+	struct ada_shm_module module = { 0 };
+	char path[PATH_MAX];
+	const struct ada_plan *plan = NULL;
+	if (!read_module(talk->provider, message->module_id, &module))
+		return -EPROTO;
+	bool wanted = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&options->modules, module.path);
+	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT)) {
+		wanted = false;
+	} else if (module_path(talk, &module, path)) {
+		ada_error_set(&state.problem, ENOENT, "its file can't be found");
+	} else {
+		state.planned = ada_plans_get(talk->recorder->plans, path, wanted);
+		plan = state.planned ? state.planned->plan : NULL;
+		if (!plan && state.planned)
+			state.problem = state.planned->error;
+		else if (plan && !same_file(plan, &module))
+			ada_error_set(&state.problem, ESTALE, "%s is not the file that was loaded (build-ids differ): it was replaced", path);
+		if (*state.problem.text)
+			plan = NULL;
+	}
+	if (plan) {
+		state.traced = wanted;
+		answer.plan_bytes = ada_plan_bytes(plan);
+		answer.flags = wanted ? ADA_PLAN_REPLY_TRACE | (options->libcalls ? ADA_PLAN_REPLY_IMPORTS : 0) : 0;
+		answer.filter_bytes = state.planned->filter_bytes;
+		answer.head.bytes += answer.filter_bytes;
+	}
+	int rc = reply(talk->socket, &answer, sizeof(answer), plan ? state.planned->filter : NULL, answer.filter_bytes,
+		       plan ? ada_plan_fd(plan) : -1);
+	/* While the agent applies the plan. */
+	struct ada_error error = { "" };
+	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
+		state.symbols = !ada_symbols_write(path, plan, module.path, module.build_id, module.build_id_bytes, module.base, &error);
+	remember(talk->provider, message->module_id, &state);
+	return rc;
+}
+
+static void note_change(struct ada_provider *provider)
+{
+	pthread_mutex_lock(&provider->lock);
+	provider->changed = true;
+	pthread_mutex_unlock(&provider->lock);
+}
+
+void ada_conversation_run(struct ada_recorder *recorder, int socket)
+{
+	struct talk talk = { .recorder = recorder, .socket = socket };
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	union message message;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
+		return;
+	talk.pid = peer.pid;
+	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || greet(&talk, &message.hello) || !talk.provider)
+		return;
+	while (!receive(socket, &message)) {
+		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
+			break;
+		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
+			break;
+	}
+	note_change(talk.provider);
+	ada_recorder_wake(recorder);
+}

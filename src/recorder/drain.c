@@ -1,0 +1,232 @@
+#include "recorder/drain.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "base/hash.h"
+
+int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
+		   const struct ada_lane_options *options)
+{
+	*drain = (struct ada_drain){ .segment = segment, .options = *options, .pid = pid };
+	drain->consumed = calloc(segment->chunks, sizeof(*drain->consumed));
+	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
+}
+
+static uint32_t thread_count(const struct ada_drain *drain)
+{
+	uint32_t count = __atomic_load_n(&drain->segment->shm->thread_count, __ATOMIC_ACQUIRE);
+	return count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX;
+}
+
+static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t thread)
+{
+	while (drain->lanes.count <= thread) {
+		uint32_t id = (uint32_t)drain->lanes.count;
+		if (ada_array_push(&drain->lanes, (struct ada_lane){ .id = id }))
+			return NULL;
+	}
+	struct ada_lane *lane = &drain->lanes.items[thread];
+	lane->thread_id = drain->segment->threads[thread].thread_id;
+	return lane;
+}
+
+/* First failure: the agent is told to record no more, the message stays for the manifest. */
+static void fail(struct ada_drain *drain)
+{
+	drain->failed = true;
+	__atomic_store_n(&drain->segment->shm->stop, 1, __ATOMIC_RELAXED);
+}
+
+/* Copies what is committed and not yet in the file. `partial`: only where it is this thread's turn. True: all of it was. */
+static bool take(struct ada_drain *drain, uint32_t number, bool partial)
+{
+	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+	/* Acquire: the events before the offset, and the header, are whole. */
+	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ADA_CHUNK_HEADER_BYTES;
+	uint32_t thread = chunk->thread;
+	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || thread >= thread_count(drain)) {
+		drain->bad_chunks++;
+		return false;
+	}
+	if (end == begin)
+		return true;
+	struct ada_lane *lane = lane_of(drain, thread);
+	if (!lane)
+		return false;
+	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+	size_t count = (end - begin) / sizeof(struct ada_event);
+	if (partial && seq != lane->next_seq)
+		return false;
+	if (seq < lane->next_seq) {
+		drain->bad_chunks++;
+		return false;
+	}
+	const struct ada_event *events = (const struct ada_event *)((const uint8_t *)chunk + begin);
+	if (!drain->failed && ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, &drain->error))
+		fail(drain);
+	if (drain->failed) {
+		uint64_t end_seq = seq + count;
+		lane->lost += end_seq - lane->next_seq;
+		lane->next_seq = end_seq;
+	}
+	drain->consumed[number] = end;
+	return true;
+}
+
+static void give_back(struct ada_drain *drain, uint32_t number)
+{
+	drain->consumed[number] = 0;
+	ada_segment_chunk_return(drain->segment, number);
+}
+
+size_t ada_drain_sealed(struct ada_drain *drain)
+{
+	struct ada_shm *shm = drain->segment->shm;
+	size_t count = 0;
+	if (drain->options.circular)
+		return 0;
+	while (count < drain->segment->chunks) {
+		uint32_t *entry = &drain->segment->sealed_ring[drain->tail % drain->segment->chunks];
+		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. 0: not there yet. */
+		uint32_t number = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+		if (!number)
+			break;
+		__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
+		drain->tail++;
+		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
+		count++;
+		if (number > drain->segment->chunks_ready) {
+			drain->bad_chunks++;
+			continue;
+		}
+		take(drain, number - 1, false);
+		if (shm->index_mode == ADA_INDEX_STREAMING)
+			give_back(drain, number - 1);
+	}
+	return count;
+}
+
+/* The chunk that thread `i` is filling, or UINT32_MAX. */
+static uint32_t open_chunk(const struct ada_drain *drain, uint32_t i)
+{
+	uint32_t number = __atomic_load_n(&drain->segment->threads[i].chunk, __ATOMIC_ACQUIRE);
+	if (number >= drain->segment->chunks_ready)
+		return UINT32_MAX;
+	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->thread != i)
+		return UINT32_MAX;
+	return number;
+}
+
+static bool thread_gone(const struct ada_drain *drain, const struct ada_table *newest, uint32_t i)
+{
+	const struct ada_shm_thread *thread = &drain->segment->threads[i];
+	uint64_t last;
+	if (__atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED)
+		return true;
+	if (ada_table_get(newest, thread->thread_id, &last) && last != i)
+		return true;		/* its id belongs to another thread by now */
+	return drain->tids_known && syscall(SYS_tgkill, drain->pid, thread->thread_id, 0) && errno == ESRCH;
+}
+
+/* Drops that no LOST record stands for: the thread ended before it could write one. */
+static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
+{
+	const struct ada_shm_thread *thread = &drain->segment->threads[lane->id];
+	uint64_t lost = __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE);
+	if (drain->failed || lost <= lane->told_lost)
+		return;
+	if (ada_lane_mark_lost(lane, &drain->options, drain->directory, lost - lane->told_lost, thread->start_counter, &drain->error))
+		fail(drain);
+	lane->told_lost = lost;
+}
+
+static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
+{
+	mark_untold(drain, lane);
+	if (ada_lane_close(lane, &drain->error))
+		fail(drain);
+}
+
+void ada_drain_quiet(struct ada_drain *drain)
+{
+	struct ada_table newest = { 0 };
+	uint32_t count = thread_count(drain);
+	if (drain->options.circular || !lane_of(drain, count ? count - 1 : 0))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		if (ada_table_put(&newest, drain->segment->threads[i].thread_id, i))
+			goto out;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ada_lane *lane = &drain->lanes.items[i];
+		if (lane->closed)
+			continue;
+		bool gone = thread_gone(drain, &newest, i);
+		/* What it sealed before it ended is in the ring by now, and comes first. */
+		if (gone)
+			ada_drain_sealed(drain);
+		uint32_t number = open_chunk(drain, i);
+		bool taken = number == UINT32_MAX || take(drain, number, true);
+		if (!gone) {
+			if (!drain->failed && ada_lane_flush(lane, &drain->error))
+				fail(drain);
+		} else if (taken) {
+			if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
+				give_back(drain, number);
+			close_lane(drain, lane);
+		}
+	}
+out:
+	ada_table_free(&newest);
+}
+
+struct place { uint64_t first_seq; uint32_t thread, chunk; };
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
+}
+
+void ada_drain_finish(struct ada_drain *drain)
+{
+	ADA_ARRAY(struct place) places = { 0 };
+	ada_drain_sealed(drain);
+	for (uint32_t number = 0; number < drain->segment->chunks_ready; number++) {
+		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
+			continue;
+		if (ada_array_push(&places, (struct place){ chunk->first_seq, chunk->thread, number })) {
+			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", drain->directory);
+			fail(drain);
+			break;
+		}
+	}
+	if (places.count)
+		qsort(places.items, places.count, sizeof(*places.items), compare_places);
+	for (size_t i = 0; i < places.count; i++)
+		take(drain, places.items[i].chunk, false);
+	ada_array_free(&places);
+	uint32_t count = thread_count(drain);
+	if (count && !lane_of(drain, count - 1))
+		count = (uint32_t)drain->lanes.count;
+	for (uint32_t i = 0; i < count; i++)
+		close_lane(drain, &drain->lanes.items[i]);
+}
+
+void ada_drain_close(struct ada_drain *drain)
+{
+	for (size_t i = 0; i < drain->lanes.count; i++)
+		ada_lane_free(&drain->lanes.items[i]);
+	ada_array_free(&drain->lanes);
+	free(drain->consumed);
+	drain->consumed = NULL;
+}

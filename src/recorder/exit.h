@@ -1,0 +1,10 @@
+/* How processes ended. */
+#ifndef ADA_RECORDER_EXIT_H
+#define ADA_RECORDER_EXIT_H
+#include "recorder/state.h"
+
+struct ada_exit_info ada_exit_of_status(int wait_status);
+/* Of a process that is not our child: from its zombie, or from the kernel's record behind its pidfd (Linux 6.15). */
+struct ada_exit_info ada_exit_of_stranger(pid_t pid, int pidfd);
+int ada_exit_shell_status(const struct ada_exit_info *exit);	/* 0..255; 128 + signal */
+#endif

@@ -1,0 +1,70 @@
+#include "recorder/grower.h"
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define BUSY_MS 1
+#define IDLE_MS 10			/* what lies ready lasts the fastest producer half of it: then it has begun slowly */
+
+/* One step for each provider: true where any may need another soon. */
+static bool grow_all(struct ada_recorder *recorder, bool *any)
+{
+	bool again = false;
+	*any = false;
+	for (size_t i = 0;; i++) {
+		pthread_mutex_lock(&recorder->lock);
+		struct ada_provider *provider = i < recorder->providers.count ? recorder->providers.items[i] : NULL;
+		pthread_mutex_unlock(&recorder->lock);
+		if (!provider)
+			return again;
+		pthread_mutex_lock(&provider->lock);
+		if (provider->mapped) {
+			again |= ada_segment_grow(&provider->segment);
+			*any |= !provider->segment.exhausted;
+		}
+		pthread_mutex_unlock(&provider->lock);
+	}
+}
+
+static void *run(void *argument)
+{
+	struct ada_grower *grower = argument;
+	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
+	int timeout = -1, calm = 0;
+	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
+		eventfd_t news;
+		bool any;
+		if (poll(&wake, 1, timeout) > 0)
+			eventfd_read(grower->wake, &news);
+		while (grow_all(grower->recorder, &any) && !__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE))
+			calm = 0;
+		timeout = !any ? -1 : ++calm < 100 ? BUSY_MS : IDLE_MS;
+	}
+	return NULL;
+}
+
+int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error)
+{
+	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	int rc = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
+	grower->running = !rc;
+	return rc ? ada_error_system(error, rc, "no thread") : 0;
+}
+
+void ada_grower_wake(struct ada_grower *grower)
+{
+	eventfd_write(grower->wake, 1);
+}
+
+void ada_grower_close(struct ada_grower *grower)
+{
+	if (grower->running) {
+		__atomic_store_n(&grower->quit, true, __ATOMIC_RELEASE);
+		ada_grower_wake(grower);
+		pthread_join(grower->thread, NULL);
+	}
+	if (grower->wake >= 0)
+		close(grower->wake);
+	grower->running = false;
+}

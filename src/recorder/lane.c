@@ -1,0 +1,164 @@
+#include "recorder/lane.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/file.h"
+
+static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
+{
+	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	if (rc == -ATF_ERROR_SYSTEM)
+		return ada_error_system(error, code, "%s/thread_%u can't be written", directory, lane->id);
+	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(rc));
+}
+
+static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
+{
+	char thread[PATH_MAX], path[PATH_MAX];
+	struct atf_index_options writer = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = options->sink,
+					    .max_events = options->segment_events };
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
+	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count))
+		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
+	if (!lane->segments.count && mkdir(thread, 0700) && errno != EEXIST)
+		return ada_error_system(error, errno, "%s can't be made", thread);
+	if (ada_array_reserve(&lane->segments, 1))
+		return ada_error_system(error, ENOMEM, "%s", thread);
+	int rc = atf_index_writer_open(&lane->writer, path, &writer);
+	if (rc) {
+		lane->writer = NULL;
+		return told(rc, lane, directory, error);
+	}
+	lane->segments.items[lane->segments.count++] = 0;
+	return 0;
+}
+
+static int close_segment(struct ada_lane *lane)
+{
+	int rc = lane->writer ? atf_index_writer_close(lane->writer, false) : 0;
+	lane->writer = NULL;
+	lane->unflushed = false;
+	return rc;
+}
+
+/* Room for up to `count` events, in the next segment where this one is full. */
+static int reserve(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, size_t count,
+		   struct ada_event **events, size_t *room, struct ada_error *error)
+{
+	int rc = 0;
+	if (!lane->writer)
+		rc = open_segment(lane, options, directory, error);
+	if (rc)
+		return rc;
+	rc = atf_index_writer_reserve(lane->writer, count, events, room);
+	if (rc == -ATF_ERROR_FULL) {
+		rc = close_segment(lane);
+		if (rc)
+			return told(rc, lane, directory, error);
+		rc = open_segment(lane, options, directory, error);
+		if (rc)
+			return rc;
+		rc = atf_index_writer_reserve(lane->writer, count, events, room);
+	}
+	return rc ? told(rc, lane, directory, error) : 0;
+}
+
+static int commit(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_event *events,
+		  size_t count, struct ada_error *error)
+{
+	uint64_t gaps = 0, lost = 0;
+	ada_clock_convert(options->clock, events, count);
+	for (size_t i = 0; i < count; i++) {
+		events[i].detail_seq = ADA_NO_DETAIL;
+		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0)) {
+			gaps++;
+			lost += events[i].function_id;
+		}
+	}
+	int rc = atf_index_writer_commit(lane->writer, count);
+	if (rc)
+		return told(rc, lane, directory, error);
+	lane->gaps += gaps;
+	lane->lost += lost;
+	lane->events += count;
+	lane->segments.items[lane->segments.count - 1] += count;
+	lane->unflushed = true;
+	return 0;
+}
+
+int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
+		       uint64_t counter, struct ada_error *error)
+{
+	struct ada_event *place;
+	size_t room;
+	int rc = reserve(lane, options, directory, 1, &place, &room, error);
+	if (rc)
+		return rc;
+	*place = (struct ada_event){ .timestamp_ns = counter, .function_id = count, .thread_id = lane->thread_id,
+				     .event_kind = ADA_EVENT_LOST };
+	return commit(lane, options, directory, place, 1, error);
+}
+
+/* What lies between next_seq and seq isn't there: readers must see so at this very place. */
+static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
+		    uint64_t counter, struct ada_error *error)
+{
+	uint64_t missing = seq - lane->next_seq;
+	int rc = ada_lane_mark_lost(lane, options, directory, missing, counter, error);
+	if (rc)
+		return rc;
+	if (options->circular)
+		lane->overwritten += missing;
+	lane->next_seq = seq;
+	return 0;
+}
+
+int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
+		    const struct ada_event *events, size_t count, struct ada_error *error)
+{
+	int rc = 0;
+	if (count && seq > lane->next_seq)
+		rc = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);
+	uint64_t lost_before = lane->lost;
+	while (count && !rc) {
+		struct ada_event *place;
+		size_t room;
+		rc = reserve(lane, options, directory, count, &place, &room, error);
+		if (rc)
+			break;
+		memcpy(place, events, room * sizeof(*events));
+		rc = commit(lane, options, directory, place, room, error);
+		if (rc)
+			break;
+		lane->next_seq += room;
+		events += room;
+		count -= room;
+	}
+	lane->told_lost += lane->lost - lost_before;
+	return rc;
+}
+
+int ada_lane_flush(struct ada_lane *lane, struct ada_error *error)
+{
+	if (!lane->writer || !lane->unflushed)
+		return 0;
+	lane->unflushed = false;
+	int rc = atf_index_writer_flush(lane->writer);
+	return rc ? told(rc, lane, "session", error) : 0;
+}
+
+int ada_lane_close(struct ada_lane *lane, struct ada_error *error)
+{
+	lane->closed = true;
+	int rc = close_segment(lane);
+	return rc ? told(rc, lane, "session", error) : 0;
+}
+
+void ada_lane_free(struct ada_lane *lane)
+{
+	if (lane->writer)
+		atf_index_writer_abandon(lane->writer);
+	lane->writer = NULL;
+	ada_array_free(&lane->segments);
+}

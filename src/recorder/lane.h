@@ -1,0 +1,40 @@
+/* The files of one traced thread: its events in order, in as many segments as it takes. */
+#ifndef ADA_RECORDER_LANE_H
+#define ADA_RECORDER_LANE_H
+#include <stdbool.h>
+#include <limits.h>
+#include "abi/wire.h"
+#include "atf.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+struct ada_lane_options {
+	struct atf_sink *sink;
+	struct ada_clock *clock;
+	uint64_t segment_events;	/* 0: no limit but the format's */
+	bool circular;			/* events that are not there were overwritten, as asked */
+};
+
+struct ada_lane {
+	uint32_t id, thread_id;
+	uint64_t next_seq;		/* as the agent numbers this thread's events */
+	uint64_t events, lost, overwritten, gaps;
+	uint64_t told_lost;		/* of lost: what the agent's own LOST records say */
+	ADA_ARRAY(uint64_t) segments;	/* events of each */
+	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */
+	bool unflushed;
+	bool closed;			/* the thread has ended and all is written */
+};
+
+/* Appends events of the ring whose first has the number `seq`; `directory` is the process's. What lies between next_seq
+ * and seq is marked as lost. 0, or -errno: the lane is then as good as full (nothing more can be written to it). */
+int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
+		    const struct ada_event *events, size_t count, struct ada_error *error);
+/* A LOST record of `count` events behind the last one. */
+int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
+		       uint64_t counter, struct ada_error *error);
+int ada_lane_flush(struct ada_lane *lane, struct ada_error *error);
+int ada_lane_close(struct ada_lane *lane, struct ada_error *error);
+void ada_lane_free(struct ada_lane *lane);
+#endif

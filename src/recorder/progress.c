@@ -1,0 +1,90 @@
+#include "recorder/progress.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/units.h"
+#include "recorder/provider.h"
+
+#define INTERVAL_NS 200000000ull
+
+void ada_progress_open(struct ada_progress *progress, bool quiet)
+{
+	*progress = (struct ada_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
+}
+
+struct totals { uint64_t events, lost, threads; size_t processes, live; };
+
+static struct totals add_up(struct ada_recorder *recorder)
+{
+	struct totals totals = { 0 };
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		const struct ada_provider *provider = recorder->providers.items[i];
+		totals.processes++;
+		totals.live += !provider->ended;
+		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
+			totals.events += provider->drain.lanes.items[k].events;
+			totals.lost += provider->drain.lanes.items[k].lost;
+			totals.threads += provider->drain.lanes.items[k].segments.count != 0;
+		}
+	}
+	pthread_mutex_unlock(&recorder->lock);
+	return totals;
+}
+
+void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recorder)
+{
+	char events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
+	uint64_t now = ada_clock_boottime_ns();
+	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS)
+		return;
+	struct totals totals = add_up(recorder);
+	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
+	fprintf(stderr, "\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
+		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
+	progress->drawn = true;
+	progress->drawn_ns = now;
+	progress->events = totals.events;
+}
+
+void ada_progress_clear(struct ada_progress *progress)
+{
+	if (progress->drawn)
+		fputs("\r\033[K", stderr);
+	progress->drawn = false;
+}
+
+static void print_problem(const struct ada_provider *provider)
+{
+	enum ada_disable disabled = provider->header.disabled;
+	const char *reason = provider->drain.failed ? provider->drain.error.text : NULL;
+	if (!reason && disabled != ADA_DISABLE_NONE && disabled != ADA_DISABLE_STOPPED)
+		reason = ada_disable_text(disabled);
+	if (!reason)
+		reason = provider->stopped;
+	if (reason)
+		fprintf(stderr, "ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
+	for (size_t i = 0; i < provider->modules.count; i++)
+		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
+		    provider->module_table[i].flags & ADA_MODULE_MAIN)
+			fprintf(stderr, "ada: process %d: its functions are not hooked: %s\n", provider->pid,
+				provider->modules.items[i].problem.text);
+}
+
+void ada_progress_summary(struct ada_recorder *recorder)
+{
+	struct totals totals = add_up(recorder);
+	char lost[64] = "nothing lost";
+	if (totals.lost)
+		snprintf(lost, sizeof(lost), "%llu events LOST", (unsigned long long)totals.lost);
+	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s, %s\n", recorder->session.directory,
+		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
+		totals.processes, totals.processes == 1 ? "" : "es", lost);
+	for (size_t i = 0; i < recorder->providers.count; i++)
+		print_problem(recorder->providers.items[i]);
+	for (size_t i = 0; i < recorder->unrecorded.count; i++)
+		fprintf(stderr, "ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
+			recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
+	if (!totals.processes && !recorder->unrecorded.count)
+		fputs("ada: nothing was recorded: the program did not take the agent in (does it end before its libraries start?)\n", stderr);
+}

@@ -1,0 +1,16 @@
+/* What ada says on stderr while it records, and at the end. Main thread. */
+#ifndef ADA_RECORDER_PROGRESS_H
+#define ADA_RECORDER_PROGRESS_H
+#include "recorder/state.h"
+
+struct ada_progress {
+	bool shown;			/* stderr is a terminal, and not --quiet */
+	bool drawn;
+	uint64_t drawn_ns, events;	/* at the last drawing */
+};
+
+void ada_progress_open(struct ada_progress *progress, bool quiet);
+void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recorder);	/* at most five times a second */
+void ada_progress_clear(struct ada_progress *progress);
+void ada_progress_summary(struct ada_recorder *recorder);
+#endif

@@ -1,0 +1,272 @@
+#include "recorder/provider.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/exit.h"
+#include "recorder/manifest.h"
+
+void ada_recorder_wake(struct ada_recorder *recorder)
+{
+	uint64_t one = 1;
+	ssize_t written = write(recorder->wake, &one, sizeof(one));
+	(void)written;			/* full: the main thread has news enough to wake for */
+}
+
+void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *reason)
+{
+	struct ada_unrecorded note = { .pid = pid };
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	ssize_t length = readlink(path, note.program, sizeof(note.program) - 1);
+	note.program[length > 0 ? length : 0] = 0;
+	snprintf(note.reason, sizeof(note.reason), "%s", reason);
+	pthread_mutex_lock(&recorder->lock);
+	bool known = false;
+	for (size_t i = 0; i < recorder->unrecorded.count; i++)
+		known |= recorder->unrecorded.items[i].pid == pid && !strcmp(recorder->unrecorded.items[i].program, note.program);
+	if (!known)
+		ada_array_push(&recorder->unrecorded, note);
+	pthread_mutex_unlock(&recorder->lock);
+}
+
+struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
+{
+	struct ada_provider *found = NULL;
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = recorder->providers.count; i-- && !found;)
+		if (recorder->providers.items[i]->pid == pid)
+			found = recorder->providers.items[i];
+	pthread_mutex_unlock(&recorder->lock);
+	return found;
+}
+
+static void read_identity(struct ada_provider *provider)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/exe", provider->pid);
+	ssize_t length = readlink(path, provider->program, sizeof(provider->program) - 1);
+	provider->program[length > 0 ? length : 0] = 0;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", provider->pid);
+	if (ada_file_read(path, &provider->command, &provider->command_bytes, NULL))
+		provider->command = NULL;
+}
+
+/* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->lock. */
+static int make_directory(struct ada_provider *provider, struct ada_error *error)
+{
+	const char *session = provider->recorder->session.directory;
+	char modules[PATH_MAX];
+	snprintf(provider->name, sizeof(provider->name), "pid_%d", provider->pid);
+	for (int number = 2;; number++) {
+		if (ada_path(provider->directory, "%s/%s", session, provider->name) ||
+		    ada_path(modules, "%s/modules", provider->directory))
+			return ada_error_system(error, ENAMETOOLONG, "%s", session);
+		if (!mkdir(provider->directory, 0700))
+			break;
+		if (errno != EEXIST)
+			return ada_error_system(error, errno, "%s can't be made", provider->directory);
+		snprintf(provider->name, sizeof(provider->name), "pid_%d_%d", provider->pid, number);
+	}
+	return mkdir(modules, 0700) ? ada_error_system(error, errno, "%s can't be made", modules) : 0;
+}
+
+/* The child of a fork has its parent's modules at the same places: the table goes with it, and so do the names. */
+static void inherit(struct ada_provider *provider, struct ada_provider *parent)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	pthread_mutex_lock(&parent->lock);
+	if (parent->mapped) {
+		uint32_t count = __atomic_load_n(&parent->segment.shm->module_count, __ATOMIC_ACQUIRE);
+		count = count < provider->segment.modules_ready ? count : provider->segment.modules_ready;
+		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof(*parent->segment.modules));
+		provider->segment.shm->module_count = count;
+	}
+	for (size_t i = 0; i < parent->modules.count; i++) {
+		if (ada_array_push(&provider->modules, parent->modules.items[i]))
+			break;
+		if (!parent->modules.items[i].symbols || ada_path(from, "%s/modules/%zu.tsv", parent->directory, i) ||
+		    ada_path(to, "%s/modules/%zu.tsv", provider->directory, i))
+			continue;
+		provider->modules.items[i].symbols = !link(from, to);
+	}
+	pthread_mutex_unlock(&parent->lock);
+}
+
+int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
+		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
+{
+	struct ada_provider *provider = calloc(1, sizeof(*provider));
+	*agent_fd = -1;
+	if (!provider)
+		return ada_error_system(error, ENOMEM, "process %d", pid);
+	*provider = (struct ada_provider){ .recorder = recorder, .pid = pid, .parent_pid = parent_pid, .segment.fd = -1,
+					   .start_ns = ada_clock_boottime_ns() };
+	pthread_mutex_init(&provider->lock, NULL);
+	provider->pidfd = pidfd_open(pid, 0);
+	read_identity(provider);
+	pthread_mutex_lock(&recorder->lock);
+	provider->number = (uint32_t)recorder->providers.count;
+	const struct ada_trace_options *options = recorder->options;
+	struct ada_segment_options segment = { .index_buffer_bytes = options->index_buffer_bytes, .index_mode = options->index_mode,
+					       .on_full = options->on_full, .session = (uint32_t)getpid(), .pid = (uint32_t)pid,
+					       .provider = provider->number };
+	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the session is ending") : 0;
+	if (!rc)
+		rc = ada_segment_create(&provider->segment, &segment, agent_fd, error);
+	if (!rc)
+		rc = make_directory(provider, error);
+	if (!rc && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
+		rc = ada_error_system(error, ENOMEM, "process %d", pid);
+	if (!rc) {
+		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
+		provider->mapped = true;
+		if (parent)
+			inherit(provider, parent);
+		if (ada_array_push(&recorder->providers, provider))
+			rc = ada_error_system(error, ENOMEM, "process %d", pid);
+	}
+	pthread_mutex_unlock(&recorder->lock);
+	if (rc) {
+		if (*agent_fd >= 0)
+			close(*agent_fd);
+		*agent_fd = -1;
+		ada_provider_free(provider);
+		return rc;
+	}
+	*result = provider;
+	ada_recorder_wake(recorder);
+	return 0;
+}
+
+size_t ada_provider_drain(struct ada_provider *provider)
+{
+	return provider->ended ? 0 : ada_drain_sealed(&provider->drain);
+}
+
+void ada_provider_quiet(struct ada_provider *provider)
+{
+	if (!provider->ended)
+		ada_drain_quiet(&provider->drain);
+}
+
+bool ada_provider_gone(const struct ada_provider *provider)
+{
+	struct pollfd poll_one = { .fd = provider->pidfd, .events = POLLIN };
+	if (provider->pidfd >= 0)
+		return poll(&poll_one, 1, 0) == 1;
+	return kill(provider->pid, 0) && errno == ESRCH;
+}
+
+/* The manifest is built from copies once the segment is gone. */
+static void keep_tables(struct ada_provider *provider)
+{
+	const struct ada_segment *segment = &provider->segment;
+	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_ACQUIRE);
+	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
+	provider->module_count = modules < segment->modules_ready ? modules : segment->modules_ready;
+	provider->thread_count = threads < segment->threads_ready ? threads : segment->threads_ready;
+	provider->header = *segment->shm;
+	free(provider->module_table);
+	free(provider->thread_table);
+	provider->module_table = calloc(provider->module_count + 1, sizeof(*provider->module_table));
+	provider->thread_table = calloc(provider->thread_count + 1, sizeof(*provider->thread_table));
+	if (provider->module_table)
+		memcpy(provider->module_table, segment->modules, provider->module_count * sizeof(*provider->module_table));
+	else
+		provider->module_count = 0;
+	if (provider->thread_table)
+		memcpy(provider->thread_table, segment->threads, provider->thread_count * sizeof(*provider->thread_table));
+	else
+		provider->thread_count = 0;
+}
+
+void ada_provider_snapshot(struct ada_provider *provider)
+{
+	if (provider->mapped)
+		keep_tables(provider);
+}
+
+static void note_end(struct ada_provider *provider)
+{
+	if (provider->replaced)
+		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_EXEC };
+	else if (provider->stopped)
+		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_RUNNING };
+	else if (provider->pid == provider->recorder->main_pid)
+		provider->exit = provider->recorder->main_exit;
+	else
+		provider->exit = ada_exit_of_stranger(provider->pid, provider->pidfd);
+	if (provider->exit.kind == ADA_EXIT_UNKNOWN && provider->header.crash.present)
+		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_SIGNAL, .value = (int)provider->header.crash.signal };
+}
+
+void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked)
+{
+	struct ada_error error = { "" };
+	provider->ended = true;
+	provider->end_ns = ada_clock_boottime_ns();
+	if (stopped && !provider->stopped) {
+		provider->stopped = strdup(stopped);
+		provider->stop_as_asked = as_asked;
+	}
+	ada_drain_finish(&provider->drain);
+	keep_tables(provider);
+	note_end(provider);
+	provider->finalized = true;
+	if (ada_manifest_write(provider, &error))
+		fprintf(stderr, "ada: %s\n", error.text);
+}
+
+bool ada_provider_release(struct ada_provider *provider, bool now)
+{
+	if (!provider->mapped)
+		return true;
+	if (!now && ada_segment_in_use(&provider->segment))
+		return false;
+	pthread_mutex_lock(&provider->lock);
+	ada_segment_leave(&provider->segment);
+	provider->mapped = false;
+	ada_segment_destroy(&provider->segment);
+	pthread_mutex_unlock(&provider->lock);
+	return true;
+}
+
+void ada_provider_free(struct ada_provider *provider)
+{
+	ada_drain_close(&provider->drain);
+	ada_segment_destroy(&provider->segment);
+	if (provider->pidfd >= 0)
+		close(provider->pidfd);
+	ada_array_free(&provider->modules);
+	pthread_mutex_destroy(&provider->lock);
+	free(provider->command);
+	free(provider->stopped);
+	free(provider->module_table);
+	free(provider->thread_table);
+	free(provider);
+}
+
+uint64_t ada_provider_events(const struct ada_provider *provider)
+{
+	uint64_t events = 0;
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		events += provider->drain.lanes.items[i].events;
+	return events;
+}
+
+uint64_t ada_provider_lost(const struct ada_provider *provider)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		lost += provider->drain.lanes.items[i].lost;
+	return lost;
+}

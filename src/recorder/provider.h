@@ -1,0 +1,29 @@
+/* A traced process image, from its HELLO to its last manifest. */
+#ifndef ADA_RECORDER_PROVIDER_H
+#define ADA_RECORDER_PROVIDER_H
+#include "recorder/state.h"
+
+/* Server threads. Makes directory and segment; *agent_fd is what the agent gets. `parent` (may be NULL): the provider it
+ * was forked from, whose modules it has. Becomes visible to the main thread at once. */
+int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
+		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
+/* The provider that is recording in `pid`, or NULL. Any thread. */
+struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
+void ada_recorder_wake(struct ada_recorder *recorder);
+/* Any thread: notes a process that runs unrecorded. */
+void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *reason);
+
+/* Main thread. */
+size_t ada_provider_drain(struct ada_provider *provider);	/* sealed chunks taken */
+void ada_provider_quiet(struct ada_provider *provider);
+bool ada_provider_gone(const struct ada_provider *provider);	/* its process has ended */
+void ada_provider_snapshot(struct ada_provider *provider);	/* what the manifest needs of the segment, as it is now */
+/* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */
+void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);
+/* After the end: unmaps once no process has the segment any more (`now`: at once). True: it is unmapped. */
+bool ada_provider_release(struct ada_provider *provider, bool now);
+void ada_provider_free(struct ada_provider *provider);
+
+uint64_t ada_provider_events(const struct ada_provider *provider);
+uint64_t ada_provider_lost(const struct ada_provider *provider);
+#endif

@@ -1,0 +1,374 @@
+/* `ada trace`: sets everything up, runs the main loop until all traced processes have ended, closes the session.
+ *
+ *   check the program -> make the session -> server, grower -> spawn -> loop -> last manifests, session.json, summary
+ *
+ * The loop sleeps in poll: up to 1 ms while chunks come, longer and longer while none do. Signals come by signalfd: the
+ * terminal's go to the program as well, SIGTERM and SIGHUP are passed on, a second SIGINT ends the recording.
+ */
+#include "recorder/recorder.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "recorder/exit.h"
+#include "recorder/grower.h"
+#include "recorder/manifest.h"
+#include "recorder/progress.h"
+#include "recorder/provider.h"
+#include "recorder/server.h"
+#include "recorder/session.h"
+#include "recorder/stray.h"
+
+#define BUSY_MS 1
+#define IDLE_MS 20
+#define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
+#define CALIBRATE_NS 100000000ull
+#define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
+#define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
+
+struct loop {
+	struct ada_recorder *recorder;
+	struct ada_grower grower;
+	struct ada_progress progress;
+	int signals;
+	int timeout_ms;
+	int interrupts;			/* SIGINTs seen */
+	bool main_ended, stop;
+	bool sessions_changed;
+	uint64_t quiet_ns, calibrate_ns, stray_ns;
+	ADA_ARRAY(struct pollfd) polls;
+};
+
+static void take_signals(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+	while (read(loop->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGINT && ++loop->interrupts > 1)
+			loop->stop = true;
+		/* From the terminal, the program has it too; from elsewhere it was meant for the program. */
+		bool terminal = info.ssi_code == SI_KERNEL;
+		bool pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+			    ((info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) && !terminal);
+		if (pass && !loop->main_ended)
+			kill(loop->recorder->main_pid, (int)info.ssi_signo);
+	}
+}
+
+static void reap_main(struct loop *loop)
+{
+	int status;
+	if (loop->main_ended || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
+		return;
+	loop->main_ended = true;
+	loop->recorder->main_exit = ada_exit_of_status(status);
+}
+
+static void write_or_tell(int rc, struct ada_error *error)
+{
+	if (rc)
+		fprintf(stderr, "ada: %s\n", error->text);
+}
+
+static struct ada_provider *provider_at(struct ada_recorder *recorder, size_t i)
+{
+	pthread_mutex_lock(&recorder->lock);
+	struct ada_provider *provider = i < recorder->providers.count ? recorder->providers.items[i] : NULL;
+	pthread_mutex_unlock(&recorder->lock);
+	return provider;
+}
+
+/* First manifest at once, later ones when something changed and now and then. */
+static void keep_manifest(struct loop *loop, struct ada_provider *provider, uint64_t now)
+{
+	struct ada_error error = { "" };
+	pthread_mutex_lock(&provider->lock);
+	bool due = !provider->begun || (provider->changed && now - provider->manifest_ns > MANIFEST_NS);
+	if (due)
+		provider->changed = false;
+	pthread_mutex_unlock(&provider->lock);
+	if (!due)
+		return;
+	if (!provider->begun) {
+		ada_grower_wake(&loop->grower);
+		loop->sessions_changed = true;
+	}
+	provider->begun = true;
+	provider->manifest_ns = now;
+	write_or_tell(ada_manifest_write(provider, &error), &error);
+}
+
+static void finish(struct loop *loop, struct ada_provider *provider, const char *stopped, bool as_asked)
+{
+	bool failed = provider->drain.failed;
+	if (provider->pid == loop->recorder->main_pid && !provider->replaced && !stopped)
+		reap_main(loop);
+	ada_provider_finish(provider, stopped, as_asked);
+	if (provider->drain.failed && !failed)
+		fprintf(stderr, "ada: %s\n", provider->drain.error.text);
+	loop->sessions_changed = true;
+	provider->begun = true;
+}
+
+/* One pass over a provider; true where it had chunks. */
+static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
+{
+	if (provider->ended) {
+		ada_provider_release(provider, false);
+		return false;
+	}
+	bool gone = ada_provider_gone(provider);
+	pthread_mutex_lock(&provider->lock);
+	gone |= provider->replaced;
+	pthread_mutex_unlock(&provider->lock);
+	keep_manifest(loop, provider, now);
+	bool failed = provider->drain.failed;
+	size_t chunks = ada_provider_drain(provider);
+	if (quiet)
+		ada_provider_quiet(provider);
+	if (provider->drain.failed && !failed) {
+		ada_progress_clear(&loop->progress);
+		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
+	}
+	if (gone) {
+		finish(loop, provider, NULL, false);
+		ada_provider_release(provider, false);
+	}
+	return chunks;
+}
+
+static bool pass(struct loop *loop)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	struct ada_error error = { "" };
+	uint64_t now = ada_clock_boottime_ns();
+	bool quiet = now - loop->quiet_ns > QUIET_NS, busy = false;
+	if (now - loop->calibrate_ns > CALIBRATE_NS) {
+		ada_clock_calibrate(recorder->clock);
+		loop->calibrate_ns = now;
+	}
+	if (quiet)
+		loop->quiet_ns = now;
+	struct ada_provider *provider;
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
+		busy |= attend(loop, provider, now, quiet);
+	ada_sink_poll(recorder->sink);
+	if (loop->sessions_changed) {
+		loop->sessions_changed = false;
+		write_or_tell(ada_session_write(recorder, false, &error), &error);
+	}
+	ada_progress_draw(&loop->progress, recorder);
+	return busy;
+}
+
+/* Nothing left that records or may yet begin to. */
+static bool all_over(struct loop *loop)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	struct ada_provider *provider;
+	if (!loop->main_ended)
+		return false;
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
+		if (!provider->ended)
+			return false;
+	if (!recorder->options->follow)
+		return true;
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
+		if (!ada_provider_release(provider, false))
+			return false;
+	if (ada_server_busy(recorder->server))
+		return false;
+	uint64_t now = ada_clock_boottime_ns();
+	if (loop->stray_ns && now - loop->stray_ns < (uint64_t)IDLE_MS * 1000000)
+		return false;
+	loop->stray_ns = now;
+	return !ada_stray_find(recorder, ada_server_path(recorder->server));
+}
+
+static int wait_for_news(struct loop *loop)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	struct ada_provider *provider;
+	loop->polls.count = 0;
+	int rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = loop->signals, .events = POLLIN }) ?:
+		 ada_array_push(&loop->polls, (struct pollfd){ .fd = recorder->wake, .events = POLLIN });
+	if (!rc && !loop->main_ended)
+		rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = recorder->main_pidfd, .events = POLLIN });
+	for (size_t i = 0; !rc && (provider = provider_at(recorder, i)); i++)
+		if (!provider->ended && provider->pidfd >= 0)
+			rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = provider->pidfd, .events = POLLIN });
+	if (rc)
+		return rc;
+	if (poll(loop->polls.items, loop->polls.count, loop->timeout_ms) > 0 && loop->polls.items[1].revents) {
+		eventfd_t news;
+		eventfd_read(recorder->wake, &news);
+	}
+	return 0;
+}
+
+static void run(struct loop *loop)
+{
+	do {
+		wait_for_news(loop);	/* without memory for it: no sleep, but no harm */
+		take_signals(loop);
+		reap_main(loop);
+		bool busy = pass(loop);
+		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
+	} while (!loop->stop && !all_over(loop));
+}
+
+/* The user wants no more, or all is over: every provider gets its last manifest, no new one comes. */
+static void end(struct loop *loop)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	struct ada_error error = { "" };
+	struct ada_provider *provider;
+	bool any = false;
+	pthread_mutex_lock(&recorder->lock);
+	recorder->closing = true;
+	pthread_mutex_unlock(&recorder->lock);
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
+		if (!provider->ended) {
+			ada_segment_leave(&provider->segment);
+			any = true;
+		}
+	if (any)
+		poll(NULL, 0, STOP_WAIT_MS);
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
+		if (!provider->ended)
+			finish(loop, provider, "the recording was ended by the user", true);
+	ada_progress_clear(&loop->progress);
+	recorder->session.end_ns = ada_clock_boottime_ns();
+	write_or_tell(ada_session_write(recorder, true, &error), &error);
+	if (!recorder->options->quiet)
+		ada_progress_summary(recorder);
+}
+
+static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
+{
+	const struct ada_trace_options *options = recorder->options;
+	int rc = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
+	if (rc)
+		return rc;
+	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
+	     ada_sink_open(&recorder->sink, false);
+	if (rc)
+		return ada_error_system(error, -rc, "ada can't start");
+	recorder->lane_options = (struct ada_lane_options){
+		.sink = ada_sink_atf(recorder->sink), .clock = recorder->clock,
+		.circular = options->index_mode == ADA_INDEX_CIRCULAR,
+		.segment_events = options->segment_bytes ? (options->segment_bytes - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) /
+							   sizeof(struct ada_event) : 0 };
+	recorder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return recorder->wake < 0 ? ada_error_system(error, errno, "eventfd") : 0;
+}
+
+static void close_parts(struct ada_recorder *recorder)
+{
+	struct ada_provider *provider;
+	if (recorder->server)
+		ada_server_close(recorder->server);
+	for (size_t i = 0; (provider = provider_at(recorder, i)); i++) {
+		ada_provider_release(provider, true);
+		ada_provider_free(provider);
+	}
+	ada_array_free(&recorder->providers);
+	ada_array_free(&recorder->unrecorded);
+	if (recorder->sink && ada_sink_close(recorder->sink))
+		fprintf(stderr, "ada: the disk may not hold everything: an fsync failed\n");
+	ada_plans_close(recorder->plans);
+	ada_filter_close(recorder->filter);
+	if (recorder->clock)
+		ada_clock_close(recorder->clock);
+	if (recorder->wake >= 0)
+		close(recorder->wake);
+	if (recorder->main_pidfd >= 0)
+		close(recorder->main_pidfd);
+	pthread_mutex_destroy(&recorder->lock);
+}
+
+/* Signals by descriptor and many files, both put back in the child. */
+static int prepare_process(struct loop *loop, struct ada_inheritance *inheritance, struct ada_error *error)
+{
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
+	struct rlimit files;
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&set, signals[i]);
+	getrlimit(RLIMIT_NOFILE, &inheritance->files);
+	files = inheritance->files;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (loop->signals < 0)
+		return ada_error_system(error, errno, "signalfd");
+	return pthread_sigmask(SIG_BLOCK, &set, &inheritance->mask) ? ada_error_system(error, errno, "sigmask") : 0;
+}
+
+static int launch(struct loop *loop, const char *agent, struct ada_error *error)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	int rc = ada_session_write(recorder, false, error);
+	if (!rc)
+		rc = ada_server_open(&recorder->server, recorder, error);
+	if (!rc)
+		rc = ada_grower_open(&loop->grower, recorder, error);
+	if (rc)
+		return rc;
+	struct ada_spawn spawn = { .path = recorder->program.path, .arguments = recorder->options->command, .agent = agent,
+				   .socket = ada_server_path(recorder->server), .inheritance = &recorder->inheritance };
+	/* Under the lock: a HELLO must find main_pid set. */
+	pthread_mutex_lock(&recorder->lock);
+	pid_t pid = ada_spawn(&spawn, error);
+	if (pid > 0)
+		recorder->main_pid = pid;
+	pthread_mutex_unlock(&recorder->lock);
+	if (pid < 0)
+		return pid;
+	recorder->main_pidfd = pidfd_open(pid, 0);
+	return 0;
+}
+
+int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error)
+{
+	struct ada_recorder recorder = { .options = options, .wake = -1, .main_pidfd = -1 };
+	struct loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
+	char agent[PATH_MAX];
+	bool made = false, launched = false;
+	pthread_mutex_init(&recorder.lock, NULL);
+	int rc = ada_program_find(&recorder.program, options->command[0], exit_status, error);
+	if (rc)
+		goto out;
+	*exit_status = ADA_EXIT_FAILED;
+	rc = ada_agent_find(agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error) ?:
+	     open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
+	if (rc)
+		goto out;
+	made = true;
+	rc = launch(&loop, agent, error);
+	if (rc)
+		goto out;
+	launched = true;
+	struct ada_error latest = { "" };
+	write_or_tell(ada_session_publish(&recorder.session, &latest), &latest);
+	ada_progress_open(&loop.progress, options->quiet);
+	run(&loop);
+	end(&loop);
+	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : 128 + SIGINT;
+out:
+	ada_grower_close(&loop.grower);
+	close_parts(&recorder);
+	if (made && !launched)
+		ada_session_remove(&recorder.session);
+	if (loop.signals >= 0)
+		close(loop.signals);
+	ada_array_free(&loop.polls);
+	return rc;
+}

@@ -1,0 +1,209 @@
+#include "recorder/segment.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
+#define CHUNKS_AHEAD 512u		/* 16 MiB: about 5 ms of the fastest producer */
+#define CHUNKS_STEP 128u
+#define THREADS_STEP 1024u		/* 64 KiB */
+#define MODULES_STEP 128u		/* 64 KiB */
+#define PAGE 4096ull
+
+static uint64_t page_up(uint64_t bytes)
+{
+	return (bytes + PAGE - 1) & ~(PAGE - 1);
+}
+
+static void lay_out(struct ada_segment *segment, struct ada_shm *shm, uint64_t pool_bytes)
+{
+	segment->chunks = (uint32_t)(pool_bytes / ADA_CHUNK_BYTES);
+	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof(shm->magic));
+	shm->version = ADA_WIRE_VERSION;
+	shm->header_bytes = sizeof(*shm);
+	shm->free_offset = PAGE;
+	shm->sealed_offset = shm->free_offset + page_up((segment->chunks + 63) / 64 * 8);
+	shm->modules_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint32_t));
+	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
+	shm->index_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	shm->total_bytes = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
+	shm->index_chunks = segment->chunks;
+	shm->chunk_bytes = ADA_CHUNK_BYTES;
+	segment->total_bytes = shm->total_bytes;
+}
+
+static void point(struct ada_segment *segment, void *memory, const struct ada_shm *layout)
+{
+	uint8_t *base = memory;
+	segment->shm = memory;
+	segment->free_map = (uint64_t *)(base + layout->free_offset);
+	segment->sealed_ring = (uint32_t *)(base + layout->sealed_offset);
+	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
+	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
+	segment->pool = base + layout->index_offset;
+}
+
+static int allocate(struct ada_segment *segment, const void *from, uint64_t bytes)
+{
+	off_t offset = (const uint8_t *)from - (const uint8_t *)segment->shm;
+	while (fallocate(segment->fd, 0, offset, (off_t)bytes))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+static int grow_chunks(struct ada_segment *segment, uint32_t step)
+{
+	uint32_t left = segment->chunks - segment->chunks_ready;
+	uint32_t count = step < left ? step : left;
+	int rc = allocate(segment, ada_segment_chunk(segment, segment->chunks_ready), (uint64_t)count * ADA_CHUNK_BYTES);
+	if (rc)
+		return rc;
+	for (uint32_t chunk = segment->chunks_ready; chunk < segment->chunks_ready + count; chunk++)
+		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	segment->chunks_ready += count;
+	return 0;
+}
+
+static int grow_threads(struct ada_segment *segment)
+{
+	int rc = allocate(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof(*segment->threads));
+	if (!rc)
+		segment->threads_ready += THREADS_STEP;
+	return rc;
+}
+
+static int grow_modules(struct ada_segment *segment)
+{
+	int rc = allocate(segment, &segment->modules[segment->modules_ready], MODULES_STEP * sizeof(*segment->modules));
+	if (!rc)
+		segment->modules_ready += MODULES_STEP;
+	return rc;
+}
+
+static int create_file(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
+{
+	char path[96];
+	snprintf(segment->name, sizeof(segment->name), "/ada-%u-%u-%u", options->session, options->pid, options->provider);
+	snprintf(path, sizeof(path), "/dev/shm%s", segment->name);
+	unlink(path);			/* of a recorder that had our pid and is gone */
+	segment->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (segment->fd < 0)
+		return ada_error_system(error, errno, "%s: no shared memory", path);
+	/* Not a dup: ada_segment_in_use counts open files. */
+	*agent_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	return *agent_fd < 0 ? ada_error_system(error, errno, "%s", path) : 0;
+}
+
+int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
+{
+	struct ada_shm layout = { 0 };
+	*segment = (struct ada_segment){ .fd = -1 };
+	*agent_fd = -1;
+	lay_out(segment, &layout, options->index_buffer_bytes);
+	int rc = create_file(segment, options, agent_fd, error);
+	if (rc)
+		goto fail;
+	if (ftruncate(segment->fd, (off_t)segment->total_bytes)) {
+		rc = ada_error_system(error, errno, "/dev/shm");
+		goto fail;
+	}
+	void *memory = mmap(NULL, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
+	if (memory == MAP_FAILED) {
+		rc = ada_error_system(error, errno, "/dev/shm");
+		goto fail;
+	}
+	point(segment, memory, &layout);
+	rc = allocate(segment, memory, layout.modules_offset) ?: grow_modules(segment) ?: grow_threads(segment) ?:
+	     grow_chunks(segment, CHUNKS_AT_START);
+	if (rc) {
+		rc = ada_error_system(error, -rc, "no room in /dev/shm for a buffer (df /dev/shm)");
+		goto fail;
+	}
+	layout.index_mode = options->index_mode;
+	layout.on_full = options->on_full;
+	layout.pid = options->pid;
+	layout.provider = options->provider;
+	layout.recorder_pid = (uint32_t)getpid();
+	*segment->shm = layout;
+	return 0;
+fail:
+	if (*agent_fd >= 0)
+		close(*agent_fd);
+	ada_segment_destroy(segment);
+	return rc;
+}
+
+void ada_segment_destroy(struct ada_segment *segment)
+{
+	if (segment->shm)
+		munmap(segment->shm, segment->total_bytes);
+	if (segment->fd >= 0) {
+		close(segment->fd);
+		shm_unlink(segment->name);
+	}
+	*segment = (struct ada_segment){ .fd = -1 };
+}
+
+static uint32_t chunks_free(const struct ada_segment *segment)
+{
+	uint32_t count = 0;
+	for (uint32_t word = 0; word < (segment->chunks + 63) / 64; word++)
+		count += (uint32_t)__builtin_popcountll(__atomic_load_n(&segment->free_map[word], __ATOMIC_RELAXED));
+	return count;
+}
+
+bool ada_segment_grow(struct ada_segment *segment)
+{
+	if (segment->exhausted)
+		return false;
+	int rc = 0;
+	bool again = false;
+	if (segment->threads_ready < ADA_THREADS_MAX &&
+	    __atomic_load_n(&segment->shm->thread_count, __ATOMIC_RELAXED) + THREADS_STEP / 2 > segment->threads_ready)
+		rc = grow_threads(segment);
+	if (!rc && segment->modules_ready < ADA_MODULES_MAX &&
+	    __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED) + MODULES_STEP / 2 > segment->modules_ready)
+		rc = grow_modules(segment);
+	if (!rc && segment->chunks_ready < segment->chunks && chunks_free(segment) < CHUNKS_AHEAD) {
+		rc = grow_chunks(segment, CHUNKS_STEP);
+		again = true;
+	}
+	if (rc)
+		segment->exhausted = true;
+	return again && !rc;
+}
+
+bool ada_segment_in_use(const struct ada_segment *segment)
+{
+	/* A write lease is granted only where no other open file of the inode exists; a mapping holds one. */
+	if (fcntl(segment->fd, F_SETLEASE, F_WRLCK))
+		return errno == EAGAIN;
+	fcntl(segment->fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
+void ada_segment_leave(struct ada_segment *segment)
+{
+	__atomic_store_n(&segment->shm->stop, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->shm->recorder_pid, 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
+{
+	__atomic_store_n(&ada_segment_chunk(segment, chunk)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
+	/* Orders all reads of the chunk, and its status, before the agent may take it. */
+	__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
+	if (segment->shm->on_full == ADA_ON_FULL_BLOCK)
+		syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,51 @@
+/* The shared memory of one provider, the recorder's side (layout and who writes what: abi/wire.h).
+ *
+ * Memory of /dev/shm is given out in parts: a chunk's bit in the free map is set only once its pages are allocated, so a
+ * full /dev/shm means fewer chunks, never a SIGBUS in the program. The rest follows ahead of use (ada_segment_grow).
+ */
+#ifndef ADA_RECORDER_SEGMENT_H
+#define ADA_RECORDER_SEGMENT_H
+#include <stdbool.h>
+#include "abi/wire.h"
+#include "base/error.h"
+
+struct ada_segment {
+	struct ada_shm *shm;
+	uint64_t *free_map;
+	uint32_t *sealed_ring;
+	struct ada_shm_module *modules;
+	struct ada_shm_thread *threads;
+	uint8_t *pool;
+	uint64_t total_bytes;
+	uint32_t chunks;
+	int fd;				/* for allocation and the question whether anyone still maps it */
+	char name[64];			/* of shm_open */
+	/* Allocated so far; written by the thread that grows it */
+	uint32_t chunks_ready;
+	uint32_t threads_ready, modules_ready;
+	bool exhausted;			/* /dev/shm was full */
+};
+
+struct ada_segment_options {
+	uint64_t index_buffer_bytes;
+	enum ada_index_mode index_mode;
+	enum ada_on_full on_full;
+	uint32_t session, pid, provider;	/* session: the recorder's pid */
+};
+
+/* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
+int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+void ada_segment_destroy(struct ada_segment *segment);	/* unmaps and unlinks */
+/* Allocates ahead of what the agent has taken. True where there may be more to do soon. */
+bool ada_segment_grow(struct ada_segment *segment);
+/* True while any process (but this one) has it mapped or open: forks that have not said HELLO yet, for one. */
+bool ada_segment_in_use(const struct ada_segment *segment);
+/* The recorder takes no more: the agent records no more, and no one waits for a chunk. */
+void ada_segment_leave(struct ada_segment *segment);
+void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
+
+static inline struct ada_chunk *ada_segment_chunk(const struct ada_segment *segment, uint32_t chunk)
+{
+	return (struct ada_chunk *)(segment->pool + (uint64_t)chunk * ADA_CHUNK_BYTES);
+}
+#endif

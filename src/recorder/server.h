@@ -1,0 +1,15 @@
+/* The socket that agents connect to: in a private directory, SOCK_SEQPACKET, one thread a conversation. */
+#ifndef ADA_RECORDER_SERVER_H
+#define ADA_RECORDER_SERVER_H
+#include "recorder/state.h"
+
+struct ada_server;
+int ada_server_open(struct ada_server **server, struct ada_recorder *recorder, struct ada_error *error);
+const char *ada_server_path(const struct ada_server *server);
+size_t ada_server_busy(struct ada_server *server);	/* conversations under way */
+/* Ends all conversations, waits for their threads, removes the socket. */
+void ada_server_close(struct ada_server *server);
+
+/* conversation.c: one conversation from HELLO to its end. */
+void ada_conversation_run(struct ada_recorder *recorder, int socket);
+#endif

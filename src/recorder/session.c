@@ -1,0 +1,181 @@
+#include "recorder/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/manifest.h"
+#include "recorder/provider.h"
+
+static void stamp(char *text, size_t size, const char *format, const struct tm *when)
+{
+	if (!strftime(text, size, format, when))
+		*text = 0;
+}
+
+int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
+{
+	struct timespec now;
+	struct tm local, utc;
+	struct stat info;
+	char base[32];
+	*session = (struct ada_session){ .output_made = stat(output, &info) != 0 };
+	int rc = ada_directory_make(output, 0700, error);
+	if (rc)
+		return rc;
+	if (!realpath(output, session->output))
+		return ada_error_system(error, errno, "%s", output);
+	session->start_ns = ada_clock_boottime_ns();
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	gmtime_r(&now.tv_sec, &utc);
+	stamp(base, sizeof(base), "session_%Y%m%d_%H%M%S", &local);
+	stamp(session->started, sizeof(session->started), "%Y-%m-%dT%H:%M:%S", &utc);
+	size_t length = strlen(session->started);
+	snprintf(session->started + length, sizeof(session->started) - length, ".%03ldZ", now.tv_nsec / 1000000);
+	snprintf(session->name, sizeof(session->name), "%s", base);
+	for (int number = 2;; number++) {
+		if (ada_path(session->directory, "%s/%s", session->output, session->name)) {
+			rc = ada_error_system(error, ENAMETOOLONG, "%s", output);
+			break;
+		}
+		if (!mkdir(session->directory, 0700))
+			return 0;
+		if (errno != EEXIST) {
+			rc = ada_error_system(error, errno, "%s: no session can be made in it", output);
+			break;
+		}
+		snprintf(session->name, sizeof(session->name), "%s_%d", base, number);
+	}
+	if (session->output_made)
+		rmdir(session->output);
+	return rc;
+}
+
+int ada_session_publish(const struct ada_session *session, struct ada_error *error)
+{
+	char latest[PATH_MAX], temporary[PATH_MAX];
+	if (ada_path(latest, "%s/latest", session->output) || ada_path(temporary, "%s/.latest.%d", session->output, getpid()))
+		return ada_error_system(error, ENAMETOOLONG, "%s", session->output);
+	unlink(temporary);
+	if (symlink(session->name, temporary) || rename(temporary, latest)) {
+		int code = errno;
+		unlink(temporary);
+		return ada_error_system(error, code, "%s can't be pointed to this session", latest);
+	}
+	return 0;
+}
+
+void ada_session_remove(const struct ada_session *session)
+{
+	static const char *const files[] = { "session.json", "session.json.tmp" };
+	char path[PATH_MAX];
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!ada_path(path, "%s/%s", session->directory, files[i]))
+			unlink(path);
+	rmdir(session->directory);
+	if (session->output_made)
+		rmdir(session->output);
+}
+
+static json_object *process_of(const struct ada_provider *provider)
+{
+	json_object *object = json_object_new_object();
+	json_object_object_add(object, "directory", json_object_new_string(provider->name));
+	ada_json_count(object, "pid", (uint64_t)provider->pid);
+	ada_json_count(object, "parentPid", (uint64_t)provider->parent_pid);
+	ada_json_count(object, "provider", provider->number);
+	json_object_object_add(object, "program", ada_json_text_of(provider->program, strlen(provider->program)));
+	ada_json_count(object, "startNs", provider->start_ns);
+	json_object_object_add(object, "endNs", provider->ended ? json_object_new_uint64(provider->end_ns) : NULL);
+	ada_json_count(object, "events", ada_provider_events(provider));
+	ada_json_count(object, "lost", ada_provider_lost(provider));
+	json_object_object_add(object, "exit", ada_json_exit_of(&provider->exit, NULL));
+	return object;
+}
+
+static json_object *unrecorded_of(const struct ada_unrecorded *note)
+{
+	json_object *object = json_object_new_object();
+	ada_json_count(object, "pid", (uint64_t)note->pid);
+	json_object_object_add(object, "program", ada_json_text_of(note->program, strlen(note->program)));
+	json_object_object_add(object, "reason", ada_json_text_of(note->reason, strlen(note->reason)));
+	return object;
+}
+
+static json_object *host_of(void)
+{
+	struct utsname host;
+	json_object *object = json_object_new_object();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uname(&host);
+	json_object_object_add(object, "name", json_object_new_string(host.nodename));
+	json_object_object_add(object, "kernel", json_object_new_string(host.release));
+	json_object_object_add(object, "machine", json_object_new_string(host.machine));
+	ada_json_count(object, "cpus", cpus > 0 ? (uint64_t)cpus : 1);
+	return object;
+}
+
+static json_object *strings_of(const struct ada_strings *strings)
+{
+	json_object *list = json_object_new_array();
+	for (size_t i = 0; i < strings->count; i++)
+		json_object_array_add(list, ada_json_text_of(strings->items[i], strlen(strings->items[i])));
+	return list;
+}
+
+static json_object *options_of(const struct ada_trace_options *options)
+{
+	static const char *const modes[] = { "streaming", "oneshot", "circular" };
+	json_object *object = json_object_new_object();
+	json_object_object_add(object, "modules", strings_of(&options->modules));
+	json_object_object_add(object, "functions", strings_of(&options->functions));
+	json_object_object_add(object, "exclude", strings_of(&options->exclude));
+	json_object_object_add(object, "follow", json_object_new_boolean(options->follow));
+	json_object_object_add(object, "libcalls", json_object_new_boolean(options->libcalls));
+	json_object_object_add(object, "index-mode", json_object_new_string(modes[options->index_mode]));
+	ada_json_count(object, "index-buffer", options->index_buffer_bytes);
+	json_object_object_add(object, "on-full", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
+	ada_json_count(object, "segment-size", options->segment_bytes);
+	return object;
+}
+
+int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error)
+{
+	const struct ada_session *session = &recorder->session;
+	char path[PATH_MAX], directory[PATH_MAX];
+	if (ada_path(path, "%s/session.json", session->directory))
+		return ada_error_system(error, ENAMETOOLONG, "%s", session->directory);
+	json_object *object = json_object_new_object(), *command = json_object_new_array();
+	json_object *processes = json_object_new_array(), *unrecorded = json_object_new_array();
+	for (char **argument = recorder->options->command; *argument; argument++)
+		json_object_array_add(command, ada_json_text_of(*argument, strlen(*argument)));
+	json_object_object_add(object, "format", json_object_new_string("ada-session"));
+	ada_json_count(object, "version", 1);
+	json_object_object_add(object, "adaVersion", json_object_new_string(ADA_VERSION));
+	json_object_object_add(object, "name", json_object_new_string(session->name));
+	json_object_object_add(object, "program", ada_json_text_of(recorder->program.path, strlen(recorder->program.path)));
+	json_object_object_add(object, "command", command);
+	const char *cwd = getcwd(directory, sizeof(directory)) ? directory : "";
+	json_object_object_add(object, "workingDirectory", ada_json_text_of(cwd, strlen(cwd)));
+	json_object_object_add(object, "host", host_of());
+	json_object_object_add(object, "started", json_object_new_string(session->started));
+	ada_json_count(object, "startNs", session->start_ns);
+	json_object_object_add(object, "endNs", finalized ? json_object_new_uint64(session->end_ns) : NULL);
+	json_object_object_add(object, "options", options_of(recorder->options));
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = 0; i < recorder->providers.count; i++)
+		json_object_array_add(processes, process_of(recorder->providers.items[i]));
+	for (size_t i = 0; i < recorder->unrecorded.count; i++)
+		json_object_array_add(unrecorded, unrecorded_of(&recorder->unrecorded.items[i]));
+	pthread_mutex_unlock(&recorder->lock);
+	json_object_object_add(object, "processes", processes);
+	json_object_object_add(object, "notRecorded", unrecorded);
+	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
+	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));
+	json_object_object_add(object, "finalized", json_object_new_boolean(finalized));
+	return ada_json_replace(path, object, error);
+}

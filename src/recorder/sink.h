@@ -1,0 +1,15 @@
+/* Where the index files' blocks go: io_uring, with O_DIRECT where the filesystem takes it; pwrite where there is no ring. */
+#ifndef ADA_RECORDER_SINK_H
+#define ADA_RECORDER_SINK_H
+#include <stdbool.h>
+#include "atf.h"
+#include "base/error.h"
+
+struct ada_sink;
+
+int ada_sink_open(struct ada_sink **sink, bool no_ring);	/* no_ring: for tests; else a ring where there can be one */
+struct atf_sink *ada_sink_atf(struct ada_sink *sink);
+void ada_sink_poll(struct ada_sink *sink);		/* submits what is queued, takes what is done: no waiting */
+/* Waits for everything, closes all files. 0, or the first -errno of a file that could not be made durable. */
+int ada_sink_close(struct ada_sink *sink);
+#endif

@@ -1,0 +1,101 @@
+/* What the recorder's threads share.
+ *
+ *   main thread     signals, ends of processes, drain, every file but the symbol tables, progress
+ *   server          accepts; one thread a conversation: new providers, plans, symbol tables (a hanging client stalls no one)
+ *   grower          allocates shared memory ahead of use
+ *
+ * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
+ * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
+ * segment only under it, and only while `mapped`. Lanes, files, exits and clock are the main thread's alone.
+ * Order: recorder->lock before provider->lock.
+ */
+#ifndef ADA_RECORDER_STATE_H
+#define ADA_RECORDER_STATE_H
+#include <pthread.h>
+#include "recorder/drain.h"
+#include "recorder/plans.h"
+#include "recorder/program.h"
+#include "recorder/recorder.h"
+#include "recorder/sink.h"
+#include "recorder/spawn.h"
+
+enum ada_exit_kind { ADA_EXIT_RUNNING, ADA_EXIT_EXITED, ADA_EXIT_SIGNAL, ADA_EXIT_EXEC, ADA_EXIT_UNKNOWN };
+
+struct ada_exit_info {
+	enum ada_exit_kind kind;
+	int value;			/* status, or signal */
+	bool core_dumped;
+};
+
+struct ada_module_state {
+	bool known;			/* the agent told of it */
+	bool traced, symbols;
+	const struct ada_planned *planned;
+	struct ada_error problem;	/* why it isn't traced though asked for */
+};
+
+struct ada_provider {
+	struct ada_recorder *recorder;
+	uint32_t number;
+	pid_t pid, parent_pid;
+	int pidfd;
+	char name[32];			/* of its directory: pid_123, pid_123_2 */
+	char directory[PATH_MAX];
+	char program[PATH_MAX];
+	char *command;			/* as /proc/PID/cmdline: NUL after each argument */
+	size_t command_bytes;
+	uint64_t start_ns, end_ns;
+
+	pthread_mutex_t lock;
+	struct ada_segment segment;
+	bool mapped;
+	ADA_ARRAY(struct ada_module_state) modules;
+	bool changed;			/* the manifest is out of date */
+	bool replaced;			/* by exec: another image of this pid said HELLO */
+
+	struct ada_drain drain;
+	struct ada_exit_info exit;
+	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
+	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
+	bool stop_as_asked;
+	uint64_t manifest_ns;		/* when it was last written */
+	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
+	struct ada_shm header;
+	struct ada_shm_module *module_table;
+	struct ada_shm_thread *thread_table;
+	uint32_t module_count, thread_count;
+};
+
+struct ada_unrecorded { pid_t pid; char program[256]; char reason[256]; };
+
+struct ada_session {
+	char output[PATH_MAX];
+	char directory[PATH_MAX];
+	char name[64];
+	char started[40];		/* wall-clock time, RFC 3339 */
+	uint64_t start_ns, end_ns;
+	bool output_made;		/* --output did not exist */
+};
+
+struct ada_recorder {
+	const struct ada_trace_options *options;
+	struct ada_program program;
+	struct ada_session session;
+	struct ada_inheritance inheritance;
+	struct ada_filter *filter;
+	struct ada_plans *plans;
+	struct ada_clock *clock;
+	struct ada_sink *sink;
+	struct ada_lane_options lane_options;
+	struct ada_server *server;
+	int wake;			/* eventfd: other threads have news for the main one */
+	pid_t main_pid;
+	int main_pidfd;
+	struct ada_exit_info main_exit;
+
+	pthread_mutex_t lock;
+	ADA_ARRAY(struct ada_provider *) providers;
+	ADA_ARRAY(struct ada_unrecorded) unrecorded;
+	bool closing;			/* no new providers */
+};
+#endif

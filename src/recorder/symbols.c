@@ -1,0 +1,48 @@
+#include "recorder/symbols.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void put_escaped(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '\\': fputs("\\\\", file); break;
+		case '\t': fputs("\\t", file); break;
+		case '\n': fputs("\\n", file); break;
+		default: putc_unlocked(*text, file);
+		}
+}
+
+int ada_symbols_write(const char *path, const struct ada_plan *plan, const char *module_path, const uint8_t *build_id,
+		      size_t build_id_bytes, uint64_t base, struct ada_error *error)
+{
+	unlink(path);			/* the file of a parent process, linked here: not to be written through */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file) {
+		int code = errno;
+		if (fd >= 0)
+			close(fd);
+		return ada_error_system(error, code, "%s", path);
+	}
+	fputs("#\t", file);
+	put_escaped(file, module_path);
+	putc('\t', file);
+	for (size_t i = 0; i < build_id_bytes; i++)
+		fprintf(file, "%02x", build_id[i]);
+	fprintf(file, "%s\t0x%" PRIx64 "\n", build_id_bytes ? "" : "-", base);
+	uint32_t count = plan ? ada_plan_header(plan)->function_count : 0;
+	const struct ada_plan_function *functions = plan ? ada_plan_functions(plan) : NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		fprintf(file, "%u\t0x%" PRIx64 "\t%u\t", i, functions[i].address, functions[i].size);
+		put_escaped(file, ada_plan_string(plan, functions[i].name));
+		putc_unlocked('\n', file);
+	}
+	int failed = ferror(file);
+	if (fclose(file) || failed)
+		return ada_error_system(error, errno ? errno : EIO, "%s", path);
+	return 0;
+}

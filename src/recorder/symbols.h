@@ -1,0 +1,10 @@
+/* modules/ID.tsv: the names of a module's functions, as a plan has them (format: docs/manifest.schema.json). */
+#ifndef ADA_RECORDER_SYMBOLS_H
+#define ADA_RECORDER_SYMBOLS_H
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* plan NULL: a module without known names; the file is then its first line. */
+int ada_symbols_write(const char *path, const struct ada_plan *plan, const char *module_path, const uint8_t *build_id,
+		      size_t build_id_bytes, uint64_t base, struct ada_error *error);
+#endif
