@@ -12,6 +12,7 @@ static const struct command {
 	const char *does;
 } commands[] = {
 	{ "trace", ada_cmd_trace, "run a program and record it" },
+	{ "functions", ada_cmd_functions, "what of a program would be hooked, and what not and why" },
 	{ "info", ada_cmd_info, "what a session holds: processes, threads, modules, losses" },
 	{ "report", ada_cmd_report, "calls and times per function" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },

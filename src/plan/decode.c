@@ -1,25 +1,25 @@
 /* Questions about code and single instructions that several stages ask. */
 #include "plan/planner.h"
 
+const struct ada_code *ada_code_of(const struct ada_planner *planner, uint64_t address)
+{
+	for (size_t i = 0; i < planner->codes.count; i++)
+		if (address >= planner->codes.items[i].start && address < planner->codes.items[i].end)
+			return &planner->codes.items[i];
+	return NULL;
+}
+
 const uint8_t *ada_code_at(const struct ada_planner *planner, uint64_t address, uint64_t *rest)
 {
-	for (size_t i = 0; i < planner->codes.count; i++) {
-		const struct ada_code *code = &planner->codes.items[i];
+	const struct ada_code *code = ada_code_of(planner, address);
 
-		if (address >= code->start && address < code->end) {
-			*rest = code->end - address;
-			return code->data + (address - code->start);
-		}
-	}
-	*rest = 0;
-	return NULL;
+	*rest = code ? code->end - address : 0;
+	return code ? code->data + (address - code->start) : NULL;
 }
 
 bool ada_code_holds(const struct ada_planner *planner, uint64_t address)
 {
-	uint64_t rest;
-
-	return ada_code_at(planner, address, &rest) != NULL;
+	return ada_code_of(planner, address) != NULL;
 }
 
 bool ada_decode(const struct ada_planner *planner, uint64_t address, uint64_t end, ZydisDecodedInstruction *instruction)

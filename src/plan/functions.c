@@ -67,14 +67,6 @@ static int find_code(struct ada_planner *planner, struct ada_error *error)
 	return planner->near_entry && planner->is_start ? 0 : -ENOMEM;
 }
 
-static const struct ada_code *code_of(const struct ada_planner *planner, uint64_t address)
-{
-	for (size_t i = 0; i < planner->codes.count; i++)
-		if (address >= planner->codes.items[i].start && address < planner->codes.items[i].end)
-			return &planner->codes.items[i];
-	return NULL;
-}
-
 static int candidate_order(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -95,7 +87,7 @@ static int read_candidates(struct ada_planner *planner, struct candidates *candi
 	for (size_t i = 0; i < planner->symbols.count; i++) {
 		const struct ada_elf_symbol *symbol = &planner->symbols.items[i];
 
-		if (symbol->kind == ADA_SYMBOL_DATA || !symbol->name[0] || !code_of(planner, symbol->address))
+		if (symbol->kind == ADA_SYMBOL_DATA || !symbol->name[0] || !ada_code_of(planner, symbol->address))
 			continue;
 		candidates->items[candidates->count++] = (struct candidate){
 			.address = symbol->address, .size = symbol->size, .name = symbol->name, .kind = symbol->kind,
@@ -154,7 +146,7 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 		    (symbol->kind == best->kind && is_better_name(symbol, best)))
 			best = symbol;
 	}
-	if (!is_function || code_of(planner, group->address)->no_functions)
+	if (!is_function || ada_code_of(planner, group->address)->no_functions)
 		return 0;
 	if (function.flags & ADA_FUNCTION_IFUNC)
 		function.refusal = ADA_REFUSAL_IFUNC_RESOLVER;
@@ -205,7 +197,7 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 
 	for (size_t i = 0; i < planner->frames.count; i++) {
 		const struct ada_elf_frame *frame = &planner->frames.items[i];
-		const struct ada_code *code = code_of(planner, frame->start);
+		const struct ada_code *code = ada_code_of(planner, frame->start);
 		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .name = ""};
 		const struct candidate *symbol;
 		struct ada_function *named;
@@ -292,7 +284,7 @@ static int find_pieces(struct ada_planner *planner, const struct ada_elf_address
 	for (size_t i = 0; i < starts->count; i++) {
 		uint64_t start = starts->items[i], next = i + 1 < starts->count ? starts->items[i + 1] : planner->text_end;
 		struct ada_piece piece = {.start = start, .function = ADA_PLAN_NONE};
-		const struct ada_code *code = code_of(planner, start);
+		const struct ada_code *code = ada_code_of(planner, start);
 		uint64_t end = 0;
 
 		if (next > code->end)

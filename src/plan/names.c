@@ -141,15 +141,21 @@ bool ada_name_is_intercept(const char *name)
 	return false;
 }
 
-/* GCC's "f.cold" or "f.cold.3": a part of f that only jumps reach. */
+/* GCC's "f.cold" or "f.cold.3", BOLT's "f.warm": a part of f that only jumps reach. */
 bool ada_name_is_cold(const char *name)
 {
-	const char *cold = strstr(name, ".cold");
+	static const char *const parts[] = {".cold", ".warm"};
 
-	if (!cold)
-		return false;
-	cold += strlen(".cold");
-	if (*cold == '.')
-		cold += 1 + strspn(cold + 1, "0123456789");
-	return !*cold;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		const char *part = strstr(name, parts[i]);
+
+		if (!part)
+			continue;
+		part += strlen(parts[i]);
+		if (*part == '.')
+			part += 1 + strspn(part + 1, "0123456789");
+		if (!*part)
+			return true;
+	}
+	return false;
 }

@@ -113,6 +113,7 @@ int ada_reference_add(struct ada_planner *planner, uint64_t address);
 size_t ada_targets_from(const struct ada_planner *planner, uint64_t address);
 int ada_tables_read(struct ada_planner *planner);
 
+const struct ada_code *ada_code_of(const struct ada_planner *planner, uint64_t address);
 const uint8_t *ada_code_at(const struct ada_planner *planner, uint64_t address, uint64_t *rest);
 bool ada_code_holds(const struct ada_planner *planner, uint64_t address);
 /* Decodes what is at `address`, not past `end`; false where it can't be. */

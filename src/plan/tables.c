@@ -44,6 +44,8 @@ static int read_table(struct ada_planner *planner, const struct ada_table_use *u
 	uint64_t start = planner->text_start, end = planner->text_end, rest;
 	const uint8_t *bytes = ada_elf_rest(planner->elf, use->table, &rest);
 
+	if (ada_code_of(planner, piece->start)->no_functions)
+		return 0;		/* BOLT's leftovers: dead, or leading back into themselves */
 	/* The owner's bounds where the piece belongs to a function; a cold part may lead anywhere. */
 	if (owner != ADA_PLAN_NONE && piece->start < planner->functions.items[owner].end) {
 		start = planner->functions.items[owner].address;
