@@ -91,6 +91,20 @@ static void hello_answer(struct run *run, int socket, const struct ada_hello *he
 	answer(socket, &welcome, sizeof welcome, fd);
 }
 
+/* Only the beginning of the plan, or all of it overwritten. */
+static int plan_spoil(int fd, size_t keep, size_t bytes)
+{
+	char *contents = malloc(bytes);
+	int copy = memfd_create("plan", MFD_CLOEXEC);
+
+	memset(contents, 'x', bytes);
+	if (pread(fd, contents, keep, 0) != (ssize_t)keep || write(copy, contents, keep ? keep : bytes) < 0)
+		abort();
+	close(fd);
+	free(contents);
+	return copy;
+}
+
 static void module_answer(struct run *run, int socket, const struct ada_module_message *module)
 {
 	struct ada_plan_reply reply = { .head = { ADA_MESSAGE_PLAN, sizeof reply }, .module_id = module->module_id };
@@ -101,12 +115,8 @@ static void module_answer(struct run *run, int socket, const struct ada_module_m
 		fd = run->plan(run_module(run->shm[run->segments - 1], module->module_id), &reply.flags, &reply.plan_bytes);
 	if (run->fault == FAULT_PLAN_OTHER_MODULE)
 		reply.module_id++;
-	if (fd >= 0 && run->fault == FAULT_PLAN_SHORT && ftruncate(fd, reply.plan_bytes / 2))
-		abort();
-	if (fd >= 0 && run->fault == FAULT_PLAN_GARBAGE && pwrite(fd, "garbagegarbage", 14, 60) != 14)
-		abort();
-	if (fd >= 0 && run->fault == FAULT_PLAN_GARBAGE && pwrite(fd, "garbage", 7, 0) != 7)
-		abort();
+	if (fd >= 0 && (run->fault == FAULT_PLAN_SHORT || run->fault == FAULT_PLAN_GARBAGE))
+		fd = plan_spoil(fd, run->fault == FAULT_PLAN_SHORT ? reply.plan_bytes / 2 : 0, reply.plan_bytes);
 	answer(socket, &reply, sizeof reply, fd);
 }
 
