@@ -1,0 +1,27 @@
+/* A synthesised session in a directory of its own, opened for reading. */
+#ifndef ADA_TESTS_QUERY_FIXTURE_H
+#define ADA_TESTS_QUERY_FIXTURE_H
+#include <limits.h>
+#include "../test.h"
+#include "query/selection.h"
+#include "query/stats.h"
+#include "synth.h"
+
+struct fixture {
+	char directory[PATH_MAX - 64];
+	struct synth *synth;
+	struct ada_session *session;
+	struct ada_selection selection;
+	struct ada_stats stats;
+};
+
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+/* Closes the synthesiser, opens the session and selects (NULL: all). */
+void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to);
+/* The statistics of the selection, by function name; fails where there is none of it. */
+void fixture_compute(struct fixture *fixture);
+const struct ada_function_stats *fixture_function(struct fixture *fixture, const char *name);
+
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+#endif

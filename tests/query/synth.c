@@ -1,0 +1,365 @@
+/* The synthesiser of sessions. */
+#include "synth.h"
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "atf.h"
+#include "base/file.h"
+
+#define DEPTH_MAX 200000
+#define SEGMENTS_MAX 4
+#define PROCESSES_MAX 8
+#define MODULES_MAX 8
+
+struct synth_thread {
+	struct synth *synth;
+	struct atf_index_writer *writer;
+	char directory[PATH_MAX];
+	char name[32];
+	uint32_t number, tid, depth, segment;
+	uint64_t ns, lost, gaps;
+	uint64_t counts[SEGMENTS_MAX];
+	uint64_t *open;			/* functions of the open calls */
+};
+
+struct process {
+	char directory[64];
+	uint32_t pid, thread_count, module_count;
+	struct synth_thread *threads[SYNTH_THREADS_MAX];
+	char *modules[MODULES_MAX];
+	uint32_t functions[MODULES_MAX];
+};
+
+struct synth {
+	char directory[PATH_MAX - 512];
+	struct process processes[PROCESSES_MAX];
+	uint32_t process_count;
+};
+
+/* Fails loudly also where assert is compiled out. */
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "synth: %s: %s\n", what, strerror(errno));
+	abort();
+}
+
+static void make_directory(const char *path)
+{
+	must(!mkdir(path, 0700) || errno == EEXIST, path);
+}
+
+struct synth *synth_open(const char *directory)
+{
+	struct synth *synth = calloc(1, sizeof *synth);
+
+	must(synth, "memory");
+	snprintf(synth->directory, sizeof synth->directory, "%s", directory);
+	make_directory(directory);
+	return synth;
+}
+
+static struct process *current(struct synth *synth)
+{
+	must(synth->process_count, "no process yet");
+	return &synth->processes[synth->process_count - 1];
+}
+
+void synth_process(struct synth *synth, uint32_t pid)
+{
+	struct process *process = &synth->processes[synth->process_count];
+	char path[PATH_MAX];
+	unsigned int images = 0;
+
+	must(synth->process_count < PROCESSES_MAX, "too many processes");
+	for (uint32_t i = 0; i < synth->process_count; i++)
+		images += synth->processes[i].pid == pid;
+	process->pid = pid;
+	snprintf(process->directory, sizeof process->directory, images ? "pid_%u_%u" : "pid_%u", pid, images);
+	must(!ada_path(path, "%s/%s", synth->directory, process->directory), "path");
+	make_directory(path);
+	must(!ada_path(path, "%s/%s/modules", synth->directory, process->directory), "path");
+	make_directory(path);
+	synth->process_count++;
+}
+
+static void print_escaped(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '\t')
+			fputs("\\t", file);
+		else if (*text == '\n')
+			fputs("\\n", file);
+		else if (*text == '\\')
+			fputs("\\\\", file);
+		else
+			fputc(*text, file);
+}
+
+uint32_t synth_module(struct synth *synth, const char *path, const char *const *names, uint32_t count)
+{
+	struct process *process = current(synth);
+	uint32_t id = process->module_count++;
+	char table[PATH_MAX];
+	FILE *file;
+
+	must(id < MODULES_MAX, "too many modules");
+	must(!ada_path(table, "%s/%s/modules/%u.tsv", synth->directory, process->directory, id), "path");
+	file = fopen(table, "w");
+	must(file, table);
+	fprintf(file, "#\t");
+	print_escaped(file, path);
+	fprintf(file, "\t%08x\t0x400000\n", id + 0xabcd);
+	for (uint32_t i = 0; i < count; i++) {
+		fprintf(file, "%u\t0x%x\t%u\t", i, 0x1000 + 16 * i, 16);
+		print_escaped(file, names[i]);
+		fputc('\n', file);
+	}
+	must(!fclose(file), table);
+	process->modules[id] = strdup(path);
+	process->functions[id] = count;
+	return id;
+}
+
+static void open_segment(struct synth_thread *thread)
+{
+	struct atf_index_options options = { .thread_id = thread->tid, .arch = ATF_ARCH_X86_64 };
+	char path[PATH_MAX];
+
+	must(!atf_index_path(path, sizeof path, thread->directory, thread->segment), "path");
+	must(!atf_index_writer_open(&thread->writer, path, &options), path);
+}
+
+struct synth_thread *synth_thread(struct synth *synth, uint32_t tid, const char *name)
+{
+	struct process *process = current(synth);
+	struct synth_thread *thread = calloc(1, sizeof *thread);
+
+	must(thread && process->thread_count < SYNTH_THREADS_MAX, "too many threads");
+	thread->synth = synth;
+	thread->number = process->thread_count;
+	thread->tid = tid;
+	thread->ns = SYNTH_START_NS;
+	thread->open = calloc(DEPTH_MAX, sizeof *thread->open);
+	must(thread->open, "memory");
+	snprintf(thread->name, sizeof thread->name, "%s", name);
+	must(!ada_path(thread->directory, "%s/%s/thread_%u", synth->directory, process->directory, thread->number), "path");
+	make_directory(thread->directory);
+	open_segment(thread);
+	process->threads[process->thread_count++] = thread;
+	return thread;
+}
+
+void synth_event(struct synth_thread *thread, uint32_t kind, uint64_t function_id, uint32_t depth)
+{
+	struct ada_event event = {
+		.timestamp_ns = thread->ns,
+		.function_id = function_id,
+		.thread_id = thread->tid,
+		.event_kind = kind,
+		.call_depth = depth,
+		.detail_seq = ADA_NO_DETAIL,
+	};
+
+	must(!atf_index_writer_append(thread->writer, &event, 1), "append");
+	thread->counts[thread->segment]++;
+}
+
+void synth_call(struct synth_thread *thread, uint64_t function_id)
+{
+	must(thread->depth < DEPTH_MAX, "too deep");
+	synth_event(thread, ADA_EVENT_CALL, function_id, thread->depth);
+	thread->open[thread->depth++] = function_id;
+}
+
+static void end(struct synth_thread *thread, uint32_t kind)
+{
+	must(thread->depth, "no open call");
+	thread->depth--;
+	synth_event(thread, kind, thread->open[thread->depth], thread->depth);
+}
+
+void synth_return(struct synth_thread *thread)
+{
+	end(thread, ADA_EVENT_RETURN);
+}
+
+void synth_exception(struct synth_thread *thread)
+{
+	end(thread, ADA_EVENT_EXCEPTION);
+}
+
+void synth_pass(struct synth_thread *thread, uint64_t ns)
+{
+	thread->ns += ns;
+}
+
+void synth_lost(struct synth_thread *thread, uint64_t count, uint32_t depth)
+{
+	synth_event(thread, ADA_EVENT_LOST, count, thread->depth);
+	thread->lost += count;
+	thread->gaps++;
+	thread->depth = depth;
+}
+
+void synth_roll(struct synth_thread *thread)
+{
+	must(thread->segment + 1 < SEGMENTS_MAX, "too many segments");
+	must(!atf_index_writer_close(thread->writer, false), "close");
+	thread->segment++;
+	open_segment(thread);
+}
+
+/* --- closing ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t thread_events(const struct synth_thread *thread)
+{
+	uint64_t events = 0;
+
+	for (uint32_t i = 0; i <= thread->segment; i++)
+		events += thread->counts[i];
+	return events;
+}
+
+static void print_thread(FILE *file, const struct synth_thread *thread)
+{
+	fprintf(file, "%s{\"id\": %u, \"tid\": %u, \"name\": \"%s\", \"directory\": \"thread_%u\", \"segments\": [",
+		thread->number ? ",\n  " : "\n  ", thread->number, thread->tid, thread->name, thread->number);
+	for (uint32_t i = 0; i <= thread->segment; i++) {
+		char number[16] = "";
+
+		if (i)
+			snprintf(number, sizeof number, "%u.", i);
+		fprintf(file, "%s{\"file\": \"index.%satf\", \"events\": %lu}", i ? ", " : "", number, thread->counts[i]);
+	}
+	fprintf(file, "], \"events\": %lu, \"lost\": %lu, \"overwritten\": 0, \"gaps\": %lu, \"orphans\": 0, \"skipped\": 0, "
+		"\"startNs\": %llu, \"ended\": true}", thread_events(thread), thread->lost, thread->gaps, SYNTH_START_NS);
+}
+
+static void print_module(FILE *file, const struct process *process, uint32_t id)
+{
+	fprintf(file, "%s{\"id\": %u, \"path\": \"%s\", \"buildId\": \"%08x\", \"base\": \"0x400000\", \"kind\": \"%s\", "
+		"\"traced\": true, \"loadNs\": %llu, \"unloadNs\": null, \"functions\": %u, \"hooked\": %u, \"mismatched\": 0, "
+		"\"imports\": 0, \"skipped\": {\"too-short\": 1}, \"symbols\": \"modules/%u.tsv\"}", id ? ",\n  " : "\n  ", id,
+		process->modules[id], id + 0xabcd, id ? "library" : "main", SYNTH_START_NS, process->functions[id] + 1,
+		process->functions[id], id);
+}
+
+static void process_sums(const struct process *process, uint64_t *events, uint64_t *lost, uint64_t *gaps)
+{
+	*events = *lost = *gaps = 0;
+	for (uint32_t i = 0; i < process->thread_count; i++) {
+		*events += thread_events(process->threads[i]);
+		*lost += process->threads[i]->lost;
+		*gaps += process->threads[i]->gaps;
+	}
+}
+
+#define CLOCK "\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": [" \
+	"{\"counter\": 1000, \"ns\": 1000, \"nsPerTick\": 0.5}, {\"counter\": 3000, \"ns\": 2000, \"nsPerTick\": 0.5}]}"
+
+static void print_manifest(FILE *file, const struct process *process, uint32_t provider, bool finished)
+{
+	uint64_t events, lost, gaps;
+	char end_ns[32] = "null";
+
+	process_sums(process, &events, &lost, &gaps);
+	if (finished)
+		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
+	fprintf(file, "{\"format\": \"ada-manifest\", \"version\": 1, \"mode\": \"selective_persistence\", \"pid\": %u, "
+		"\"parentPid\": 1, \"provider\": %u, \"program\": \"/bin/synth\", \"command\": [\"synth\"], \"startNs\": %llu, "
+		"\"endNs\": %s,\n\"index_lane\": {\"always_persisted\": true, \"event_count\": %lu, \"lost\": %lu, "
+		"\"overwritten\": 0, \"gaps\": %lu},\n", process->pid, provider, SYNTH_START_NS, end_ns, events, lost, gaps);
+	fputs("\"detail_lane\": {\"capture\": \"off\", \"persistence\": \"off\", \"windows\": [], \"event_count\": 0, "
+	      "\"coverage_ratio\": 0},\n\"marking_policy\": {\"version\": \"1\", \"hash\": \"\", \"rules\": []},\n\"threads\": [",
+	      file);
+	for (uint32_t i = 0; i < process->thread_count; i++)
+		print_thread(file, process->threads[i]);
+	fputs("],\n\"modules\": [", file);
+	for (uint32_t i = 0; i < process->module_count; i++)
+		print_module(file, process, i);
+	fprintf(file, "],\n\"hooks\": {\"functions\": 10, \"hooked\": 8, \"imports\": 0, \"skipped\": {\"too-short\": 1, "
+		"\"start\": 1}},\n\"metrics\": {\"events_processed\": %lu, \"marked_events_detected\": 0, "
+		"\"selective_dumps_performed\": 0, \"windows_discarded\": 0, \"avg_window_duration_ns\": 0, "
+		"\"avg_events_per_window\": 0},\n\"buffering\": {\"index\": {\"mode\": \"streaming\", \"onFull\": \"drop\", "
+		"\"bufferBytes\": 1048576, \"chunkBytes\": 32768, \"waits\": 0, \"waitNs\": 0}, \"detail\": null},\n" CLOCK
+		",\n\"exit\": {%s}, \"crash\": null,\n\"recording\": {\"state\": \"%s\", \"reason\": null, \"internalErrors\": 0}, "
+		"\"finalized\": %s}\n", events, finished ? "\"kind\": \"exited\", \"status\": 0" : "\"kind\": \"running\"",
+		finished ? "complete" : "running", finished ? "true" : "false");
+}
+
+static void print_document(FILE *file, const struct synth *synth, bool finished)
+{
+	const char *exit = finished ? "\"exit\": {\"kind\": \"exited\", \"status\": 0}" : "\"exit\": {\"kind\": \"running\"}";
+	char end_ns[32] = "null";
+
+	if (finished)
+		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
+	fprintf(file, "{\"format\": \"ada-session\", \"version\": 1, \"adaVersion\": \"0\", \"name\": \"session_20260101_000000\", "
+		"\"program\": \"/bin/synth\", \"command\": [\"synth\", \"a b\"], \"workingDirectory\": \"/\",\n\"host\": {\"name\": "
+		"\"host\", \"kernel\": \"Linux 6.1\", \"machine\": \"x86_64\", \"cpus\": 2}, \"started\": "
+		"\"2026-01-01T00:00:00.000000Z\", \"startNs\": %llu, \"endNs\": %s, \"options\": {},\n\"processes\": [",
+		SYNTH_START_NS, end_ns);
+	for (uint32_t i = 0; i < synth->process_count; i++) {
+		const struct process *process = &synth->processes[i];
+		uint64_t events, lost, gaps;
+
+		process_sums(process, &events, &lost, &gaps);
+		fprintf(file, "%s{\"directory\": \"%s\", \"pid\": %u, \"parentPid\": 1, \"provider\": %u, \"program\": "
+			"\"/bin/synth\", \"startNs\": %llu, \"endNs\": %s, \"events\": %lu, \"lost\": %lu, %s}", i ? ",\n  " : "\n  ",
+			process->directory, process->pid, i, SYNTH_START_NS, end_ns, events, lost, exit);
+	}
+	fprintf(file, "],\n\"notRecorded\": [], " CLOCK ",\n%s, \"finalized\": %s}\n", exit, finished ? "true" : "false");
+}
+
+static FILE *create(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	must(file, path);
+	return file;
+}
+
+static void close_process(struct synth *synth, uint32_t number, bool finished)
+{
+	struct process *process = &synth->processes[number];
+	char path[PATH_MAX];
+	FILE *file;
+
+	must(!ada_path(path, "%s/%s/manifest.json", synth->directory, process->directory), "path");
+	file = create(path);
+	print_manifest(file, process, number, finished);
+	must(!fclose(file), path);
+	for (uint32_t i = 0; i < process->thread_count; i++) {
+		struct synth_thread *thread = process->threads[i];
+
+		must(!atf_index_writer_flush(thread->writer), "flush");
+		if (finished)
+			must(!atf_index_writer_close(thread->writer, false), "close");
+		else
+			atf_index_writer_abandon(thread->writer);
+		free(thread->open);
+		free(thread);
+	}
+	for (uint32_t i = 0; i < process->module_count; i++)
+		free(process->modules[i]);
+}
+
+void synth_close(struct synth *synth, bool finished)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	must(!ada_path(path, "%s/session.json", synth->directory), "path");
+	file = create(path);
+	print_document(file, synth, finished);
+	must(!fclose(file), path);
+	for (uint32_t i = 0; i < synth->process_count; i++)
+		close_process(synth, i, finished);
+	free(synth);
+}

@@ -1,0 +1,37 @@
+/* Builds sessions whose answers are known, as a recording would leave them: through libatf's writer and in the layout of
+ * docs/manifest.schema.json. Whatever fails ends the program. */
+#ifndef ADA_TESTS_SYNTH_H
+#define ADA_TESTS_SYNTH_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi/record.h"
+
+#define SYNTH_START_NS 1000000000000ull	/* of the session, and of each thread */
+#define SYNTH_THREADS_MAX 256
+
+struct synth;
+struct synth_thread;
+
+struct synth *synth_open(const char *directory);
+/* What follows belongs to this process image; an exec'd one has a pid that was there before. */
+void synth_process(struct synth *synth, uint32_t pid);
+/* Names its functions 0, 1, ...; returns the module's id. */
+uint32_t synth_module(struct synth *synth, const char *path, const char *const *names, uint32_t count);
+struct synth_thread *synth_thread(struct synth *synth, uint32_t tid, const char *name);
+
+/* Events at the thread's own time, which only synth_pass moves. Calls nest as in a program. */
+void synth_call(struct synth_thread *thread, uint64_t function_id);
+void synth_return(struct synth_thread *thread);
+void synth_exception(struct synth_thread *thread);
+void synth_pass(struct synth_thread *thread, uint64_t ns);
+/* `count` events were lost here, after which `depth` calls are open. */
+void synth_lost(struct synth_thread *thread, uint64_t count, uint32_t depth);
+/* An event as given but for its time and thread; does not change what is open. */
+void synth_event(struct synth_thread *thread, uint32_t kind, uint64_t function_id, uint32_t depth);
+/* The thread's next events go to another segment. */
+void synth_roll(struct synth_thread *thread);
+
+/* Writes footers, manifests and session.json; or, not finished, leaves them as while recording. */
+void synth_close(struct synth *synth, bool finished);
+#endif

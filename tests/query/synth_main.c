@@ -1,0 +1,137 @@
+/* synth SCENARIO DIRECTORY: makes one of the sessions below, for the tests of the command line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "synth.h"
+
+static const char *const plain_names[] = { "main", "fib", "leaf", "thrower", "_ZN2ns3addEii" };
+enum { MAIN, FIB, LEAF, THROWER, ADD };
+
+/* main for 1000 ns: leaf 100, leaf 200; thrower left by an exception after 50; ns::add 10. One thread. */
+static void make_plain(struct synth *synth)
+{
+	struct synth_thread *thread;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	synth_call(thread, MAIN);
+	for (unsigned int i = 1; i <= 2; i++) {
+		synth_call(thread, LEAF);
+		synth_pass(thread, 100 * i);
+		synth_return(thread);
+	}
+	synth_call(thread, THROWER);
+	synth_pass(thread, 50);
+	synth_exception(thread);
+	synth_call(thread, ADD);
+	synth_pass(thread, 10);
+	synth_return(thread);
+	synth_pass(thread, 640);
+	synth_return(thread);
+}
+
+/* One function with each kind of name that needs quoting. */
+static void make_names(struct synth *synth)
+{
+	static const char *const names[] = { "a,b", "say \"hi\"", "tab\there", "line\nbreak", "back\\slash", "bad\xff\xfeutf8",
+					     "caf\xc3\xa9", "\x1b[31mred", "" };
+	struct synth_thread *thread;
+
+	synth_process(synth, 7);
+	synth_module(synth, "/opt/odd, name/pr,og", names, 9);
+	thread = synth_thread(synth, 7, "odd");
+	for (uint64_t i = 0; i < 9; i++) {
+		synth_call(thread, i);
+		synth_pass(thread, 10);
+		synth_return(thread);
+	}
+	synth_call(thread, ADA_FUNCTION_ID(0, 77));	/* in no table */
+	synth_return(thread);
+}
+
+/* 3 calls of leaf; one lost in the middle, one open at the end; a second segment. */
+static void make_lossy(struct synth *synth)
+{
+	struct synth_thread *thread;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	synth_call(thread, MAIN);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 30);
+	synth_return(thread);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 5);
+	synth_lost(thread, 12, 1);
+	synth_roll(thread);
+	synth_pass(thread, 5);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 60);
+	synth_return(thread);
+}
+
+/* Two forked processes and an exec'd image of the first, of the same program. */
+static void make_processes(struct synth *synth)
+{
+	static const uint32_t pids[] = { 50, 51, 50 };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct synth_thread *thread;
+
+		synth_process(synth, pids[i]);
+		synth_module(synth, "/usr/bin/prog", plain_names, 5);
+		thread = synth_thread(synth, pids[i], "prog");
+		synth_pass(thread, i * 1000);
+		synth_call(thread, MAIN);
+		synth_pass(thread, 100);
+		synth_return(thread);
+	}
+}
+
+/* A million calls of leaf over four threads, below main. */
+static void make_large(struct synth *synth)
+{
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	for (uint32_t number = 0; number < 4; number++) {
+		struct synth_thread *thread = synth_thread(synth, 100 + number, "worker");
+
+		synth_call(thread, MAIN);
+		for (uint32_t i = 0; i < 250000; i++) {
+			synth_call(thread, LEAF);
+			synth_pass(thread, 10 + i % 100);
+			synth_return(thread);
+		}
+		synth_return(thread);
+	}
+}
+
+static void make_empty(struct synth *synth)
+{
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*make)(struct synth *synth);
+		bool finished;
+	} scenarios[] = {
+		{ "plain", make_plain, true }, { "running", make_plain, false }, { "names", make_names, true },
+		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
+		{ "empty", make_empty, true },
+	};
+
+	for (size_t i = 0; argc == 3 && i < sizeof scenarios / sizeof *scenarios; i++)
+		if (!strcmp(argv[1], scenarios[i].name)) {
+			struct synth *synth = synth_open(argv[2]);
+
+			scenarios[i].make(synth);
+			synth_close(synth, scenarios[i].finished);
+			return 0;
+		}
+	fprintf(stderr, "usage: synth SCENARIO DIRECTORY\n");
+	return 2;
+}
