@@ -20,7 +20,6 @@ static struct unwinder {
 	cfa_function *cfa;
 } unwinder;
 
-extern const char __ehdr_start[] ADA_HIDDEN, _end[] ADA_HIDDEN;	/* of the agent, by the linker */
 EXPORTED int backtrace(void **addresses, int size);
 
 /* The first unwinder behind us, or libgcc_s however it was loaded: libc's backtrace() would load it too. */
@@ -50,33 +49,40 @@ static bool unwinder_find(struct unwinder *found)
 	return true;
 }
 
-static bool is_ours(uint64_t address)
-{
-	return address - (uint64_t)__ehdr_start < (uint64_t)(_end - __ehdr_start);
-}
-
+/* What a walk has to leave out: its first frame, which is ours, and the stubs'. */
 struct filter {
 	_Unwind_Trace_Fn visit;
 	void *argument;
 	ip_function *ip;
+	bool begun;
 };
 
 static _Unwind_Reason_Code filter_visit(struct _Unwind_Context *context, void *argument)
 {
 	struct filter *filter = argument;
+	bool first = !filter->begun;
 
-	return is_ours(filter->ip(context)) ? _URC_NO_REASON : filter->visit(context, filter->argument);
+	filter->begun = true;
+	return first || ada_stub_is_return(filter->ip(context)) ? _URC_NO_REASON : filter->visit(context, filter->argument);
+}
+
+/* Part of its caller: one frame is ours. */
+static inline __attribute__((always_inline)) _Unwind_Reason_Code walk_filtered(const struct unwinder *real,
+		_Unwind_Trace_Fn visit, void *argument)
+{
+	struct filter filter = { visit, argument, real->ip, false };
+
+	return real->walk(filter_visit, &filter);
 }
 
 EXPORTED _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn visit, void *argument)
 {
 	struct unwinder real;
-	struct filter filter = { visit, argument, NULL };
+	_Unwind_Reason_Code result = _URC_END_OF_STACK;
 
-	if (!unwinder_find(&real))
-		return _URC_END_OF_STACK;
-	filter.ip = real.ip;
-	return real.walk(filter_visit, &filter);
+	if (unwinder_find(&real))
+		result = walk_filtered(&real, visit, argument);
+	return result;
 }
 
 struct trace {
@@ -91,8 +97,6 @@ static _Unwind_Reason_Code trace_visit(struct _Unwind_Context *context, void *ar
 	struct trace *trace = argument;
 	uint64_t address = trace->real.ip(context), cfa = trace->real.cfa(context);
 
-	if (is_ours(address))
-		return _URC_NO_REASON;
 	if (trace->count && trace->addresses[trace->count - 1] == (void *)address && trace->cfa == cfa)
 		return _URC_END_OF_STACK;	/* no progress, says libc's too */
 	trace->addresses[trace->count++] = (void *)address;
@@ -107,7 +111,7 @@ EXPORTED int backtrace(void **addresses, int size)
 
 	if (size <= 0 || !unwinder_find(&trace.real))
 		return 0;
-	trace.real.walk(trace_visit, &trace);
+	walk_filtered(&trace.real, trace_visit, &trace);
 	if (trace.count > 1 && !addresses[trace.count - 1])
 		trace.count--;			/* above _start */
 	return trace.count;

@@ -1,0 +1,312 @@
+/* A recorder inside the test: fake.h. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "agent/core.h"
+#include "fake.h"
+
+#define THREADS 16384
+
+struct open_call { uint64_t function; uint32_t depth; };
+struct follow {
+	struct fake_counts counts;
+	uint64_t next_seq, last;
+	uint32_t tid;
+	struct open_call *open;
+	uint64_t open_room;
+};
+
+static struct ada_shm *shm;
+static struct follow *follows;
+static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
+void (*fake_see)(uint32_t thread, const struct ada_event *event);
+bool (*fake_hookable)(uint64_t return_address);
+void (*fake_forked)(void);
+
+bool ada_module_text_is_hookable(uint64_t return_address)
+{
+	return !fake_hookable || fake_hookable(return_address);
+}
+
+ADA_SLOW void ada_process_forked_slow(void)
+{
+	if (fake_forked)
+		fake_forked();
+}
+
+struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
+{
+	uint64_t free_bytes = (chunks + 63) / 64 * 8, sealed_bytes = chunks * 4ull;
+	uint64_t threads_bytes = ADA_THREADS_MAX * sizeof(struct ada_shm_thread), offset = 4096, total;
+	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
+				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
+				.pid = getpid(), .recorder_pid = getpid() };
+	uint64_t *words;
+	int fd = memfd_create("ada", MFD_CLOEXEC);
+
+	made.free_offset = offset;
+	offset += (free_bytes + 63) & ~63ull;
+	made.sealed_offset = offset;
+	offset += (sealed_bytes + 4095) & ~4095ull;
+	made.threads_offset = offset;
+	offset += threads_bytes;
+	made.index_offset = offset = (offset + 4095) & ~4095ull;
+	made.total_bytes = total = offset + (uint64_t)chunks * ADA_CHUNK_BYTES;
+	if (fd < 0 || ftruncate(fd, total))
+		abort();
+	shm = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		abort();
+	close(fd);
+	*shm = made;
+	words = (uint64_t *)((char *)shm + made.free_offset);
+	for (uint32_t i = 0; i < chunks; i++)
+		words[i / 64] |= 1ull << i % 64;
+	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ada_core_shm())
+		ada_core_forked();	/* all threads but the caller must be gone */
+	else
+		ada_core_thread_start_hook();
+	ada_core_attach(shm);
+	return shm;
+}
+
+/* --- hooks ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t functions_used = 1;
+
+static bool hook_one(struct ada_region *region, uint8_t *function)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	uint8_t body[5] = { 0xe9 }, jump[5] = { 0xe9 }, *copy;
+	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used), .body = body, .body_bytes = 5 };
+	uint64_t entry;
+	int32_t distance;
+
+	if (!memcmp(function, endbr64, 4))
+		function += 4;
+	if (memcmp(function, nops, 5) && memcmp(function, nop5, 5))
+		return false;
+	if (ada_region_hook(region, &spec, &entry, &copy))
+		abort();
+	distance = function + 5 - (copy + 5);
+	memcpy(copy + 1, &distance, 4);
+	distance = entry - ((uint64_t)function + 5);
+	memcpy(jump + 1, &distance, 4);
+	if (mprotect((void *)((uint64_t)function & ~4095ull), 8192, PROT_READ | PROT_WRITE | PROT_EXEC))
+		abort();
+	memcpy(function, jump, 5);
+	functions_used++;
+	return true;
+}
+
+int fake_hook(void *const *begin, void *const *end)
+{
+	struct ada_region *region;
+	int hooked = 0;
+
+	if (begin == end)
+		return 0;
+	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], end - begin, 0))
+		abort();
+	for (; begin < end; begin++)
+		hooked += hook_one(region, *begin);
+	if (ada_region_seal(region))
+		abort();
+	return hooked;
+}
+
+uint64_t fake_id(void *function)
+{
+	uint8_t *jump = function;
+	int32_t distance;
+
+	if (*jump == 0xf3)
+		jump += 4;
+	if (*jump != 0xe9)
+		return 0;
+	memcpy(&distance, jump + 1, 4);
+	return ((struct ada_hook *)(jump + 5 + distance + ADA_BLOCK_BYTES))->function_id;
+}
+
+uint32_t fake_frames(void)
+{
+	return ada_self->index ? ada_frames(ada_self) : 0;
+}
+
+uint32_t fake_tid(void)
+{
+	return ada_sys_tid();
+}
+
+/* --- drain ------------------------------------------------------------------------------------------------------------- */
+
+static void opened(struct follow *follow, const struct ada_event *event)
+{
+	if (follow->counts.open == follow->open_room) {
+		follow->open_room = follow->open_room ? 2 * follow->open_room : 64;
+		follow->open = realloc(follow->open, follow->open_room * sizeof *follow->open);
+	}
+	follow->open[follow->counts.open++] = (struct open_call){ event->function_id, event->call_depth };
+}
+
+static void closed(struct follow *follow, const struct ada_event *event)
+{
+	uint64_t at = follow->counts.open;
+
+	while (at && (follow->open[at - 1].function != event->function_id || follow->open[at - 1].depth != event->call_depth))
+		at--;
+	if (!at) {
+		follow->counts.errors++;
+		return;
+	}
+	memmove(&follow->open[at - 1], &follow->open[at], (follow->counts.open - at) * sizeof *follow->open);
+	follow->counts.open--;
+}
+
+static void event_take(uint32_t thread, const struct ada_event *event)
+{
+	struct follow *follow = &follows[thread];
+
+	if (follow->tid == 0)
+		follow->tid = event->thread_id;
+	follow->counts.errors += event->detail_seq != (uint32_t)follow->next_seq || event->timestamp_ns < follow->last ||
+				 event->thread_id != follow->tid;
+	follow->last = event->timestamp_ns;
+	follow->next_seq++;
+	follow->counts.events++;
+	if (event->event_kind == ADA_EVENT_CALL) {
+		follow->counts.calls++;
+		opened(follow, event);
+	} else if (event->event_kind == ADA_EVENT_RETURN || event->event_kind == ADA_EVENT_EXCEPTION) {
+		*(event->event_kind == ADA_EVENT_RETURN ? &follow->counts.returns : &follow->counts.exceptions) += 1;
+		closed(follow, event);
+	} else if (event->event_kind == ADA_EVENT_LOST) {
+		follow->counts.lost_events++;
+		follow->counts.lost += event->function_id;
+		while (follow->counts.open && follow->open[follow->counts.open - 1].depth >= event->call_depth)
+			follow->counts.open--;
+	} else {
+		follow->counts.errors++;
+	}
+	if (fake_see)
+		fake_see(thread, event);
+}
+
+static void chunk_take(struct ada_chunk *chunk)
+{
+	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	struct follow *follow = &follows[chunk->thread];
+	uint64_t seq = chunk->first_seq;
+
+	for (uint32_t at = ADA_CHUNK_HEADER_BYTES; at < end; at += 32, seq++)
+		if (seq >= follow->next_seq)
+			event_take(chunk->thread, (struct ada_event *)((char *)chunk + at));
+}
+
+static bool drain_sealed(void)
+{
+	uint32_t *ring = (uint32_t *)((char *)shm + shm->sealed_offset);
+	uint64_t *words = (uint64_t *)((char *)shm + shm->free_offset);
+	bool any = false;
+
+	while (shm->sealed_tail < __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE)) {
+		uint32_t *place = &ring[shm->sealed_tail % shm->index_chunks];
+		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+		struct ada_chunk *at;
+
+		if (!chunk)
+			break;
+		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (chunk - 1ull) * ADA_CHUNK_BYTES);
+		chunk_take(at);
+		*place = 0;
+		shm->sealed_tail++;
+		at->status = ADA_CHUNK_FREE;
+		__atomic_fetch_or(&words[(chunk - 1) / 64], 1ull << (chunk - 1) % 64, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&shm->returned, 1, __ATOMIC_RELEASE);
+		ada_sys_futex_wake(&shm->returned, 1000);
+		any = true;
+	}
+	return any;
+}
+
+void fake_drain(void)
+{
+	struct ada_shm_thread *entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
+
+	pthread_mutex_lock(&drain_lock);
+	drain_sealed();
+	for (uint32_t i = 0; i < shm->thread_count; i++) {
+		uint32_t chunk = __atomic_load_n(&entries[i].chunk, __ATOMIC_ACQUIRE);
+
+		if (chunk != UINT32_MAX && entries[i].status)
+			chunk_take((struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)chunk * ADA_CHUNK_BYTES));
+	}
+	pthread_mutex_unlock(&drain_lock);
+}
+
+static pthread_t drainer;
+static bool draining;
+
+static void *drain_loop(void *unused)
+{
+	while (__atomic_load_n(&draining, __ATOMIC_ACQUIRE)) {
+		bool any;
+
+		pthread_mutex_lock(&drain_lock);
+		any = drain_sealed();
+		pthread_mutex_unlock(&drain_lock);
+		if (!any)
+			usleep(500);
+	}
+	return NULL;
+}
+
+void fake_drain_start(void)
+{
+	sigset_t all, old;
+
+	draining = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&drainer, NULL, drain_loop, NULL))
+		abort();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void fake_drain_stop(void)
+{
+	__atomic_store_n(&draining, false, __ATOMIC_RELEASE);
+	pthread_join(drainer, NULL);
+}
+
+struct fake_counts fake_count_tid(uint32_t tid)
+{
+	struct fake_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < shm->thread_count; i++) {
+		const struct fake_counts *one = &follows[i].counts;
+
+		if (tid && follows[i].tid != tid)
+			continue;
+		sum.events += one->events;
+		sum.calls += one->calls;
+		sum.returns += one->returns;
+		sum.exceptions += one->exceptions;
+		sum.lost_events += one->lost_events;
+		sum.lost += one->lost;
+		sum.open += one->open;
+		sum.errors += one->errors;
+	}
+	return sum;
+}
+
+struct fake_counts fake_count(void)
+{
+	return fake_count_tid(0);
+}

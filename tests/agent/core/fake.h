@@ -1,0 +1,41 @@
+/* A recorder inside the test: the segment, the installing of hooks, and a drain that checks every event as it comes. */
+#ifndef TESTS_AGENT_FAKE_H
+#define TESTS_AGENT_FAKE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "abi/wire.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fake_counts {
+	uint64_t events, calls, returns, exceptions, lost_events, lost;
+	uint64_t open;			/* calls not closed yet */
+	uint64_t errors;		/* sequence, time, or a return without its call */
+};
+
+/* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
+struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
+/* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
+int fake_hook(void *const *begin, void *const *end);
+/* Takes everything that is there, open chunks too. */
+void fake_drain(void);
+/* A thread that drains sealed chunks all the time. */
+void fake_drain_start(void);
+void fake_drain_stop(void);
+/* Sums over all threads, or of the one with this OS thread id. */
+struct fake_counts fake_count(void);
+struct fake_counts fake_count_tid(uint32_t tid);
+/* Called with each event that is drained; NULL: nobody. */
+extern void (*fake_see)(uint32_t thread, const struct ada_event *event);
+/* What the agent's other half answers. */
+extern bool (*fake_hookable)(uint64_t return_address);
+extern void (*fake_forked)(void);
+uint64_t fake_id(void *function);	/* function id that fake_hook gave; 0: not hooked */
+uint32_t fake_frames(void);		/* on the calling thread's shadow stack */
+uint32_t fake_tid(void);
+#ifdef __cplusplus
+}
+#endif
+#endif
