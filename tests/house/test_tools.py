@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 MESON = """<?xml version='1.0'?><testsuites tests="4" errors="0" failures="1">
 <testsuite name="base.array" tests="2" errors="0" failures="0" skipped="1"><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>
-<testsuite name="ada" tests="2" errors="0" failures="1"><testcase name="slow"/><testcase name="errors">{errors}</testcase></testsuite>
+<testsuite name="ada" tests="2" errors="0" failures="1"><testcase name="ada:x / slow"/><testcase name="ada:errors / errors">{errors}</testcase></testsuite>
 </testsuites>"""
 PYTEST = """<?xml version='1.0'?><testsuites><testsuite name="pytest" errors="0" failures="0" tests="3">
 <testcase classname="t" name="one"/><testcase classname="t" name="two"/><testcase classname="t" name="three"><skipped/></testcase>
@@ -36,7 +36,7 @@ def test_cases_of_pytest_are_counted_instead_of_its_run(tmp_path):
 def test_a_failed_case_fails(tmp_path):
     status, lines = sum_tests(tmp_path, "<failure/>", PYTEST.replace('"two"/>', '"two"><failure/></testcase>'))
     assert status == 1
-    assert lines == [f"FAILED {tmp_path}: pytest/two", "3 passed, 1 failed, 2 skipped"]
+    assert lines == [f"FAILED {tmp_path}: t/two", "3 passed, 1 failed, 2 skipped"]
 
 
 def test_a_run_that_fell_over_fails_though_its_cases_passed(tmp_path):
