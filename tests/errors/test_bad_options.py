@@ -1,0 +1,58 @@
+"""Options and arguments out of range: one line that names them, status 125, nothing run or made."""
+import pytest
+
+TRACE = {
+    "--frobnicate": "frobnicate",
+    "--index-buffer=0": "index-buffer",
+    "--index-buffer=1K": "index-buffer",
+    "--index-buffer=17G": "index-buffer",
+    "--index-buffer=-5": "index-buffer",
+    "--index-buffer=64X": "index-buffer",
+    "--index-buffer=": "index-buffer",
+    "--index-buffer=99999999999999999999G": "index-buffer",
+    "--index-buffer=18446744073709551615G": "index-buffer",
+    "--index-mode=sideways": "index-mode",
+    "--on-full=maybe": "on-full",
+    "--segment-size=1": "segment-size",
+    "--segment-size=many": "segment-size",
+    "--functions=re:(": "functions",
+}
+COMMANDS = ["trace", "functions", "info", "dump", "report", "verify"]
+
+
+@pytest.mark.parametrize("option", TRACE)
+def test_trace(option, refused, tmp_path):
+    mark = tmp_path / "was-run"
+    refused(125, TRACE[option], "trace", option, "--", "/usr/bin/touch", mark)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_option(command, refused):
+    refused(125, "no-such-option", command, "--no-such-option")
+
+
+@pytest.mark.parametrize("command", ["info", "dump", "report", "verify"])
+def test_unknown_format(command, refused):
+    refused(125, "xml", command, "--format=xml")
+
+
+@pytest.mark.parametrize("option", ["--limit=0", "--limit=-1", "--limit=some", "--limit=18446744073709551616"])
+def test_limits(option, refused):
+    refused(125, "limit", "dump", option)
+
+
+def test_arguments(refused):
+    refused(125, "frobnicate", "frobnicate")
+    refused(125, "rtace.*trace", "rtace")
+    refused(125, ".", "trace")
+    refused(125, ".", "trace", "--quiet", "--")
+    refused(125, ".", "functions")
+    refused(125, "unexpected", "info", "one", "two")
+
+
+def test_help(ada, tmp_path):
+    for command in ([], *([c] for c in COMMANDS)):
+        result = ada(*command, "--help", cwd=tmp_path)
+        assert result.status == 0 and result.stdout and not result.stderr
+    assert ada("--version").stdout.startswith(b"ada ")
