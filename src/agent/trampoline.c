@@ -31,7 +31,8 @@ struct ada_region {
 	uint8_t *memory;
 	uint64_t bytes;
 	uint32_t hooks, hooks_used;
-	uint8_t *overflow, *overflow_end;
+	uint8_t *overflow, *overflow_end;	/* what is left of it */
+	uint64_t overflow_bytes;		/* all of it, in pages at the region's end */
 };
 
 static struct ada_site no_site;			/* caches point here until they know better: no return address is 0 */
@@ -77,6 +78,7 @@ int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t
 	region->hooks = hooks;
 	region->overflow = region->memory + hooks_bytes;
 	region->overflow_end = region->overflow + overflow_bytes;
+	region->overflow_bytes = pages(overflow_bytes);
 	*result = region;
 	return 0;
 }
@@ -140,8 +142,7 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 int ada_region_seal(struct ada_region *region)
 {
 	const int code = PROT_READ | PROT_EXEC;
-	uint8_t *block = region->memory, *hooks_end = region->memory + region->bytes;
-	uint64_t overflow_bytes = pages(region->overflow_end - region->overflow);
+	uint8_t *block = region->memory, *end = region->memory + region->bytes;
 	uint32_t left = region->hooks_used;
 	long result = 0;
 
@@ -151,7 +152,7 @@ int ada_region_seal(struct ada_region *region)
 		result = ada_sys_protect(block, pages(here * ADA_TRAMPOLINE_BYTES), code);
 		left -= here;
 	}
-	if (overflow_bytes && !ada_sys_failed(result))
-		result = ada_sys_protect(hooks_end - overflow_bytes, overflow_bytes, code);
+	if (region->overflow_bytes && !ada_sys_failed(result))
+		result = ada_sys_protect(end - region->overflow_bytes, region->overflow_bytes, code);
 	return ada_sys_failed(result) ? (int)result : 0;
 }
