@@ -40,7 +40,7 @@ static const struct ada_column thread_columns[] = {
 static const struct ada_column module_columns[] = {
 	{ "process", "PROCESS", ADA_CELL_TEXT },
 	{ "module_id", "MODULE", ADA_CELL_NUMBER },
-	{ "traced", "TRACED", ADA_CELL_BOOL },
+	{ "traced", NULL, ADA_CELL_BOOL },
 	{ "functions", "FUNCTIONS", ADA_CELL_NUMBER },
 	{ "hooked", "HOOKED", ADA_CELL_NUMBER },
 	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
@@ -187,6 +187,9 @@ static void print_modules(struct info *info)
 		for (size_t j = 0; j < ada_json_length(modules); j++) {
 			const json_object *module = json_object_array_get_idx(modules, j);
 
+			/* What only answers calls from others is many lines that say little. */
+			if (info->format == ADA_FORMAT_TEXT && !ada_json_bool(module, "traced", false))
+				continue;
 			ada_rows_add(&rows, (const struct ada_cell[]){
 				{ .text = process->directory },
 				{ .number = ada_json_u64(module, "id", j) },
@@ -216,6 +219,20 @@ static void print_line(struct ada_output *output, const char *label, const char 
 	ada_output_string(output, "\n");
 }
 
+/* An argument so that a shell would read it as one. */
+static void print_argument(struct ada_output *output, const char *argument)
+{
+	bool plain = *argument && !argument[strcspn(argument, " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
+
+	if (plain) {
+		ada_output_text(output, argument);
+		return;
+	}
+	ada_output_string(output, "'");
+	ada_output_text(output, argument);
+	ada_output_string(output, "'");
+}
+
 static void print_head_text(struct info *info)
 {
 	const json_object *document = info->session->document, *command = ada_json_get(document, "command");
@@ -229,7 +246,7 @@ static void print_head_text(struct info *info)
 	print_label(info->output, "command");
 	for (size_t i = 0; i < ada_json_length(command); i++) {
 		ada_output_string(info->output, i ? " " : "");
-		ada_output_text(info->output, json_object_get_string(json_object_array_get_idx(command, i)));
+		print_argument(info->output, json_object_get_string(json_object_array_get_idx(command, i)));
 	}
 	ada_output_string(info->output, "\n");
 	snprintf(text, sizeof text, "%.64s, %.96s, %.32s, %u CPUs", ada_json_text(host, "name", "?"),

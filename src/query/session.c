@@ -93,13 +93,14 @@ static int add_manifest_modules(struct ada_process *process)
 
 	for (size_t i = 0; i < ada_json_length(modules) && !result; i++) {
 		const json_object *module = json_object_array_get_idx(modules, i);
-		const char *symbols = ada_json_text(module, "symbols", NULL);
+		const char *symbols = ada_json_text(module, "symbols", NULL), *path = ada_json_text(module, "path", NULL);
 
+		if (!path)
+			continue;
 		/* Only what lies below the process's own directory is read, whatever a manifest says. */
 		if (symbols && (strstr(symbols, "..") || ada_path(table, "%s/%s", process->path, symbols)))
 			symbols = NULL;
-		result = add_module(process, ada_json_u64(module, "id", i), ada_json_text(module, "path", "?"),
-				    ada_json_text(module, "buildId", ""), symbols ? table : NULL);
+		result = add_module(process, ada_json_u64(module, "id", i), path, ada_json_text(module, "buildId", ""), symbols ? table : NULL);
 	}
 	return result;
 }

@@ -1,0 +1,388 @@
+"""ada info, dump, report and verify on sessions whose answers are known (tests/query/synth_main.c makes them)."""
+import csv
+import io
+import json
+import os
+import pty
+import shutil
+import signal
+import struct
+import subprocess
+
+import pytest
+
+START_NS = 1000000000000
+EVENT_BYTES = 32
+HEADER_BYTES = 64
+
+
+@pytest.fixture(scope="module")
+def session(build_dir, tmp_path_factory):
+    """session(SCENARIO): its directory; shared by the tests of this file, which must not change it."""
+    made = {}
+
+    def make(scenario):
+        if scenario not in made:
+            made[scenario] = tmp_path_factory.mktemp(scenario) / "session"
+            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
+        return made[scenario]
+    return make
+
+
+@pytest.fixture
+def copy(session, tmp_path):
+    """A copy of a scenario's session, to be damaged."""
+    return lambda scenario: shutil.copytree(session(scenario), tmp_path / "copy")
+
+
+def answer(ada, *arguments, status=0):
+    result = ada(*arguments)
+    assert result.status == status, result.stderr.decode()
+    return result
+
+
+def as_json(ada, command, *arguments, status=0):
+    return json.loads(answer(ada, command, "--format=json", *arguments, status=status).stdout)
+
+
+def as_lines(ada, *arguments, status=0):
+    """dump's rows, and the completeness that comes last."""
+    lines = [json.loads(line) for line in answer(ada, "dump", "--format=json", *arguments, status=status).stdout.splitlines()]
+    return lines[:-1], lines[-1]["completeness"]
+
+
+def as_csv(ada, command, *arguments):
+    text = answer(ada, command, "--format=csv", *arguments).stdout.decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def plain_text(row):
+    """A JSON row as CSV has it."""
+    words = {None: "", True: "true", False: "false"}
+    return {key: words[value] if value is None or isinstance(value, bool) else str(value) for key, value in row.items()}
+
+
+# --- answers ------------------------------------------------------------------------------------------------------------
+
+def test_report_knows_every_number(ada, session):
+    result = as_json(ada, "report", session("plain"))
+    fields = ["function", "module", "calls", "total_ns", "self_ns", "min_ns", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns"]
+    assert [list(row.values()) for row in result["rows"]] == [
+        ["main", "prog", 1, 1000, 640, 1000, 1000, 1000, 1000, 1000, 1000],
+        ["leaf", "prog", 2, 300, 300, 100, 150, 100, 200, 200, 200],
+        ["thrower", "prog", 1, 50, 50, 50, 50, 50, 50, 50, 50],
+        ["ns::add(int, int)", "prog", 1, 10, 10, 10, 10, 10, 10, 10, 10],
+    ]
+    assert list(result["rows"][0]) == fields
+    assert result["completeness"] == {"events": 10, "lost": 0, "detailCoverage": 0, "complete": True}
+
+
+@pytest.mark.parametrize("field, first", [("calls", "leaf"), ("total_ns", "main"), ("self", "main"), ("min", "main"),
+                                          ("function", "leaf"), ("max_ns", "main")])
+def test_report_sorts(ada, session, field, first):
+    rows = as_json(ada, "report", f"--sort={field}", session("plain"))["rows"]
+    assert rows[0]["function"] == first
+    assert as_json(ada, "report", f"--sort={field}", "--limit=1", session("plain"))["rows"] == rows[:1]
+
+
+def test_dump_gives_every_field(ada, session):
+    rows, completeness = as_lines(ada, session("plain"))
+    assert rows[0] == {"timestamp_ns": START_NS, "thread": 0, "tid": 100, "index_seq": 0, "kind": "call", "function": "main",
+                       "module": "prog", "depth": 0, "detail_seq": None}
+    assert [row["kind"] for row in rows] == ["call", "call", "return", "call", "return", "call", "exception", "call", "return",
+                                             "return"]
+    assert [row["index_seq"] for row in rows] == list(range(10))
+    assert [row["depth"] for row in rows] == [0] + [1] * 8 + [0]
+    assert completeness["events"] == 10
+
+
+def test_dump_text(ada, session):
+    lines = answer(ada, "dump", session("plain")).stdout.decode().splitlines()
+    assert lines[0] == "    0.000000000      100  > main"
+    assert lines[2] == "    0.000000100      100    < leaf  100 ns"
+    assert lines[6] == "    0.000000350      100    ! thrower  50 ns"
+    assert lines[-1] == "10 events; none was lost."
+
+
+@pytest.mark.parametrize("arguments, count", [
+    (["--limit=3"], 3), (["--function=leaf"], 4), (["--function=l*f"], 4), (["--function=ns::add"], 2),
+    (["--function=_ZN2ns3addEii"], 2), (["--function=ns::add(int, int)"], 2), (["--function=none"], 0),
+    (["--from=+300ns"], 6), (["--to=+300ns"], 4), (["--from=+100ns", "--to=+351ns"], 6),
+    ([f"--from={START_NS + 300}"], 6), (["--thread=0"], 10), (["--thread=100"], 10), (["--thread=prog"], 10)])
+def test_dump_narrows(ada, session, arguments, count):
+    assert len(as_lines(ada, *arguments, session("plain"))[0]) == count
+
+
+def test_report_narrows(ada, session):
+    rows = as_json(ada, "report", "--from=+100ns", "--to=+350ns", session("plain"))["rows"]
+    assert {row["function"]: row["calls"] for row in rows} == {"leaf": 1, "thrower": 1}
+
+
+def test_losses_are_said(ada, session):
+    rows, completeness = as_lines(ada, session("lossy"))
+    lost = [row for row in rows if row["kind"] == "lost"]
+    assert [(row["lost"], row["function"], row["index_seq"]) for row in lost] == [(12, None, 4)]
+    assert completeness == {"events": 7, "lost": 12, "detailCoverage": 0, "complete": False}
+    report = as_json(ada, "report", session("lossy"))
+    assert report["completeness"] == completeness
+    leaf = next(row for row in report["rows"] if row["function"] == "leaf")
+    assert (leaf["calls"], leaf["total_ns"], leaf["max_ns"]) == (3, 90, 60)
+    assert answer(ada, "report", session("lossy")).stdout.decode().endswith("7 events; 12 were lost.\n")
+    assert as_json(ada, "info", session("lossy"))["completeness"] == completeness
+    # A part without the loss
+    assert as_json(ada, "report", "--from=+36ns", session("lossy"))["completeness"]["lost"] == 0
+
+
+def test_processes(ada, session):
+    rows, _ = as_lines(ada, session("processes"))
+    assert [row["process"] for row in rows] == ["pid_50"] * 2 + ["pid_51"] * 2 + ["pid_50_1"] * 2
+    assert as_json(ada, "report", session("processes"))["rows"][0]["calls"] == 3
+    one = session("processes") / "pid_51"
+    rows, _ = as_lines(ada, one)
+    assert {row["tid"] for row in rows} == {51} and "process" not in rows[0]
+    assert [row["process"] for row in as_json(ada, "info", one)["rows"]] == ["pid_51"]
+    assert answer(ada, "verify", one).status == 0
+
+
+def test_still_recording(ada, session):
+    rows, completeness = as_lines(ada, session("running"))
+    assert len(rows) == 10 and completeness["complete"] is False
+    assert as_json(ada, "info", session("running"))["rows"][0]["state"] == "running"
+    assert b"left by a crash" in answer(ada, "info", session("running")).stdout
+    answer(ada, "verify", session("running"))
+
+
+def test_empty(ada, session):
+    complete = {"events": 0, "lost": 0, "detailCoverage": 0, "complete": True}
+    assert as_json(ada, "report", session("empty")) == {"rows": [], "completeness": complete}
+    assert as_lines(ada, session("empty")) == ([], complete)
+    assert as_json(ada, "info", session("empty"))["rows"] == []
+    answer(ada, "verify", session("empty"))
+
+
+def test_info(ada, session):
+    result = as_json(ada, "info", session("plain"))
+    row = result["rows"][0]
+    assert (row["pid"], row["threads"], row["events"], row["hooked"], row["skipped"]) == (100, 1, 10, 8, 2)
+    assert result["threads"] == [{"process": "pid_100", "thread": 0, "tid": 100, "events": 10, "lost": 0, "name": "prog"}]
+    assert result["modules"][0]["path"] == "/usr/bin/prog" and result["modules"][0]["traced"] is True
+    assert result["session"]["command"] == ["synth", "a b"]
+    assert as_csv(ada, "info", session("plain")) == [plain_text(row)]
+    text = answer(ada, "info", session("plain")).stdout.decode()
+    assert "command   synth 'a b'\n" in text and "10 events; none was lost." in text
+
+
+# --- formats agree ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("scenario", ["plain", "names", "lossy", "processes"])
+@pytest.mark.parametrize("command", ["report", "verify", "dump"])
+def test_csv_says_what_json_says(ada, session, command, scenario):
+    path = session(scenario)
+    if command == "dump":
+        rows = [{"lost": None, **row} for row in as_lines(ada, path)[0]]
+    else:
+        result = ada(command, "--format=json", path)
+        rows = json.loads(result.stdout)["rows"]
+    text = ada(command, "--format=csv", path).stdout.decode()
+    assert list(csv.DictReader(io.StringIO(text, newline=""))) == [plain_text(row) for row in rows]
+
+
+@pytest.mark.parametrize("scenario", ["plain", "lossy", "processes", "names"])
+def test_report_says_what_dump_says(ada, session, scenario):
+    calls = {}
+    for row in as_lines(ada, session(scenario))[0]:
+        if row["kind"] == "call":
+            calls[row["function"]] = calls.get(row["function"], 0) + 1
+    assert calls == {row["function"]: row["calls"] for row in as_json(ada, "report", session(scenario))["rows"]}
+
+
+def test_names(ada, session):
+    names = {row["function"] for row in as_json(ada, "report", session("names"))["rows"]}
+    assert names == {"a,b", 'say "hi"', "tab\there", "line\nbreak", "back\\slash", "bad\ufffd\ufffdutf8", "caf\u00e9",
+                     "\x1b[31mred", "pr,og+0x1080", "pr,og#77"}
+    for command in "report", "dump":
+        assert b"\x1b" not in answer(ada, command, session("names")).stdout
+
+
+def test_large(ada, session):
+    """Two million events, merged and in order: counted twice, by report and by dump."""
+    result = as_json(ada, "report", session("large"))
+    leaf = next(row for row in result["rows"] if row["function"] == "leaf")
+    assert (leaf["calls"], leaf["total_ns"], leaf["min_ns"], leaf["max_ns"]) == (1000000, 59500000, 10, 109)
+    assert (leaf["p50_ns"], leaf["p90_ns"], leaf["p99_ns"]) == (59, 99, 108)
+    lines = answer(ada, "dump", "--format=csv", session("large")).stdout.decode().splitlines()[1:]
+    times = [int(line.split(",", 1)[0]) for line in lines]
+    assert len(times) == result["completeness"]["events"] == 2000008
+    assert times == sorted(times)
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", ["info", "dump", "report", "verify"])
+@pytest.mark.parametrize("what", ["nothing", "absent", "file", "other directory", "option", "format", "two"])
+def test_no_session(ada, session, tmp_path, command, what):
+    arguments = {"nothing": [], "absent": [tmp_path / "absent"], "file": [session("plain") / "session.json"],
+                 "other directory": [tmp_path], "option": ["--colour-me", session("plain")],
+                 "format": ["--format=xml", session("plain")], "two": [session("plain"), session("empty")]}[what]
+    result = ada(command, *arguments, cwd=tmp_path)
+    assert (result.status, result.stdout) == (125, b"")
+    assert result.stderr.startswith(b"ada %s: " % command.encode()) and result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--limit=0"], ["--limit=-1"], ["--limit=99999999999999999999"], ["--limit=x"],
+                                       ["--from=yesterday"], ["--from=+2s", "--to=+1s"], ["--thread=9"], ["--thread=nobody"]])
+@pytest.mark.parametrize("command", ["dump", "report"])
+def test_out_of_range(ada, session, command, arguments):
+    result = ada(command, *arguments, session("plain"))
+    assert (result.status, result.stdout) == (125, b"") and result.stderr.count(b"\n") == 1
+
+
+def test_latest(ada, session, tmp_path):
+    (tmp_path / "ada_traces").mkdir()
+    os.symlink(session("plain"), tmp_path / "ada_traces" / "latest")
+    result = ada("report", "--format=csv", cwd=tmp_path)
+    assert result.status == 0 and result.stdout.count(b"\n") == 5
+
+
+def index(path):
+    return next(path.glob("pid_*/thread_0")) / "index.atf"
+
+
+@pytest.mark.parametrize("damage", ["magic", "cut", "empty", "missing"])
+def test_damaged_file_is_named_and_the_rest_answered(ada, copy, damage):
+    path = copy("processes")
+    victim = path / "pid_51" / "thread_0" / "index.atf"
+    if damage == "missing":
+        victim.unlink()
+    elif damage == "magic":
+        victim.write_bytes(b"XXXX" + victim.read_bytes()[4:])
+    else:
+        os.truncate(victim, 0 if damage == "empty" else HEADER_BYTES + EVENT_BYTES)
+    result = ada("report", "--format=json", path)
+    assert result.status == 125
+    assert b"pid_51/thread_0" in result.stderr and result.stderr.count(b"\n") == 1
+    report = json.loads(result.stdout)
+    assert report["rows"][0]["calls"] == (3 if damage == "cut" else 2)
+    assert report["completeness"]["complete"] is False
+    assert ada("verify", path).status == 1
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "session.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff\xfe\x00", b'{"threads": 3, "modules": [1, {}], "processes": {}}'])
+def test_broken_json(ada, copy, name, content):
+    path = copy("plain")
+    victim = next(path.rglob(name))
+    victim.write_bytes(content)
+    for command in "info", "report", "dump":
+        result = ada(command, "--format=json", path)
+        assert result.status in (0, 125) and result.stdout
+        json.loads(result.stdout.splitlines()[-1] if command == "dump" else result.stdout)
+    assert ada("verify", path).status == 1
+    assert {row["function"] for row in as_lines(ada, path, status=ada("dump", path).status)[0]} >= {"main", "leaf"}
+
+
+def test_every_flipped_bit_is_found(ada, copy):
+    """One bit in every byte of an index file; 64 + 10 * 32 + 64 bytes, and verify finds each."""
+    path = copy("plain")
+    victim = index(path)
+    good = victim.read_bytes()
+    for at in range(0, len(good), 7):
+        bad = bytearray(good)
+        bad[at] ^= 1 << at % 8
+        victim.write_bytes(bad)
+        assert ada("verify", path).status == 1, f"byte {at} of {len(good)}"
+        assert ada("report", path).status in (0, 125)
+        assert ada("dump", path).status in (0, 125)
+
+
+@pytest.mark.parametrize("change, check", [
+    (lambda m: m["threads"][0].update(events=9), "events"), (lambda m: m["threads"][0].update(gaps=1), "manifest"),
+    (lambda m: m["threads"][0].update(tid=99), "tid"), (lambda m: m["index_lane"].update(lost=7), "lost"),
+    (lambda m: m["threads"][0]["segments"].append({"file": "index.1.atf", "events": 0}), "segments"),
+    (lambda m: m["clock"]["anchors"].reverse(), "clock")])
+def test_verify_holds_manifest_against_files(ada, copy, change, check):
+    path = copy("plain")
+    victim = next(path.glob("pid_*/manifest.json"))
+    manifest = json.loads(victim.read_text())
+    change(manifest)
+    victim.write_text(json.dumps(manifest))
+    rows = as_json(ada, "verify", path, status=1)["rows"]
+    assert check in {row["check"] for row in rows if not row["ok"]}
+
+
+@pytest.mark.parametrize("table", [None, "", "#\t/usr/bin/prog\t-\t0x0\n0\t0x0\t1\tmain\n", "0\t0x0\t1\tmain\n",
+                                   "#\t/usr/bin/prog\t-\t0x0\n0\t0x0\tmany\tmain\n"])
+def test_verify_wants_every_function_named(ada, copy, table):
+    path = copy("plain")
+    victim = next(path.glob("pid_*/modules/0.tsv"))
+    if table is None:
+        victim.unlink()
+    else:
+        victim.write_text(table)
+    rows = as_json(ada, "verify", path, status=1)["rows"]
+    assert "functions" in {row["check"] for row in rows if not row["ok"]}
+    assert as_lines(ada, path)[0][1]["function"] == "prog#2"
+
+
+def test_verify_finds_a_return_too_many(ada, copy):
+    path = copy("running")          # has no checksum that would find it first
+    victim = index(path)
+    data = bytearray(victim.read_bytes())
+    struct.pack_into("<I", data, HEADER_BYTES + EVENT_BYTES + 20, 2)     # the first call of leaf becomes a return
+    victim.write_bytes(data)
+    rows = as_json(ada, "verify", path, status=1)["rows"]
+    assert "balance" in {row["check"] for row in rows if not row["ok"]}
+
+
+# --- the terminal and the pipe ------------------------------------------------------------------------------------------
+
+def test_closed_pipe_ends_quietly(ada, session):
+    process = subprocess.Popen([ada.path, "dump", session("large")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN), restore_signals=False)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == -signal.SIGPIPE
+
+
+def test_full_disk_is_said(ada, session):
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run([ada.path, "report", session("plain")], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert process.returncode == 125 and b"No space left" in process.stderr
+
+
+def on_terminal(ada, path, environment):
+    master, slave = pty.openpty()
+    subprocess.run([ada.path, "dump", path], stdout=slave, check=True, env={"PATH": "/usr/bin", **environment})
+    os.close(slave)
+    text = os.read(master, 1 << 16)
+    os.close(master)
+    return text
+
+
+def test_colours_only_on_a_terminal(ada, session):
+    assert b"\x1b[31m! thrower" in on_terminal(ada, session("plain"), {})
+    assert b"\x1b" not in on_terminal(ada, session("plain"), {"NO_COLOR": "1"})
+    assert b"\x1b" not in answer(ada, "dump", session("plain")).stdout
+
+
+# --- the program itself -------------------------------------------------------------------------------------------------
+
+def test_help_fits_a_screen(ada):
+    text = answer(ada, "--help").stdout.decode()
+    lines = text.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    for command in ["trace", "functions", "info", "dump", "report", "verify"]:
+        assert f"\n  {command} " in text
+        assert answer(ada, command, "--help").stdout.startswith(b"Usage: ada " + command.encode())
+
+
+@pytest.mark.parametrize("arguments, words", [(["reprot"], b"did you mean 'report'?"), (["xyzzy"], b"`ada --help` lists them"),
+                                              (["--frob"], b"unknown option '--frob'")])
+def test_unknown_command(ada, arguments, words):
+    result = answer(ada, *arguments, status=125)
+    assert words in result.stderr and result.stderr.count(b"\n") == 1 and not result.stdout
+
+
+def test_version(ada):
+    assert answer(ada, "--version").stdout.startswith(b"ada ")
