@@ -1,0 +1,47 @@
+"""What the documents say of the program is what the program says of itself."""
+import json
+import pathlib
+import re
+
+import jsonschema
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMANDS = ["trace", "functions", "info", "dump", "report", "verify"]
+OPTION = re.compile(r"--[a-z][a-z0-9-]*")
+
+
+def manual(name):
+    """A manual page as text: roff's escapes for hyphens undone, comments left out."""
+    text = (ROOT / "docs" / "man" / f"{name}.1").read_text()
+    return re.sub(r'^\.\\".*$', "", text, flags=re.MULTILINE).replace(r"\-", "-")
+
+
+def test_every_command_is_listed_and_has_its_page(ada):
+    listed = re.findall(r"^  ([a-z]+)  ", ada("--help").stdout.decode(), re.MULTILINE)
+    assert sorted(listed) == sorted(COMMANDS)
+    readme = (ROOT / "README.md").read_text()
+    for command in COMMANDS:
+        assert f"`ada {command} " in readme
+        assert f".BR ada-{command} (1)" in (ROOT / "docs" / "man" / "ada.1").read_text()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_page_has_the_options_that_help_has(ada, command):
+    result = ada(command, "--help")
+    assert result.status == 0
+    described = set(OPTION.findall("\n".join(line for line in manual(f"ada-{command}").splitlines()
+                                              if line.startswith((".BR -", ".B -", ".BI -")))))
+    assert described == set(OPTION.findall(result.stdout.decode())) - {"--usage"}
+
+
+@pytest.mark.parametrize("name", ["manifest", "session"])
+def test_schemas_are_schemas(name):
+    schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_links_in_documents_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

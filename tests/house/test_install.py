@@ -1,0 +1,51 @@
+"""`make install`: what is there works from there, without the tree."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from harness import Ada, run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def installed(build_dir, tmp_path_factory):
+    """Where the prefix lies after an installation into an empty directory."""
+    root = tmp_path_factory.mktemp("root")
+    options = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", build_dir], check=True,
+                                        capture_output=True).stdout)
+    prefix = next(option["value"] for option in options if option["name"] == "prefix")
+    result = run(["meson", "install", "-C", build_dir, "--no-rebuild", "--destdir", root])
+    assert result.status == 0, result.stderr
+    return root / prefix.lstrip("/")
+
+
+def test_everything_is_in_its_place(installed):
+    wanted = ["bin/ada", "lib/ada/libada-agent.so", "lib/libatf.so", "lib/libatf.a", "lib/pkgconfig/libatf.pc", "include/ada/atf.h",
+              "share/man/man1/ada.1", "share/man/man1/ada-trace.1"]
+    assert [name for name in wanted if not (installed / name).exists()] == []
+
+
+def test_the_installed_ada_traces_with_the_installed_agent(installed, tmp_path):
+    ada = Ada(installed / "bin" / "ada")
+    result = ada.trace(tmp_path, ["/bin/echo", "hello"])
+    assert (result.status, result.stdout) == (0, b"hello\n"), result.stderr
+    assert ada("verify", tmp_path / "latest").status == 0
+
+
+def test_a_program_of_ones_own_reads_a_recording_with_libatf(installed, tmp_path):
+    ada = Ada(installed / "bin" / "ada")
+    assert ada.trace(tmp_path, ["/bin/echo", "hello"]).status == 0
+    flags = run(["pkg-config", "--define-prefix", "--cflags", "--libs", "libatf"],
+                env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig")}).stdout.decode().split()
+    example = tmp_path / "timeline"
+    result = run(["gcc", "-Wall", "-Wextra", "-Werror", ROOT / "docs" / "examples" / "timeline.c", *flags, "-o", example])
+    assert result.status == 0, result.stderr.decode()
+    threads = sorted(tmp_path.glob("latest/pid_*/thread_*"))
+    result = run([example, *threads], env={**os.environ, "LD_LIBRARY_PATH": str(installed / "lib")})
+    assert result.status == 0, result.stderr.decode()
+    events = sum(row["events"] for row in ada.rows("info", tmp_path / "latest") if "events" in row)
+    assert len(result.stdout.splitlines()) == events > 0
