@@ -91,12 +91,23 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 	}
 }
 
-/* No footer where the header or the size puts one: count what the size allows up to `end`. */
-static void layout_count(struct atf_layout *layout, const uint8_t *bytes, uint64_t end)
+/* Whether record `seq` is the first half of a footer: one that lies across two pages may be seen while it is written. */
+static bool is_half_footer(const uint8_t *record, uint64_t seq)
+{
+	AtfIndexFooter footer;
+
+	memcpy(&footer, record, EVENT_BYTES);
+	return !memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) && footer.event_count == seq;
+}
+
+/* No footer where the header or the size puts one: count what the size allows. */
+static void layout_count(struct atf_layout *layout, const uint8_t *bytes)
 {
 	const uint8_t *events = bytes + ATF_EVENTS_OFFSET;
 
-	layout->count = (end - ATF_EVENTS_OFFSET) / EVENT_BYTES;
+	layout->count = (layout->size - ATF_EVENTS_OFFSET) / EVENT_BYTES;
+	if (layout->count && is_half_footer(events + (layout->count - 1) * EVENT_BYTES, layout->count - 1))
+		layout->count--;
 	while (layout->count && atf_is_zero(events + (layout->count - 1) * EVENT_BYTES, EVENT_BYTES))
 		layout->count--;
 }
@@ -109,17 +120,17 @@ static void layout_without_footer(struct atf_layout *layout, const uint8_t *byte
 
 	layout->completeness = ATF_DAMAGED;
 	if (!offset && !header->event_count) {
-		layout_count(layout, bytes, size);
+		layout_count(layout, bytes);
 		layout->completeness = ATF_NO_FOOTER;
 		atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events",
 			layout->count);
 	} else if (offset < ATF_EVENTS_OFFSET || (offset - ATF_EVENTS_OFFSET) % EVENT_BYTES ||
 		   header->event_count != (promised < UINT32_MAX ? promised : UINT32_MAX)) {
-		layout_count(layout, bytes, size);
+		layout_count(layout, bytes);
 		atf_say(message, "damaged: the header contradicts itself and there is no footer; reading %" PRIu64
 			" events, which is what the size allows", layout->count);
 	} else if (offset > size) {
-		layout_count(layout, bytes, size);
+		layout_count(layout, bytes);
 		atf_say(message, "cut: %" PRIu64 " of %" PRIu64 " events are left", layout->count, promised);
 	} else if (size - offset < FOOTER_BYTES) {
 		layout->count = promised;

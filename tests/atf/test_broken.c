@@ -75,14 +75,15 @@ static void test_every_length_of_an_unfinished_file(void **state)
 	file = bytes_read(fixture->path);
 	memset(file.bytes + 28, 0, 4);			/* event_count */
 	memset(file.bytes + 40, 0, 24);			/* footer_offset, times */
-	for (length = 64; length <= SIZE - 64; length++) {
+	for (length = 64; length < SIZE; length++) {		/* the footer as far as it is written is no event */
+		size_t room = (length - 64) / 32;
 		struct atf_message message;
 		struct atf_index *index;
 		void *copy;
 
 		assert_int_equal(open_copy(&index, &copy, file.bytes, length, &message), 0);
 		assert_int_equal(atf_index_completeness(index), ATF_NO_FOOTER);
-		assert_int_equal(atf_index_count(index), (length - 64) / 32);
+		assert_int_equal(atf_index_count(index), room < COUNT ? room : COUNT);
 		use_all(index);
 		atf_index_close(index);
 		free(copy);

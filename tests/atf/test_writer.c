@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,6 +194,65 @@ static void test_flush_shows_all_events(void **state)
 	expect_file(fixture->path, count, false);
 }
 
+#define LIVE_FILES 60
+
+/* Finishes some files, one after the other; the reader is told how many there are. */
+static void *write_live(void *argument)
+{
+	const struct fixture *fixture = argument;
+	uint32_t segment;
+
+	for (segment = 0; segment < LIVE_FILES; segment++) {
+		struct atf_index_writer *writer;
+		char path[128];
+		size_t i;
+
+		atf_index_path(path, sizeof path, fixture->directory, segment);
+		if (atf_index_writer_open(&writer, path, &small_blocks))
+			return "open";
+		for (i = 0; i < 125 + 7 * segment; i++) {
+			struct ada_event event = fixture_event(i);
+
+			if (atf_index_writer_append(writer, &event, 1) || (i % 5 == 0 && atf_index_writer_flush(writer)))
+				return "append";
+		}
+		if (atf_index_writer_close(writer, false))
+			return "close";
+	}
+	return NULL;
+}
+
+/* Whatever the moment, a file being written is a file without a footer or a complete one, and its events are right. */
+static void test_reading_what_is_being_written(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t segment = 0;
+	pthread_t thread;
+	void *failed;
+
+	assert_int_equal(pthread_create(&thread, NULL, write_live, fixture), 0);
+	while (segment < LIVE_FILES) {
+		enum atf_completeness completeness;
+		struct atf_message message;
+		struct atf_index *index;
+		char path[128];
+		uint64_t i;
+
+		atf_index_path(path, sizeof path, fixture->directory, segment);
+		if (atf_index_open(&index, path, &message))
+			continue;			/* not there yet, or not its header */
+		completeness = atf_index_completeness(index);
+		assert_int_not_equal(completeness, ATF_DAMAGED);
+		for (i = 0; i < atf_index_count(index); i++)
+			assert_int_equal(atf_index_events(index)[i].timestamp_ns, 1000 + 10 * i);
+		if (completeness == ATF_COMPLETE)
+			assert_int_equal(i, 125 + 7 * segment++);
+		atf_index_close(index);
+	}
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+}
+
 static void test_abandon_leaves_events_without_footer(void **state)
 {
 	struct fixture *fixture = *state;
@@ -246,6 +306,7 @@ int main(void)
 		FIXTURE_TEST(test_times_never_fall),
 		FIXTURE_TEST(test_full_segment),
 		FIXTURE_TEST(test_flush_shows_all_events),
+		FIXTURE_TEST(test_reading_what_is_being_written),
 		FIXTURE_TEST(test_abandon_leaves_events_without_footer),
 		FIXTURE_TEST(test_files_are_private_and_never_overwritten),
 		cmocka_unit_test(test_segment_paths),
