@@ -37,26 +37,41 @@ static bool is_possible(const struct ada_planner *planner, uint64_t target, uint
 	return piece && (piece->start == target || piece->function == ADA_PLAN_NONE);
 }
 
+struct bounds {				/* of the function that a table belongs to */
+	uint64_t start, end;
+};
+
+/* The function around `address`; false: it lies in none. */
+static bool find_owner(const struct ada_planner *planner, uint64_t address, struct bounds *owner)
+{
+	uint32_t number = ada_functions_before(planner, address);
+
+	if (number == ADA_PLAN_NONE || address >= planner->functions.items[number].end)
+		return false;
+	owner->start = planner->functions.items[number].address;
+	owner->end = planner->functions.items[number].end;
+	return true;
+}
+
 static int read_table(struct ada_planner *planner, const struct ada_table_use *use)
 {
 	const struct ada_piece *piece = &planner->pieces.items[use->piece];
-	uint32_t owner = ada_functions_before(planner, piece->start);
-	uint64_t start = planner->text_start, end = planner->text_end, rest;
+	struct bounds owner = {0};
+	uint64_t rest;
 	const uint8_t *bytes = ada_elf_rest(planner->elf, use->table, &rest);
+	bool owned = find_owner(planner, piece->start, &owner);
 
 	if (ada_code_of(planner, piece->start)->no_functions)
 		return 0;		/* BOLT's leftovers: dead, or leading back into themselves */
-	/* The owner's bounds where the piece belongs to a function; a cold part may lead anywhere. */
-	if (owner != ADA_PLAN_NONE && piece->start < planner->functions.items[owner].end) {
-		start = planner->functions.items[owner].address;
-		end = planner->functions.items[owner].end;
-	}
 	for (uint64_t i = 0; bytes && i < TABLE_MAX_ENTRIES && (i + 1) * 4 <= rest; i++) {
 		uint64_t target = use->base + (uint64_t)(int32_t)ada_read32(bytes + i * 4);
 
-		if (!is_possible(planner, target, start, end))
+		/* A cold part belongs to the function that its table leads into. */
+		if (!owned)
+			owned = find_owner(planner, target, &owner);
+		if (!is_possible(planner, target, owner.start, owner.end))
 			break;
-		if (target >= start && target < end && ada_reference_add(planner, target))
+		if (target >= owner.start && target < owner.end && ada_reference_add(planner, target))
 			return -ENOMEM;
 	}
 	return 0;
