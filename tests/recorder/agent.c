@@ -1,0 +1,250 @@
+#include "agent.h"
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+void fake_check(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "fake agent: %s: %m\n", what);
+	_exit(99);
+}
+
+int fake_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *path = getenv(ADA_ENV_SOCKET);
+	fake_check(path && strlen(path) < sizeof(address.sun_path), "no " ADA_ENV_SOCKET);
+	strcpy(address.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof(address)), "connect");
+	return fd;
+}
+
+static void tell(int fd, const struct ada_message *message)
+{
+	fake_check(send(fd, message, message->bytes, MSG_NOSIGNAL) == message->bytes, "send");
+}
+
+static int hear(int fd, void *message, size_t bytes)
+{
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec part = { message, bytes };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	ssize_t got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	int passed = -1;
+	fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
+	fake_check(((struct ada_message *)message)->bytes == (size_t)got, "an answer's size");
+	if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
+		memcpy(&passed, CMSG_DATA(&control.head), sizeof(passed));
+	return passed;
+}
+
+void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid)
+{
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof(hello) }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
+				   .parent_pid = parent_pid, .thread_id = (uint32_t)syscall(SYS_gettid), .counter = __rdtsc() };
+	struct ada_welcome welcome;
+	fake->socket = fake_connect();
+	tell(fake->socket, &hello.head);
+	int fd = hear(fake->socket, &welcome, sizeof(welcome));
+	fake_check(welcome.head.type == ADA_MESSAGE_WELCOME && welcome.wire_version == ADA_WIRE_VERSION, "WELCOME");
+	fake->flags = welcome.flags;
+	if (fd < 0)
+		return;
+	fake->shm = mmap(NULL, welcome.shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	fake_check(fake->shm != MAP_FAILED && !memcmp(fake->shm->magic, ADA_SHM_MAGIC, 8), "the segment");
+	fake_check(fake->shm->total_bytes == welcome.shm_bytes && fake->shm->pid == (uint32_t)getpid(), "the segment's header");
+	close(fd);
+}
+
+void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path)
+{
+	struct ada_shm_module *module = (struct ada_shm_module *)((char *)fake->shm + fake->shm->modules_offset) + id;
+	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof(message) }, .module_id = id, .flags = flags };
+	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof(applied) }, .module_id = id };
+	struct { struct ada_plan_reply reply; uint8_t filter[ADA_FILTER_BYTES_MAX]; } answer;
+	snprintf(module->path, sizeof(module->path), "%s", path);
+	module->base = 0x10000;
+	module->flags = flags;
+	module->load_counter = __rdtsc();
+	__atomic_store_n(&module->present, 1, __ATOMIC_RELEASE);
+	if (fake->shm->module_count <= id)
+		__atomic_store_n(&fake->shm->module_count, id + 1, __ATOMIC_RELEASE);
+	tell(fake->socket, &message.head);
+	int fd = hear(fake->socket, &answer, sizeof(answer));
+	fake_check(answer.reply.head.type == ADA_MESSAGE_PLAN && answer.reply.module_id == id, "PLAN");
+	fake_check((fd >= 0) == (answer.reply.plan_bytes != 0), "a plan's descriptor");
+	if (fd >= 0)
+		close(fd);
+	tell(fake->socket, &applied.head);
+}
+
+void fake_done(struct fake *fake)
+{
+	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof(done) } };
+	tell(fake->socket, &done.head);
+	close(fake->socket);
+	fake->socket = -1;
+}
+
+void fake_start(struct fake *fake)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	fake_check(length > 0, "/proc/self/exe");
+	path[length] = 0;
+	fake_hello(fake, ADA_HELLO_START, 0);
+	fake_check(fake->shm != NULL, "no segment");
+	fake_module(fake, 0, ADA_MODULE_MAIN, path);
+	fake_done(fake);
+}
+
+struct ada_shm_thread *fake_entry(const struct fake *fake, uint32_t id)
+{
+	return (struct ada_shm_thread *)((char *)fake->shm + fake->shm->threads_offset) + id;
+}
+
+struct ada_chunk *fake_chunk(const struct fake *fake, uint32_t number)
+{
+	return (struct ada_chunk *)((char *)fake->shm + fake->shm->index_offset + (uint64_t)number * ADA_CHUNK_BYTES);
+}
+
+static uint64_t *free_word(const struct fake *fake, uint32_t chunk)
+{
+	return (uint64_t *)((char *)fake->shm + fake->shm->free_offset) + chunk / 64;
+}
+
+bool fake_is_free(const struct fake *fake, uint32_t chunk)
+{
+	return __atomic_load_n(free_word(fake, chunk), __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
+}
+
+void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name)
+{
+	*thread = (struct fake_thread){ .fake = fake };
+	thread->id = __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL);
+	struct ada_shm_thread *entry = fake_entry(fake, thread->id);
+	entry->thread_id = thread_id;
+	entry->chunk = UINT32_MAX;
+	entry->start_counter = __rdtsc();
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);
+}
+
+static uint32_t *sealed_entry(const struct fake *fake, uint64_t position)
+{
+	return (uint32_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % fake->shm->index_chunks;
+}
+
+static bool take_free(const struct fake *fake, uint32_t *chunk)
+{
+	for (*chunk = 0; *chunk < fake->shm->index_chunks; ++*chunk) {
+		uint64_t bit = 1ull << *chunk % 64;
+		if (fake_is_free(fake, *chunk) && (__atomic_fetch_and(free_word(fake, *chunk), ~bit, __ATOMIC_ACQUIRE) & bit))
+			return true;
+	}
+	return false;
+}
+
+/* Circular: the oldest sealed chunk, once the whole pool has been handed out. One thread only in these tests. */
+static bool take_oldest(const struct fake *fake, uint32_t *chunk)
+{
+	struct ada_shm *shm = fake->shm;
+	if (shm->index_mode != ADA_INDEX_CIRCULAR || shm->sealed_tail == shm->sealed_head)
+		return false;
+	*chunk = *sealed_entry(fake, shm->sealed_tail++) - 1;
+	return true;
+}
+
+static bool take_chunk(struct fake_thread *thread)
+{
+	struct ada_shm *shm = thread->fake->shm;
+	uint32_t returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
+	while (!take_free(thread->fake, &thread->chunk_number) && !take_oldest(thread->fake, &thread->chunk_number)) {
+		if (shm->on_full != ADA_ON_FULL_BLOCK || __atomic_load_n(&shm->stop, __ATOMIC_RELAXED))
+			return false;
+		__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
+		struct timespec patience = { .tv_nsec = 100000000 };	/* chunks that are allocated late wake no one */
+		syscall(SYS_futex, &shm->returned, FUTEX_WAIT, returned, &patience, NULL, 0);
+		returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
+	}
+	struct ada_chunk *chunk = fake_chunk(thread->fake, thread->chunk_number);
+	chunk->status = ADA_CHUNK_FREE;
+	chunk->commit = ADA_CHUNK_HEADER_BYTES;
+	chunk->first_seq = thread->seq;
+	chunk->thread = thread->id;
+	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, thread->chunk_number, __ATOMIC_RELEASE);
+	thread->chunk = chunk;
+	return true;
+}
+
+void fake_seal(struct fake_thread *thread)
+{
+	struct ada_shm *shm = thread->fake->shm;
+	if (!thread->chunk)
+		return;
+	__atomic_store_n(&thread->chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
+	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(sealed_entry(thread->fake, position), thread->chunk_number + 1, __ATOMIC_RELEASE);
+	thread->chunk = NULL;
+}
+
+static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
+{
+	uint32_t offset = (uint32_t)thread->chunk->commit;
+	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
+	*event = (struct ada_event){ .timestamp_ns = __rdtsc(), .function_id = function_id, .event_kind = kind,
+				     .thread_id = fake_entry(thread->fake, thread->id)->thread_id, .detail_seq = (uint32_t)thread->seq };
+	/* The high half is the agent's own: the recorder must not mind it. */
+	__atomic_store_n(&thread->chunk->commit, (thread->seq << 32) | (offset + sizeof(*event)), __ATOMIC_RELEASE);
+	thread->seq++;
+}
+
+static bool room(struct fake_thread *thread)
+{
+	if (thread->chunk && (uint32_t)thread->chunk->commit == ADA_CHUNK_BYTES)
+		fake_seal(thread);
+	return thread->chunk || take_chunk(thread);
+}
+
+void fake_lose(struct fake_thread *thread, uint64_t count)
+{
+	thread->pending_lost += count;
+	thread->number += count;
+	__atomic_fetch_add(&fake_entry(thread->fake, thread->id)->lost, count, __ATOMIC_RELAXED);
+}
+
+void fake_events(struct fake_thread *thread, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		if (thread->pending_lost && room(thread)) {
+			put(thread, ADA_EVENT_LOST, thread->pending_lost);
+			thread->pending_lost = 0;
+		}
+		if (thread->pending_lost || !room(thread)) {
+			fake_lose(thread, 1);
+			continue;
+		}
+		put(thread, thread->number % 2 ? ADA_EVENT_RETURN : ADA_EVENT_CALL, thread->number);
+		thread->number++;
+	}
+}
+
+void fake_thread_end(struct fake_thread *thread)
+{
+	fake_seal(thread);
+	__atomic_store_n(&fake_entry(thread->fake, thread->id)->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,1 @@
+int ada_tests_empty_library;

@@ -1,0 +1,292 @@
+/* fake_program SCENARIO [ARGUMENT]...: a program whose agent is the one of agent.h. Each scenario prints nothing and says by
+ * its exit status what went wrong; what the recorder must have made of it is in test_recorder.py. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent.h"
+
+static struct fake fake;
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static uint64_t number(char **arguments, int i)
+{
+	return strtoull(arguments[i], NULL, 10);
+}
+
+struct work { uint64_t events; bool end; };
+
+static void *work(void *argument)
+{
+	const struct work *given = argument;
+	struct fake_thread thread;
+	fake_thread_begin(&thread, &fake, (uint32_t)syscall(SYS_gettid), "worker");
+	fake_events(&thread, given->events);
+	if (given->end)
+		fake_thread_end(&thread);
+	return NULL;
+}
+
+/* events THREADS EVENTS: threads write at the same time, and end in order. */
+static void scenario_events(char **arguments)
+{
+	static pthread_t threads[256];
+	struct work given = { number(arguments, 1), true };
+	fake_start(&fake);
+	for (uint64_t i = 0; i < number(arguments, 0); i++)
+		pthread_create(&threads[i], NULL, work, &given);
+	for (uint64_t i = 0; i < number(arguments, 0); i++)
+		pthread_join(threads[i], NULL);
+}
+
+static struct fake_thread main_thread(void)
+{
+	struct fake_thread thread;
+	fake_start(&fake);
+	fake_thread_begin(&thread, &fake, (uint32_t)getpid(), "main");
+	return thread;
+}
+
+/* killed EVENTS: SIGKILL behind the last commit, chunks sealed and open, an event begun but not committed. */
+static void scenario_killed(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, number(arguments, 0));
+	if ((uint32_t)thread.chunk->commit < ADA_CHUNK_BYTES)
+		((struct ada_event *)((char *)thread.chunk + (uint32_t)thread.chunk->commit))->function_id = 12345;
+	kill(getpid(), SIGKILL);
+}
+
+/* lost: marked losses in the middle, and one that the thread did not live to mark. */
+static void scenario_lost(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 100);
+	fake_lose(&thread, 7);
+	fake_events(&thread, 5000);
+	fake_lose(&thread, 11);
+	fake_events(&thread, 1);
+	fake_lose(&thread, 5);
+	fake_thread_end(&thread);
+}
+
+/* A hole in the numbers that no LOST record tells of: the recorder must mark it. */
+static void scenario_hole(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 100);
+	fake_seal(&thread);
+	thread.seq += 9;
+	thread.number += 9;
+	fake_events(&thread, 100);
+	fake_thread_end(&thread);
+}
+
+/* Chunks of two threads, sealed in another order than filled; one thread's stay in order. */
+static void scenario_order(char **arguments)
+{
+	struct fake_thread one = main_thread(), two;
+	fake_thread_begin(&two, &fake, (uint32_t)getpid() + 1000000, "other");
+	for (int i = 0; i < 200; i++) {
+		fake_events(&one, 10);
+		fake_events(&two, 20);
+		fake_seal(&two);
+		fake_seal(&one);
+	}
+	fake_thread_end(&one);
+	fake_thread_end(&two);
+}
+
+/* fill EVENTS: as fast as it goes, in whatever mode. */
+static void scenario_fill(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, number(arguments, 0));
+	fake_thread_end(&thread);
+}
+
+/* A thread dies with an open chunk: the recorder takes it and gives it back while the program goes on. */
+static void scenario_dead_thread(char **arguments)
+{
+	struct work given = { 50, false };
+	pthread_t other;
+	fake_start(&fake);
+	pthread_create(&other, NULL, work, &given);
+	pthread_join(other, NULL);
+	uint32_t chunk = fake_entry(&fake, 0)->chunk;
+	fake_check(!fake_is_free(&fake, chunk), "the chunk is taken");
+	for (int i = 0; i < 5000 && !fake_is_free(&fake, chunk); i++)
+		nap();
+	fake_check(fake_is_free(&fake, chunk), "the dead thread's chunk did not come back");
+}
+
+/* quiet FILE: a few events, then waits until FILE is there (the test makes it once the events are on disk). */
+static void scenario_quiet(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 10);
+	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+		nap();
+	fake_events(&thread, 10);
+}
+
+/* A conversation that stops half-way must not keep another from its answers. */
+static void scenario_hang(char **arguments)
+{
+	struct fake hanging = { 0 };
+	for (int i = 0; i < 20; i++)
+		fake_connect();
+	fake_hello(&hanging, ADA_HELLO_START, 0);
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 10);
+	fake_thread_end(&thread);
+}
+
+static void send_bytes(const void *bytes, size_t length)
+{
+	char answer[256];
+	int fd = fake_connect();
+	send(fd, bytes, length, MSG_NOSIGNAL);
+	recv(fd, answer, sizeof(answer), 0);
+	close(fd);
+}
+
+/* Messages and headers that make no sense, then honest work. */
+static void scenario_nonsense(char **arguments)
+{
+	static char junk[70000];
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, 8 }, .wire_version = ADA_WIRE_VERSION, .kind = ADA_HELLO_START };
+	send_bytes(junk, 1);
+	send_bytes(junk, sizeof(junk));
+	send_bytes(&hello, sizeof(hello));
+	hello.head.bytes = sizeof(hello);
+	hello.kind = 77;
+	send_bytes(&hello, sizeof(hello));
+	hello.kind = ADA_HELLO_FORK;
+	hello.parent_pid = 1;
+	send_bytes(&hello, sizeof(hello));
+	hello.kind = ADA_HELLO_RESUME;
+	send_bytes(&hello, sizeof(hello));
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 10);
+	struct ada_chunk *chunk = fake_chunk(&fake, 20);
+	*chunk = (struct ada_chunk){ .commit = UINT32_MAX, .status = ADA_CHUNK_SEALED };
+	chunk = fake_chunk(&fake, 21);
+	*chunk = (struct ada_chunk){ .commit = 96, .thread = 500, .status = ADA_CHUNK_SEALED };
+	fake_seal(&thread);
+	uint32_t *ring = (uint32_t *)((char *)fake.shm + fake.shm->sealed_offset);
+	ring[fake.shm->sealed_head++ % fake.shm->index_chunks] = 0x7fffffff;
+	fake_events(&thread, 10);
+	fake_thread_end(&thread);
+}
+
+/* exec PROGRAM ARGUMENT...: the same pid again, with another image. */
+static void scenario_exec(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 30);
+	execv(arguments[0], arguments);
+	fake_check(false, "exec");
+}
+
+/* fork MILLISECONDS: a child that goes on after its parent has ended, and says HELLO late. */
+static void scenario_fork(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	pid_t parent = getpid();
+	fake_events(&thread, 40);
+	if (fork())
+		_exit(7);
+	while (getppid() == parent)
+		nap();
+	for (uint64_t i = 0; i < number(arguments, 0); i++)
+		nap();
+	struct fake child = { 0 };
+	fake_hello(&child, ADA_HELLO_FORK, (uint32_t)parent);
+	if (!child.shm)
+		_exit(0);
+	fake_check(child.shm->module_count == 1, "the child has its parent's modules");
+	fake_done(&child);
+	fake_thread_begin(&thread, &child, (uint32_t)getpid(), "child");
+	fake_events(&thread, 60);
+	_exit(0);
+}
+
+/* crash: a crash record, then the signal's own work. */
+static void scenario_crash(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 3);
+	struct ada_crash *crash = &fake.shm->crash;
+	crash->signal = SIGSEGV;
+	crash->code = 1;
+	crash->thread_id = (uint32_t)getpid();
+	crash->fault_address = 0xdead;
+	crash->registers[16] = 0x1234;
+	crash->stack_bytes = 2;
+	crash->stack[0] = 0xab;
+	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
+	raise(SIGKILL);
+}
+
+/* disabled REASON: the agent gives up. */
+static void scenario_disabled(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 3);
+	__atomic_store_n(&fake.shm->disabled, (uint32_t)number(arguments, 0), __ATOMIC_RELEASE);
+}
+
+/* flood SECONDS: events until the recorder says stop. */
+static void scenario_flood(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	while (!__atomic_load_n(&fake.shm->stop, __ATOMIC_RELAXED))
+		fake_events(&thread, 1000);
+}
+
+/* Runs until told to end by SIGTERM; SIGINT does nothing. Says "ready" on stdout. */
+static void scenario_stay(char **arguments)
+{
+	sigset_t set;
+	int signal;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 25);
+	puts("ready");
+	fflush(stdout);
+	sigwait(&set, &signal);
+	_exit(17);
+}
+
+static const struct { const char *name; void (*run)(char **arguments); } scenarios[] = {
+	{ "events", scenario_events }, { "killed", scenario_killed }, { "lost", scenario_lost }, { "hole", scenario_hole },
+	{ "order", scenario_order }, { "fill", scenario_fill }, { "dead-thread", scenario_dead_thread },
+	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
+	{ "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
+	{ "stay", scenario_stay },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(scenarios) / sizeof(*scenarios); i++)
+		if (!strcmp(argv[1], scenarios[i].name)) {
+			scenarios[i].run(argv + 2);
+			return 0;
+		}
+	return 98;
+}

@@ -1,0 +1,131 @@
+/* The segment: its layout, its parts handed out as they are allocated, and who still has it. */
+#include "../test.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "recorder/segment.h"
+
+static int agent_fd;
+
+static struct ada_segment create(uint64_t bytes)
+{
+	struct ada_segment_options options = { .index_buffer_bytes = bytes, .session = (uint32_t)getpid(), .pid = 1, .provider = 2,
+					       .index_mode = ADA_INDEX_CIRCULAR, .on_full = ADA_ON_FULL_BLOCK };
+	struct ada_segment segment;
+	struct ada_error error = { "" };
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
+	return segment;
+}
+
+static uint32_t free_chunks(const struct ada_segment *segment)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < segment->chunks; i++)
+		count += segment->free_map[i / 64] >> i % 64 & 1;
+	return count;
+}
+
+static void layout(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	const struct ada_shm *shm = segment.shm;
+	assert_memory_equal(shm->magic, ADA_SHM_MAGIC, 8);
+	assert_int_equal(shm->index_chunks, 2048);
+	assert_int_equal(shm->index_mode, ADA_INDEX_CIRCULAR);
+	assert_int_equal(shm->on_full, ADA_ON_FULL_BLOCK);
+	assert_int_equal(shm->recorder_pid, getpid());
+	assert_true(shm->free_offset + 2048 / 8 <= shm->sealed_offset);
+	assert_true(shm->sealed_offset + 2048 * 4 <= shm->modules_offset);
+	assert_true(shm->modules_offset + ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= shm->threads_offset);
+	assert_true(shm->threads_offset + ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= shm->index_offset);
+	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->total_bytes);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+static void grows_ahead_of_use(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t first = free_chunks(&segment);
+	assert_in_range(first, 1, 2047);
+	while (ada_segment_grow(&segment))
+		;
+	uint32_t ahead = free_chunks(&segment);
+	assert_in_range(ahead, first + 1, 2047);
+	memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(segment.chunks_ready, ahead + free_chunks(&segment));
+	for (int i = 0; i < 100 && segment.chunks_ready < 2048; i++) {
+		memset(segment.free_map, 0, 2048 / 8);
+		while (ada_segment_grow(&segment))
+			;
+	}
+	assert_int_equal(segment.chunks_ready, 2048);
+	assert_false(ada_segment_grow(&segment));
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+static void chunks_come_back(void **state)
+{
+	struct ada_segment segment = create(1 << 20);
+	assert_int_equal(segment.chunks, 32);
+	assert_int_equal(free_chunks(&segment), 32);
+	segment.free_map[0] &= ~(1ull << 5);
+	ada_segment_chunk(&segment, 5)->status = ADA_CHUNK_SEALED;
+	ada_segment_chunk_return(&segment, 5);
+	assert_int_equal(free_chunks(&segment), 32);
+	assert_int_equal(ada_segment_chunk(&segment, 5)->status, ADA_CHUNK_FREE);
+	assert_int_equal(segment.shm->returned, 1);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* A mapping is enough: that is how a forked child that has not said HELLO is noticed. */
+static void in_use_while_anyone_maps_it(void **state)
+{
+	struct ada_segment segment = create(1 << 20);
+	int gate[2];
+	assert_true(ada_segment_in_use(&segment));
+	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, agent_fd, 0);
+	assert_true(memory != MAP_FAILED);
+	close(agent_fd);
+	assert_true(ada_segment_in_use(&segment));
+	assert_int_equal(pipe(gate), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		char byte;
+		close(gate[1]);
+		_exit((int)read(gate[0], &byte, 1));
+	}
+	munmap(memory, 4096);
+	assert_true(ada_segment_in_use(&segment));	/* the child's mapping */
+	close(gate[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(ada_segment_in_use(&segment));
+	close(gate[0]);
+	ada_segment_destroy(&segment);
+}
+
+static void leaving_tells_the_agent(void **state)
+{
+	struct ada_segment segment = create(1 << 20);
+	ada_segment_leave(&segment);
+	assert_int_equal(segment.shm->stop, 1);
+	assert_int_equal(segment.shm->recorder_pid, 0);
+	assert_int_equal(segment.shm->returned, 1);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layout), cmocka_unit_test(grows_ahead_of_use), cmocka_unit_test(chunks_come_back),
+		cmocka_unit_test(in_use_while_anyone_maps_it), cmocka_unit_test(leaving_tells_the_agent),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

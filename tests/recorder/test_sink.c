@@ -1,0 +1,118 @@
+/* Files written through the ring, with O_DIRECT and flushed remainders between, are what was written. */
+#include "../test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "recorder/sink.h"
+
+static char directory[64];
+
+static int make_directory(void **state)
+{
+	strcpy(directory, "/var/tmp/ada-sink-XXXXXX");	/* a disk, where there is one */
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	return rmdir(directory);
+}
+
+static void fill(struct ada_event *events, size_t count, uint64_t from)
+{
+	for (size_t i = 0; i < count; i++)
+		events[i] = (struct ada_event){ .timestamp_ns = from + i, .function_id = from + i, .event_kind = ADA_EVENT_CALL,
+					       .thread_id = 1 };
+}
+
+/* Appends in odd pieces with a flush now and then; several files at once. */
+static void write_files(struct ada_sink *sink, char paths[][96], size_t files, size_t pieces)
+{
+	struct atf_index_writer *writers[4];
+	struct ada_event events[777];
+	for (size_t f = 0; f < files; f++) {
+		struct atf_index_options options = { .thread_id = 1, .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
+		snprintf(paths[f], sizeof(paths[f]), "%s/%zu.atf", directory, f);
+		assert_int_equal(atf_index_writer_open(&writers[f], paths[f], &options), 0);
+	}
+	for (size_t piece = 0; piece < pieces; piece++) {
+		fill(events, 777, piece * 777);
+		for (size_t f = 0; f < files; f++) {
+			assert_int_equal(atf_index_writer_append(writers[f], events, 777), 0);
+			if (piece % 37 == f)
+				assert_int_equal(atf_index_writer_flush(writers[f]), 0);
+		}
+		ada_sink_poll(sink);
+	}
+	for (size_t f = 0; f < files; f++)
+		assert_int_equal(atf_index_writer_close(writers[f], false), 0);
+}
+
+static void print_failure(void *context, const char *check, bool ok, const char *message)
+{
+	if (!ok)
+		print_error("%s: %s\n", check, message);
+}
+
+static void check_file(const char *path, size_t count)
+{
+	struct atf_message message;
+	struct atf_index *index;
+	struct stat info;
+	assert_int_equal(atf_index_open(&index, path, &message), 0);
+	assert_int_equal(atf_index_completeness(index), ATF_COMPLETE);
+	assert_int_equal(atf_index_count(index), count);
+	const struct ada_event *events = atf_index_events(index);
+	for (size_t i = 0; i < count; i++)
+		if (events[i].function_id != i)
+			fail_msg("event %zu is %llu", i, (unsigned long long)events[i].function_id);
+	atf_index_close(index);
+	assert_int_equal(atf_index_verify(path, print_failure, NULL), 0);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_size, 128 + 32 * count);
+	assert_true(info.st_blocks * 512 < info.st_size + (1 << 20));	/* what was allocated ahead is given back */
+	unlink(path);
+}
+
+static void round_trip(bool no_ring, size_t pieces)
+{
+	char paths[4][96];
+	struct ada_sink *sink;
+	assert_int_equal(ada_sink_open(&sink, no_ring), 0);
+	write_files(sink, paths, 4, pieces);
+	assert_int_equal(ada_sink_close(sink), 0);
+	for (size_t f = 0; f < 4; f++)
+		check_file(paths[f], pieces * 777);
+}
+
+static void small_files(void **state) { round_trip(false, 1); }
+static void large_files(void **state) { round_trip(false, 400); }
+static void without_ring(void **state) { round_trip(true, 100); }
+
+static void existing_files_are_kept(void **state)
+{
+	char path[96];
+	struct ada_sink *sink;
+	struct atf_index_writer *writer;
+	assert_int_equal(ada_sink_open(&sink, false), 0);
+	struct atf_index_options options = { .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
+	snprintf(path, sizeof(path), "%s/taken", directory);
+	fclose(fopen(path, "w"));
+	assert_int_equal(atf_index_writer_open(&writer, path, &options), -ATF_ERROR_SYSTEM);
+	assert_int_equal(errno, EEXIST);
+	assert_int_equal(ada_sink_close(sink), 0);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_files), cmocka_unit_test(large_files), cmocka_unit_test(without_ring),
+		cmocka_unit_test(existing_files_are_kept),
+	};
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
