@@ -18,18 +18,23 @@ impl Drop for Guard {
     }
 }
 
+/* A value that the compiler can't see through: hint::black_box is younger than Debian's rustc. */
+fn opaque(value: usize) -> usize {
+    unsafe { std::ptr::read_volatile(&value) }
+}
+
 #[inline(never)]
 fn dive(depth: usize) -> usize {
     let _guard = Guard;
     if depth == 1 {
-        panic!("boom {}", std::hint::black_box(7));
+        panic!("boom {}", opaque(7));
     }
     dive(depth - 1) + 1
 }
 
 #[inline(never)]
 fn add(depth: usize) -> usize {
-    if depth == 0 { 0 } else { add(depth - 1) + std::hint::black_box(depth) }
+    if depth == 0 { 0 } else { add(depth - 1) + opaque(depth) }
 }
 
 fn main() {

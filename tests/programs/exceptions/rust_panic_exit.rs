@@ -6,7 +6,7 @@
 fn dive(depth: usize) -> usize {
     if depth == 0 {
         let empty: Vec<usize> = Vec::new();
-        return empty[std::hint::black_box(0)];
+        return empty[unsafe { std::ptr::read_volatile(&0) }];
     }
     dive(depth - 1) + 1
 }
