@@ -1,0 +1,116 @@
+/* Quoting for each format, and the buffer under it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../test.h"
+#include "cli/output.h"
+
+static void expect(enum ada_format format, const char *text, const char *expected)
+{
+	char *prepared = ada_output_prepare(format, text);
+
+	assert_string_equal(prepared, expected);
+	free(prepared);
+}
+
+static void test_json(void **state)
+{
+	expect(ADA_FORMAT_JSON, "", "\"\"");
+	expect(ADA_FORMAT_JSON, "a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
+	expect(ADA_FORMAT_JSON, "\n\r\t\x01\x1f\x7f", "\"\\n\\r\\t\\u0001\\u001f\x7f\"");
+	expect(ADA_FORMAT_JSON, "h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\"h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+}
+
+static void test_csv(void **state)
+{
+	expect(ADA_FORMAT_CSV, "plain text", "plain text");
+	expect(ADA_FORMAT_CSV, "a,b", "\"a,b\"");
+	expect(ADA_FORMAT_CSV, "a\"b", "\"a\"\"b\"");
+	expect(ADA_FORMAT_CSV, "a\nb", "\"a\nb\"");
+	expect(ADA_FORMAT_CSV, "a\rb", "\"a\rb\"");
+}
+
+static void test_text(void **state)
+{
+	expect(ADA_FORMAT_TEXT, "a,\"b\"\\", "a,\"b\"\\");
+	expect(ADA_FORMAT_TEXT, "\x1b[31m\n\x7f", "?[31m??");
+	assert_int_equal(ada_output_width("h\xc3\xa9\xe2\x82\xac\xff"), 4);
+}
+
+/* What is no UTF-8 by the standard's table: each stray byte becomes U+FFFD, what follows is read on. */
+static void test_invalid_utf8(void **state)
+{
+	static const char *const bad[] = { "\x80", "\xbf", "\xc0", "\xc1", "\xf5", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f\x98",
+					   "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf0\x80\x80\xaf", "\xf4\x90\x80\x80" };
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		char text[16], expected[64] = "<";
+
+		snprintf(text, sizeof text, "<%s>", bad[i]);
+		for (size_t j = 0; j < strlen(bad[i]); j++)
+			strcat(expected, "\xEF\xBF\xBD");
+		strcat(expected, ">");
+		expect(ADA_FORMAT_TEXT, text, expected);
+		expect(ADA_FORMAT_CSV, text, expected);
+	}
+}
+
+static void test_buffer(void **state)
+{
+	static struct ada_output output;
+	char *read_back, big[3 * sizeof output.bytes / 2];
+	FILE *file = tmpfile();
+	long length;
+
+	memset(big, 'x', sizeof big);
+	ada_output_open(&output, fileno(file));
+	ada_output_u64(&output, 0);
+	ada_output_u64(&output, UINT64_MAX);
+	ada_output_spaces(&output, 100);
+	ada_output_bytes(&output, big, sizeof big);
+	ada_output_string(&output, "end");
+	assert_true(ada_output_flush(&output));
+	length = lseek(fileno(file), 0, SEEK_END);
+	assert_int_equal(length, 1 + 20 + 100 + sizeof big + 3);
+	read_back = calloc(1, length + 1);
+	assert_int_equal(pread(fileno(file), read_back, length, 0), length);
+	assert_memory_equal(read_back, "018446744073709551615 ", 22);
+	assert_string_equal(read_back + 121 + sizeof big, "end");
+	free(read_back);
+	fclose(file);
+}
+
+static void test_write_fails(void **state)
+{
+	static struct ada_output output;
+	FILE *full = fopen("/dev/full", "w");
+
+	ada_output_open(&output, fileno(full));
+	ada_output_string(&output, "lost");
+	assert_false(ada_output_flush(&output));
+	assert_int_not_equal(output.error, 0);
+	ada_output_spaces(&output, 1 << 20);	/* goes nowhere, and does not fill up either */
+	assert_false(ada_output_flush(&output));
+	fclose(full);
+}
+
+static void test_colours(void **state)
+{
+	assert_false(ada_output_colours(-1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_invalid_utf8),
+		cmocka_unit_test(test_buffer),
+		cmocka_unit_test(test_write_fails),
+		cmocka_unit_test(test_colours),
+	};
+
+	return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}
