@@ -91,7 +91,7 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 	}
 }
 
-/* Whether record `seq` is the first half of a footer: one that lies across two pages may be seen while it is written. */
+/* Whether record `seq` is the first half of a footer: one across two pages may be seen while it is written. */
 static bool is_half_footer(const uint8_t *record, uint64_t seq)
 {
 	AtfIndexFooter footer;

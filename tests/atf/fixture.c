@@ -87,10 +87,11 @@ struct bytes bytes_read(const char *path)
 
 void bytes_write(const char *path, const void *bytes, size_t length)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, length), length);
+	assert_int_equal(ftruncate(fd, (off_t)length), 0);	/* after: ext4 flushes what was emptied before */
 	close(fd);
 }
 

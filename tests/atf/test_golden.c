@@ -1,5 +1,5 @@
-/* The golden files of version 1 (golden/make.py wrote them from the specification): the reader understands them, and the
- * writer makes the same bytes. Argument: their directory. */
+/* The golden files of version 1 (golden/make.py wrote them from the specification): the reader understands them, and
+ * the writer makes the same bytes. Argument: their directory. */
 #include "fixture.h"
 
 #include <stdio.h>

@@ -213,8 +213,10 @@ static void *write_live(void *argument)
 		for (i = 0; i < 125 + 7 * segment; i++) {
 			struct ada_event event = fixture_event(i);
 
-			if (atf_index_writer_append(writer, &event, 1) || (i % 5 == 0 && atf_index_writer_flush(writer)))
+			if (atf_index_writer_append(writer, &event, 1))
 				return "append";
+			if (i % 5 == 0 && atf_index_writer_flush(writer))
+				return "flush";
 		}
 		if (atf_index_writer_close(writer, false))
 			return "close";
