@@ -270,6 +270,9 @@ ada_exit:
 .Lexit_again:
 	RSEQ_ARM exit
 .Lstart_exit:
+	rdtsc				# before all else: on some CPUs it waits for what is under way
+	shl $32,%rdx
+	or %rdx,%rax
 	mov THREAD_INDEX(%r11),%rcx
 	test %rcx,%rcx
 	jz .Lexit_slow
@@ -281,12 +284,9 @@ ada_exit:
 	mov %r10,%rsi
 	shr $32,%rsi
 	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
-	lea EXIT_SLOT(%rsp),%rax
-	cmp %rax,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
+	lea EXIT_SLOT(%rsp),%rdx
+	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
 	jne .Lexit_slow
-	rdtsc
-	shl $32,%rdx
-	or %rdx,%rax
 	mov %rax,EVENT_COUNTER(%rcx)
 	mov %r10d,%eax
 	shl $27,%rax			# (offset / 32) << 32
