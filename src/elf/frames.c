@@ -22,10 +22,17 @@ struct cie {
 	struct cursor instructions;
 };
 
-struct row {				/* of the unwind table, as far as the entry rule needs it */
+struct rules {				/* of one row of the unwind table, as far as the entry rule needs them */
 	uint64_t cfa_register;
 	int64_t cfa_offset, return_offset;
-	bool cfa_known, return_known, done;
+	bool cfa_known, return_known;
+};
+
+struct row {
+	struct rules now;
+	uint64_t location, wanted;	/* offsets from the frame's start: where the row begins, which row is sought */
+	struct rules remembered[8];
+	unsigned remembered_count;
 };
 
 static const uint8_t *take(struct cursor *cursor, uint64_t bytes)
@@ -137,35 +144,51 @@ static void parse_cie(struct cursor cursor, struct cie *cie)
 	cie->bad = cursor.bad;
 }
 
+static void remember(struct cursor *cursor, struct row *row)
+{
+	if (row->remembered_count == sizeof row->remembered / sizeof *row->remembered)
+		cursor->bad = true;
+	else
+		row->remembered[row->remembered_count++] = row->now;
+}
+
+static void restore(struct cursor *cursor, struct row *row)
+{
+	if (!row->remembered_count)
+		cursor->bad = true;
+	else
+		row->now = row->remembered[--row->remembered_count];
+}
+
 static void run_extended(struct cursor *cursor, const struct cie *cie, uint8_t code, struct row *row)
 {
 	uint64_t number;
 
 	switch (code) {
-	case DW_CFA_nop:
-	case DW_CFA_remember_state:
-	case DW_CFA_restore_state: break;
-	case DW_CFA_advance_loc1: row->done = take_unsigned(cursor, 1) != 0; break;
-	case DW_CFA_advance_loc2: row->done = take_unsigned(cursor, 2) != 0; break;
-	case DW_CFA_advance_loc4: row->done = take_unsigned(cursor, 4) != 0; break;
+	case DW_CFA_nop: break;
+	case DW_CFA_remember_state: remember(cursor, row); break;
+	case DW_CFA_restore_state: restore(cursor, row); break;
+	case DW_CFA_advance_loc1: row->location += take_unsigned(cursor, 1) * cie->code_align; break;
+	case DW_CFA_advance_loc2: row->location += take_unsigned(cursor, 2) * cie->code_align; break;
+	case DW_CFA_advance_loc4: row->location += take_unsigned(cursor, 4) * cie->code_align; break;
 	case DW_CFA_def_cfa:
-		row->cfa_register = take_leb(cursor, false);
-		row->cfa_offset = (int64_t)take_leb(cursor, false);
-		row->cfa_known = true;
+		row->now.cfa_register = take_leb(cursor, false);
+		row->now.cfa_offset = (int64_t)take_leb(cursor, false);
+		row->now.cfa_known = true;
 		break;
 	case DW_CFA_def_cfa_sf:
-		row->cfa_register = take_leb(cursor, false);
-		row->cfa_offset = (int64_t)(take_leb(cursor, true) * (uint64_t)cie->data_align);
-		row->cfa_known = true;
+		row->now.cfa_register = take_leb(cursor, false);
+		row->now.cfa_offset = (int64_t)(take_leb(cursor, true) * (uint64_t)cie->data_align);
+		row->now.cfa_known = true;
 		break;
-	case DW_CFA_def_cfa_register: row->cfa_register = take_leb(cursor, false); break;
-	case DW_CFA_def_cfa_offset: row->cfa_offset = (int64_t)take_leb(cursor, false); break;
-	case DW_CFA_def_cfa_offset_sf: row->cfa_offset = (int64_t)(take_leb(cursor, true) * (uint64_t)cie->data_align); break;
+	case DW_CFA_def_cfa_register: row->now.cfa_register = take_leb(cursor, false); break;
+	case DW_CFA_def_cfa_offset: row->now.cfa_offset = (int64_t)take_leb(cursor, false); break;
+	case DW_CFA_def_cfa_offset_sf: row->now.cfa_offset = (int64_t)(take_leb(cursor, true) * (uint64_t)cie->data_align); break;
 	case DW_CFA_offset_extended:
 		number = take_leb(cursor, false);
 		if (number == cie->return_register) {
-			row->return_offset = (int64_t)(take_leb(cursor, false) * (uint64_t)cie->data_align);
-			row->return_known = true;
+			row->now.return_offset = (int64_t)(take_leb(cursor, false) * (uint64_t)cie->data_align);
+			row->now.return_known = true;
 		} else {
 			take_leb(cursor, false);
 		}
@@ -174,7 +197,7 @@ static void run_extended(struct cursor *cursor, const struct cie *cie, uint8_t c
 	case DW_CFA_same_value:
 	case DW_CFA_restore_extended:
 		if (take_leb(cursor, false) == cie->return_register)
-			row->return_known = false;
+			row->now.return_known = false;
 		break;
 	case DW_CFA_GNU_args_size: take_leb(cursor, false); break;
 	case DW_CFA_register:
@@ -182,60 +205,60 @@ static void run_extended(struct cursor *cursor, const struct cie *cie, uint8_t c
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
 		if (take_leb(cursor, false) == cie->return_register)
-			row->return_known = false;
+			row->now.return_known = false;
 		take_leb(cursor, true);
 		break;
 	case DW_CFA_expression:
 	case DW_CFA_val_expression:
 		if (take_leb(cursor, false) == cie->return_register)
-			row->return_known = false;
+			row->now.return_known = false;
 		take(cursor, take_leb(cursor, false));
 		break;
 	case DW_CFA_def_cfa_expression:
-		row->cfa_known = false;
+		row->now.cfa_known = false;
 		take(cursor, take_leb(cursor, false));
 		break;
 	default: cursor->bad = true;
 	}
 }
 
-/* Runs call frame instructions up to the end of the first row. */
+/* Runs call frame instructions up to the end of the row that holds the wanted place. */
 static void run_row(struct cursor cursor, const struct cie *cie, struct row *row)
 {
-	while (cursor.at < cursor.end && !cursor.bad && !row->done) {
+	while (cursor.at < cursor.end && !cursor.bad && row->location <= row->wanted) {
 		uint8_t code = (uint8_t)take_unsigned(&cursor, 1), low = code & 0x3f;
 
 		if ((code & 0xc0) == DW_CFA_advance_loc) {
-			row->done = low != 0;
+			row->location += low * cie->code_align;
 		} else if ((code & 0xc0) == DW_CFA_offset) {
 			uint64_t factor = take_leb(&cursor, false);
 
 			if (low == cie->return_register) {
-				row->return_offset = (int64_t)(factor * (uint64_t)cie->data_align);
-				row->return_known = true;
+				row->now.return_offset = (int64_t)(factor * (uint64_t)cie->data_align);
+				row->now.return_known = true;
 			}
 		} else if ((code & 0xc0) != DW_CFA_restore) {
 			run_extended(&cursor, cie, code, row);
 		}
 	}
 	if (cursor.bad)
-		row->cfa_known = false;
+		row->now.cfa_known = false;
 }
 
-static bool is_entry(const struct cie *cie, struct cursor instructions)
+static bool is_entry(const struct cie *cie, struct cursor instructions, uint64_t offset)
 {
-	struct row row = {0};
+	struct row row = {.wanted = offset};
 
 	run_row(cie->instructions, cie, &row);
-	row.done = false;
 	run_row(instructions, cie, &row);
-	return row.cfa_known && row.cfa_register == REGISTER_RSP && row.cfa_offset == 8 && row.return_known &&
-	       row.return_offset == -8 && cie->return_register == REGISTER_RA;
+	return row.now.cfa_known && row.now.cfa_register == REGISTER_RSP && row.now.cfa_offset == 8 && row.now.return_known &&
+	       row.now.return_offset == -8 && cie->return_register == REGISTER_RA;
 }
 
-static int parse_fde(struct cursor cursor, const struct cie *cie, struct ada_elf_frames *frames)
+/* What `cursor`, behind the pointer to the CIE, says of a frame; its entry rule, at `offset` from its start. */
+static struct ada_elf_frame parse_fde(struct cursor cursor, const struct cie *cie, uint64_t offset)
 {
-	struct ada_elf_frame frame = {.signal = cie->signal};
+	struct ada_elf_frame frame = {.signal = cie->signal, .record = cursor.address - 8};
 	uint64_t length = 0;
 
 	frame.start = take_encoded(&cursor, cie->pointer_encoding);
@@ -254,9 +277,9 @@ static int parse_fde(struct cursor cursor, const struct cie *cie, struct ada_elf
 		}
 	}
 	if (cursor.bad || !frame.start || !frame.size || frame.start + frame.size < frame.start)
-		return 0;
-	frame.entry = !cie->signal && is_entry(cie, cursor);
-	return ada_array_push(frames, frame);
+		return (struct ada_elf_frame){0};
+	frame.entry = !cie->signal && is_entry(cie, cursor, offset);
+	return frame;
 }
 
 static int frame_order(const void *a, const void *b)
@@ -283,6 +306,22 @@ static void sort_frames(struct ada_elf_frames *frames)
 	frames->count = kept;
 }
 
+/* The first frame that begins at or behind `start`. */
+static size_t frames_from(const struct ada_elf_frames *frames, uint64_t start)
+{
+	size_t low = 0, high = frames->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (frames->items[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Where .eh_frame lies: by its section, else by .eh_frame_hdr, whose first pointer leads to it. */
 static struct cursor find_eh_frame(const struct ada_elf *elf)
 {
@@ -307,51 +346,63 @@ static struct cursor find_eh_frame(const struct ada_elf *elf)
 	return found;
 }
 
+/* The record at `cursor`, which moves behind it; *cie is kept from one to the next. False: there is no further one. */
+static bool next_fde(const struct cursor *section, struct cursor *cursor, struct cie *cie, uint64_t offset,
+		     struct ada_elf_frame *frame)
+{
+	struct cursor record = *cursor, at = *section;
+	uint64_t length = take_unsigned(&record, 4), back, id_address = record.address;
+
+	*frame = (struct ada_elf_frame){0};
+	if (record.bad || !length || length == UINT32_MAX || length > (uint64_t)(record.end - record.at))
+		return false;
+	record.end = record.at + length;
+	take(cursor, 4 + length);
+	back = take_unsigned(&record, 4);
+	if (!back || back > id_address - section->address)
+		return true;
+	if (id_address - back != cie->address) {
+		take(&at, id_address - back - section->address);
+		parse_cie(at, cie);
+	}
+	if (!cie->bad)
+		*frame = parse_fde(record, cie, offset);
+	return true;
+}
+
 int ada_elf_frames_read(const struct ada_elf *elf, struct ada_elf_frames *frames)
 {
 	const struct cursor section = find_eh_frame(elf);
 	struct cursor cursor = section;
+	struct ada_elf_frame frame;
 	struct cie cie = {0};
 
-	while (cursor.at && cursor.end - cursor.at >= 4) {
-		struct cursor record = cursor;
-		uint64_t length = take_unsigned(&record, 4), back, id_address = record.address;
-
-		if (!length || length == UINT32_MAX || length > (uint64_t)(record.end - record.at))
-			break;
-		record.end = record.at + length;
-		take(&cursor, 4 + length);
-		back = take_unsigned(&record, 4);
-		if (!back)
-			continue;
-		if (id_address - back != cie.address) {
-			struct cursor at = section;
-
-			if (back > id_address - section.address)
-				continue;
-			take(&at, id_address - back - section.address);
-			parse_cie(at, &cie);
-		}
-		if (!cie.bad && parse_fde(record, &cie, frames))
+	while (cursor.at && next_fde(&section, &cursor, &cie, 0, &frame))
+		if (frame.start && ada_array_push(frames, frame))
 			return -ENOMEM;
-	}
 	sort_frames(frames);
 	return 0;
 }
 
+bool ada_elf_frames_entry_at(const struct ada_elf *elf, const struct ada_elf_frames *frames, uint64_t address)
+{
+	const struct cursor section = find_eh_frame(elf);
+	size_t next = frames_from(frames, address + 1);
+	struct cursor cursor = section;
+	struct ada_elf_frame frame;
+	struct cie cie = {0};
+
+	if (!next || address - frames->items[next - 1].start >= frames->items[next - 1].size)
+		return true;
+	take(&cursor, frames->items[next - 1].record - section.address);
+	return next_fde(&section, &cursor, &cie, address - frames->items[next - 1].start, &frame) && frame.entry;
+}
+
 const struct ada_elf_frame *ada_elf_frames_find(const struct ada_elf_frames *frames, uint64_t start)
 {
-	size_t low = 0, high = frames->count;
+	size_t i = frames_from(frames, start);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (frames->items[middle].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < frames->count && frames->items[low].start == start ? &frames->items[low] : NULL;
+	return i < frames->count && frames->items[i].start == start ? &frames->items[i] : NULL;
 }
 
 int ada_elf_landing_pads(const struct ada_elf *elf, const struct ada_elf_frame *frame, struct ada_elf_addresses *pads)

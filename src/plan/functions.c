@@ -211,8 +211,6 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 		if (named) {
 			if (frame->size > named->size && frame->size <= UINT32_MAX)
 				named->size = (uint32_t)frame->size;
-			if (!frame->entry && !named->refusal)
-				named->refusal = ADA_REFUSAL_NO_ENTRY_CFI;
 			continue;
 		}
 		symbol = candidate_at(candidates, frame->start);
@@ -226,6 +224,13 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 		function.size = frame->size > UINT32_MAX ? UINT32_MAX : (uint32_t)frame->size;
 		if (ada_array_push(&planner->functions, function))
 			return -ENOMEM;
+	}
+	for (size_t i = 0; i < known; i++) {
+		struct ada_function *named = &planner->functions.items[i];
+
+		/* An entry that only jumps reach may have more than its return address on the stack. */
+		if (!named->refusal && !ada_elf_frames_entry_at(planner->elf, &planner->frames, named->address))
+			named->refusal = ADA_REFUSAL_NO_ENTRY_CFI;
 	}
 	if (planner->functions.count > known && known)
 		qsort(planner->functions.items, planner->functions.count, sizeof *planner->functions.items, function_order);
