@@ -72,6 +72,7 @@ struct atf_index_options {
 	struct atf_sink *sink;		/* NULL: pwrite */
 	size_t block_bytes;		/* multiple of 4096; 0: 256 KiB */
 	uint64_t max_events;		/* of this segment; 0: as many as index_seq can number */
+	uint64_t time_min_ns;		/* lower times are raised to it: the time_max_ns of the segment before, or 0 */
 };
 /* DIRECTORY/index.atf, index.1.atf, ...: -ATF_ERROR_RANGE where it doesn't fit. */
 int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment);
@@ -88,6 +89,7 @@ int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
 /* Hands everything appended to the sink: it is in the file (not on the disk) when the sink is done with it. */
 int atf_index_writer_flush(struct atf_index_writer *writer);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
+uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer);	/* of the last event, or time_min_ns */
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; and frees */
 void atf_index_writer_abandon(struct atf_index_writer *writer);		/* flushes and frees, leaves no footer */
 

@@ -40,6 +40,7 @@ struct atf_index_writer {
 	uint64_t max_events;
 	AtfIndexHeader header;
 	struct atf_summary summary;		/* of all that was committed */
+	uint64_t time_max_ns;			/* of its last event; before it, what no time may be below */
 	struct buffer *filling;			/* NULL: the next reserve takes one */
 	size_t used, sent;			/* bytes of it */
 	off_t block_offset;			/* of it in the file */
@@ -228,10 +229,10 @@ int atf_index_writer_commit(struct atf_index_writer *writer, size_t count)
 	assert(writer->filling && count <= (writer->block_bytes - writer->used) / sizeof *events);
 	assert(count <= writer->max_events - summary->count);
 	events = (struct ada_event *)(writer->filling->bytes + writer->used);
-	events_raise_times(events, count, summary->time_end_ns);
+	events_raise_times(events, count, writer->time_max_ns);
 	if (!summary->count)
 		summary->time_start_ns = events[0].timestamp_ns;
-	summary->time_end_ns = events[count - 1].timestamp_ns;
+	writer->time_max_ns = summary->time_end_ns = events[count - 1].timestamp_ns;
 	summary->checksum = libdeflate_crc32(summary->checksum, events, count * sizeof *events);
 	summary->count += count;
 	writer->used += count * sizeof *events;
@@ -278,6 +279,11 @@ uint64_t atf_index_writer_count(const struct atf_index_writer *writer)
 	return writer->summary.count;
 }
 
+uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer)
+{
+	return writer->time_max_ns;
+}
+
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
 int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path,
@@ -294,6 +300,7 @@ int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path
 		return -ATF_ERROR_MEMORY;
 	writer->sink = options->sink ? options->sink : &atf_sink_pwrite;
 	writer->block_bytes = block_bytes;
+	writer->time_max_ns = options->time_min_ns;
 	writer->max_events = ATF_EVENTS_MAX;
 	if (options->max_events && options->max_events < ATF_EVENTS_MAX)
 		writer->max_events = options->max_events;

@@ -143,6 +143,26 @@ static void test_times_never_fall(void **state)
 	atf_index_close(index);
 }
 
+/* Nor from one segment to the next. */
+static void test_times_never_fall_between_segments(void **state)
+{
+	struct atf_index_options options = { .thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .time_min_ns = 1015 };
+	struct fixture *fixture = *state;
+	struct atf_index_writer *writer = writer_open(fixture->path, &options);
+	struct atf_index *index;
+
+	assert_int_equal(atf_index_writer_time_max_ns(writer), 1015);
+	writer_append(writer, 0, 3);			/* 1000, 1010, 1020 */
+	assert_int_equal(atf_index_writer_time_max_ns(writer), 1020);
+	assert_int_equal(atf_index_writer_close(writer, false), 0);
+	assert_int_equal(atf_index_open(&index, fixture->path, NULL), 0);
+	assert_int_equal(atf_index_header(index)->time_start_ns, 1015);
+	assert_int_equal(atf_index_events(index)[0].timestamp_ns, 1015);
+	assert_int_equal(atf_index_events(index)[1].timestamp_ns, 1015);
+	assert_int_equal(atf_index_events(index)[2].timestamp_ns, 1020);
+	atf_index_close(index);
+}
+
 static void test_full_segment(void **state)
 {
 	struct atf_index_options options = { .thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .max_events = 200 };
@@ -306,6 +326,7 @@ int main(void)
 		FIXTURE_TEST(test_default_block_size),
 		FIXTURE_TEST(test_reserve_and_commit),
 		FIXTURE_TEST(test_times_never_fall),
+		FIXTURE_TEST(test_times_never_fall_between_segments),
 		FIXTURE_TEST(test_full_segment),
 		FIXTURE_TEST(test_flush_shows_all_events),
 		FIXTURE_TEST(test_reading_what_is_being_written),
