@@ -17,7 +17,7 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 	struct atf_index_options writer = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = options->sink,
-					    .max_events = options->segment_events };
+					    .max_events = options->segment_events, .time_min_ns = lane->time_max_ns };
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
@@ -36,7 +36,11 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 
 static int close_segment(struct ada_lane *lane)
 {
-	int rc = lane->writer ? atf_index_writer_close(lane->writer, false) : 0;
+	int rc = 0;
+	if (lane->writer) {
+		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
+		rc = atf_index_writer_close(lane->writer, false);
+	}
 	lane->writer = NULL;
 	lane->unflushed = false;
 	return rc;

@@ -23,6 +23,7 @@ struct ada_lane {
 	uint64_t told_lost;		/* of lost: what the agent's own LOST records say */
 	ADA_ARRAY(uint64_t) segments;	/* events of each */
 	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */
+	uint64_t time_max_ns;		/* of the segments that are closed */
 	bool unflushed;
 	bool closed;			/* the thread has ended and all is written */
 };
