@@ -34,8 +34,7 @@ static int hook_order(const void *a, const void *b)
 
 static void sort_hooks(struct ada_planner *planner)
 {
-	if (planner->hooks.count)
-		qsort(planner->hooks.items, planner->hooks.count, sizeof *planner->hooks.items, hook_order);
+	ada_array_sort(&planner->hooks, hook_order);
 	for (size_t i = 0; i < planner->hooks.count; i++)
 		planner->functions.items[planner->hooks.items[i].function].hook = (uint32_t)i;
 }

@@ -52,7 +52,7 @@ static int find_code(struct ada_planner *planner, struct ada_error *error)
 			return -ENOMEM;
 	if (!planner->codes.count)
 		return 0;
-	qsort(planner->codes.items, planner->codes.count, sizeof *planner->codes.items, code_order);
+	ada_array_sort(&planner->codes, code_order);
 	for (size_t i = 0; i < planner->codes.count; i++) {
 		if (planner->codes.items[i].start < end)
 			return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: code sections overlap", elf->path);
@@ -94,7 +94,7 @@ static int read_candidates(struct ada_planner *planner, struct candidates *candi
 			.binding = symbol->binding, .exported = symbol->exported, .cold = ada_name_is_cold(symbol->name),
 		};
 	}
-	qsort(candidates->items, candidates->count, sizeof *candidates->items, candidate_order);
+	ada_array_sort(candidates, candidate_order);
 	return 0;
 }
 
@@ -175,8 +175,10 @@ uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t addres
 static const struct candidate *candidate_at(const struct candidates *candidates, uint64_t address)
 {
 	struct candidate key = {.address = address};
-	const struct candidate *found = bsearch(&key, candidates->items, candidates->count, sizeof key, candidate_order);
+	const struct candidate *found = NULL;
 
+	if (candidates->count)
+		found = bsearch(&key, candidates->items, candidates->count, sizeof key, candidate_order);
 	while (found && found > candidates->items && found[-1].address == address)
 		found--;
 	return found;
@@ -232,8 +234,7 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 		if (!named->refusal && !ada_elf_frames_entry_at(planner->elf, &planner->frames, named->address))
 			named->refusal = ADA_REFUSAL_NO_ENTRY_CFI;
 	}
-	if (planner->functions.count > known && known)
-		qsort(planner->functions.items, planner->functions.count, sizeof *planner->functions.items, function_order);
+	ada_array_sort(&planner->functions, function_order);
 	return 0;
 }
 
@@ -266,7 +267,7 @@ static int find_starts(struct ada_planner *planner, const struct candidates *can
 		result = add_start(planner, starts, planner->codes.items[i].start);
 	if (result || !starts->count)
 		return result;
-	qsort(starts->items, starts->count, sizeof *starts->items, address_order);
+	ada_array_sort(starts, address_order);
 	for (size_t i = 0; i < starts->count; i++)
 		if (!kept || starts->items[kept - 1] != starts->items[i])
 			starts->items[kept++] = starts->items[i];
@@ -346,6 +347,8 @@ int ada_functions_find(struct ada_planner *planner, struct ada_error *error)
 		result = find_starts(planner, &candidates, &starts);
 	if (!result)
 		result = find_pieces(planner, &starts);
+	if (!result)
+		ada_runtimes_refuse(planner);
 	ada_array_free(&candidates);
 	ada_array_free(&starts);
 	return result;

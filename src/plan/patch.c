@@ -280,8 +280,8 @@ int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address,
 		return -ENOMEM;
 	memcpy(planner->bodies.items + planner->bodies.count, body->bytes, body->length);
 	planner->bodies.count += body->length;
-	memcpy(planner->plan_relocs.items + planner->plan_relocs.count, body->relocs, body->reloc_count * sizeof *body->relocs);
-	planner->plan_relocs.count += body->reloc_count;
+	for (unsigned i = 0; i < body->reloc_count; i++)
+		planner->plan_relocs.items[planner->plan_relocs.count++] = body->relocs[i];
 	function->hook = (uint32_t)planner->hooks.count;
 	function->refusal = ADA_REFUSAL_NONE;
 	return ada_array_push(&planner->hooks, hook);

@@ -1,6 +1,7 @@
 /* The planner's inside: what its files hand one another while one plan is made. Stages, in order:
  *
  *   functions.c   what is a function: symbols and unwind entries -> functions, pieces
+ *   runtime.c     whose return addresses must stay as they are
  *   sweep.c       decodes all code once -> targets (what lands near an entry), pads, uses of the GOT
  *   tables.c      jump tables -> more targets
  *   patch.c       per function: the first form that fits -> hooks; island.c for the jumps of two bytes
@@ -11,6 +12,7 @@
 #ifndef ADA_PLAN_PLANNER_H
 #define ADA_PLAN_PLANNER_H
 #include <Zydis/Zydis.h>
+#include <stdlib.h>
 #include "abi/plan.h"
 #include "elf/frames.h"
 #include "elf/relocs.h"
@@ -25,6 +27,10 @@
  * an entry matters. */
 #define ADA_ENTRY_REACH (ADA_ENDBR_BYTES + 2 * ADA_JUMP_BYTES)
 #define ADA_BODY_MAX 255u
+
+/* qsort, which may not be given the NULL of an empty array. */
+#define ada_array_sort(array, order) \
+	((array)->count ? qsort((array)->items, (array)->count, sizeof *(array)->items, order) : (void)0)
 
 struct ada_code {			/* executable bytes, by address */
 	uint64_t start, end;
@@ -103,6 +109,9 @@ uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t addres
 enum ada_refusal ada_name_refusal(const char *name);
 bool ada_name_is_cold(const char *name);
 bool ada_name_is_intercept(const char *name);
+
+/* Refuses what belongs to a run-time that keys on return addresses. */
+void ada_runtimes_refuse(struct ada_planner *planner);
 
 int ada_sweep(struct ada_planner *planner);
 void ada_targets_sort(struct ada_planner *planner);

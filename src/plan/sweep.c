@@ -194,8 +194,7 @@ static int prepare_slots(struct ada_planner *planner)
 		if (ada_array_push(&planner->slots, use))
 			return -ENOMEM;
 	}
-	if (planner->slots.count)
-		qsort(planner->slots.items, planner->slots.count, sizeof *planner->slots.items, slot_order);
+	ada_array_sort(&planner->slots, slot_order);
 	return 0;
 }
 
@@ -260,8 +259,7 @@ static int target_order(const void *a, const void *b)
 
 void ada_targets_sort(struct ada_planner *planner)
 {
-	if (planner->targets.count)
-		qsort(planner->targets.items, planner->targets.count, sizeof *planner->targets.items, target_order);
+	ada_array_sort(&planner->targets, target_order);
 }
 
 size_t ada_targets_from(const struct ada_planner *planner, uint64_t address)
