@@ -19,7 +19,7 @@ def test_exports_are_what_the_header_declares(build_dir):
     assert exported == declared
 
 
-@pytest.mark.parametrize("compiler, standard", [("gcc", "c11"), ("gcc", "gnu17"), ("g++", "c++17"), ("g++", "c++20")])
+@pytest.mark.parametrize("compiler, standard", [("gcc", "c11"), ("g++", "c++17")])
 def test_the_installed_headers_stand_alone(tmp_path, compiler, standard):
     """Laid out as `make install` does it."""
     (tmp_path / "abi").mkdir()

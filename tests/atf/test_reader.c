@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +55,36 @@ static void test_empty_index(void **state)
 	assert_int_equal(atf_index_lower_bound(index, 0), 0);
 	assert_int_equal(atf_index_lower_bound(index, UINT64_MAX), 0);
 	assert_int_equal(atf_index_get(index, 0, &event), -ATF_ERROR_RANGE);
+	atf_index_close(index);
+}
+
+/* A sparse file of more events than a u32 counts: the header's count saturates, the footer's holds. */
+static void test_more_events_than_the_header_can_count(void **state)
+{
+	const uint64_t count = UINT32_MAX + 10ull, footer_offset = 64 + 32 * count;
+	struct fixture *fixture = *state;
+	AtfIndexHeader header;
+	AtfIndexFooter footer = { .event_count = count, .bytes_written = 32 * count };
+	struct atf_index *index;
+	struct bytes file;
+	int fd;
+
+	fixture_write(fixture->path, 0, 0);
+	file = bytes_read(fixture->path);
+	memcpy(&header, file.bytes, sizeof header);
+	free(file.bytes);
+	header.event_count = UINT32_MAX;
+	header.footer_offset = footer_offset;
+	memcpy(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic);
+	fd = open(fixture->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, &header, sizeof header, 0), sizeof header);
+	if (pwrite(fd, &footer, sizeof footer, (off_t)footer_offset) != sizeof footer)
+		skip();				/* a file system that has no files of 128 GiB */
+	close(fd);
+	index = index_open(fixture->path);
+	assert_int_equal(atf_index_count(index), count);
+	assert_int_equal(atf_index_events(index)[count - 1].event_kind, 0);
+	assert_int_equal(atf_index_lower_bound(index, 1), count);
 	atf_index_close(index);
 }
 
@@ -196,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_events_by_index_seq),
 		FIXTURE_TEST(test_empty_index),
+		FIXTURE_TEST(test_more_events_than_the_header_can_count),
 		FIXTURE_TEST(test_lower_bound_against_a_scan),
 		FIXTURE_TEST(test_verify_finds_nothing_wrong),
 		FIXTURE_TEST(test_verify_tells_what_is_worth_knowing),

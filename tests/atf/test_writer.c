@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -214,6 +216,30 @@ static void test_flush_shows_all_events(void **state)
 	expect_file(fixture->path, count, false);
 }
 
+/* No room for a file of more than 10,000 bytes: what fits is there, whole, and can be recovered. */
+static void test_no_room_on_the_device(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_index_writer *writer = writer_open(fixture->path, &small_blocks);
+	struct rlimit unlimited, limit;
+	struct ada_event events[400];
+	int status, error;
+
+	fixture_events(events, 0, 400);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	limit = (struct rlimit){ 10000, unlimited.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	status = atf_index_writer_append(writer, events, 400);
+	error = errno;
+	assert_int_equal(atf_index_writer_close(writer, false), -ATF_ERROR_SYSTEM);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+	assert_int_equal(status, -ATF_ERROR_SYSTEM);
+	assert_int_equal(error, EFBIG);
+	assert_int_equal(atf_index_recover(fixture->path, NULL), 0);
+	expect_file(fixture->path, (10000 - 64) / 32, false);
+}
+
 #define LIVE_FILES 60
 
 /* Finishes some files, one after the other; the reader is told how many there are. */
@@ -329,6 +355,7 @@ int main(void)
 		FIXTURE_TEST(test_times_never_fall_between_segments),
 		FIXTURE_TEST(test_full_segment),
 		FIXTURE_TEST(test_flush_shows_all_events),
+		FIXTURE_TEST(test_no_room_on_the_device),
 		FIXTURE_TEST(test_reading_what_is_being_written),
 		FIXTURE_TEST(test_abandon_leaves_events_without_footer),
 		FIXTURE_TEST(test_files_are_private_and_never_overwritten),
