@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #define BUSY_MS 1
-#define IDLE_MS 10			/* what lies ready lasts the fastest producer half of it: then it has begun slowly */
+#define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
 
 /* One step for each provider: true where any may need another soon. */
 static bool grow_all(struct ada_recorder *recorder, bool *any)

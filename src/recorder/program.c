@@ -19,13 +19,17 @@
 
 static int look_up(char *path, const char *name, int *exit_status, struct ada_error *error)
 {
+	if (!*name) {
+		*exit_status = ADA_EXIT_NOT_FOUND;
+		return ada_error_set(error, ENOENT, "the program's name is empty");
+	}
 	if (strchr(name, '/'))
 		return ada_path(path, "%s", name);
 	const char *list = getenv("PATH");
 	bool denied = false;
 	if (!list)
 		list = "/bin:/usr/bin";
-	for (const char *start = list, *end; *name; start = end + 1) {
+	for (const char *start = list, *end; ; start = end + 1) {
 		end = strchrnul(start, ':');
 		struct stat info;
 		int rc = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
@@ -88,7 +92,7 @@ int ada_program_find(struct ada_program *program, const char *name, int *exit_st
 	*exit_status = ADA_EXIT_NOT_EXECUTABLE;
 	int rc = look_up(program->path, name, exit_status, error);
 	if (rc)
-		return rc < 0 && !*name ? rc : ada_error_system(error, -rc, "%s", name);
+		return ada_error_system(error, -rc, "%s", name);
 	strcpy(program->executable, program->path);
 	for (int depth = 0;; depth++) {
 		rc = check_mode(program->executable, exit_status, error);

@@ -7,6 +7,7 @@
  */
 #include "recorder/recorder.h"
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +29,13 @@
 #include "recorder/stray.h"
 
 #define BUSY_MS 1
-#define IDLE_MS 20
+#define IDLE_MS 5
+#define STRAY_NS 20000000ull
+#define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
 #define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
+#define HEAP_BLOCK_BYTES (32 << 20)
 #define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
 
 struct loop {
@@ -185,7 +190,7 @@ static bool all_over(struct loop *loop)
 	if (ada_server_busy(recorder->server))
 		return false;
 	uint64_t now = ada_clock_boottime_ns();
-	if (loop->stray_ns && now - loop->stray_ns < (uint64_t)IDLE_MS * 1000000)
+	if (loop->stray_ns && now - loop->stray_ns < STRAY_NS)
 		return false;
 	loop->stray_ns = now;
 	return !ada_stray_find(recorder, ada_server_path(recorder->server));
@@ -302,6 +307,9 @@ static int prepare_process(struct loop *loop, struct ada_inheritance *inheritanc
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaddset(&set, signals[i]);
+	/* Blocks of files come and go all the time: from the heap, and kept there, they are not zeroed by the kernel each time. */
+	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
 	getrlimit(RLIMIT_NOFILE, &inheritance->files);
 	files = inheritance->files;
 	files.rlim_cur = files.rlim_max;
@@ -332,6 +340,7 @@ static int launch(struct loop *loop, const char *agent, struct ada_error *error)
 	pthread_mutex_unlock(&recorder->lock);
 	if (pid < 0)
 		return pid;
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY);	/* this thread; the child has gone on without */
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
-#define CHUNKS_AHEAD 512u		/* 16 MiB: about 5 ms of the fastest producer */
+#define CHUNKS_AHEAD 768u		/* 24 MiB: about 8 ms of the fastest producer */
 #define CHUNKS_STEP 128u
 #define THREADS_STEP 1024u		/* 64 KiB */
 #define MODULES_STEP 128u		/* 64 KiB */
