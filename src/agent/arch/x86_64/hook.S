@@ -34,6 +34,7 @@
 #define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
 #define STATE_POP (ADA_EVENT_BYTES - (ADA_FRAME_BYTES << 32))
 
+#define PREFETCH_AHEAD 512		/* the pool is larger than the caches; beyond the chunk's end it does no harm */
 #define RSEQ_SIGNATURE 0x53053053	/* glibc registers with this one, and so does thread.c */
 
 # What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
@@ -142,6 +143,7 @@
 	cmp $ADA_CHUNK_BYTES,%esi
 	jae .Lentry_slow
 	add %rsi,%rdx			# the event
+	prefetchw PREFETCH_AHEAD(%rdx)
 	mov %r10,%rsi
 	shr $32,%rsi
 	add THREAD_SHADOW(%r11),%rsi	# the frame
