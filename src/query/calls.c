@@ -16,11 +16,15 @@ static void report(struct ada_calls *calls, struct ada_call *call, enum ada_outc
 		calls->receiver.ended(calls->receiver.context, call);
 }
 
-static void forget_aside(struct ada_calls *calls)
+static void forget_oldest(struct ada_calls *calls, size_t count)
 {
-	for (size_t i = 0; i < calls->aside.count; i++)
-		report(calls, &calls->aside.items[i], ADA_OUTCOME_UNKNOWN);
-	calls->aside.count = 0;
+	struct ada_call *items = calls->aside.items;
+
+	for (size_t i = 0; i < count; i++)
+		report(calls, &items[i], ADA_OUTCOME_UNKNOWN);
+	calls->aside.count -= count;
+	if (calls->aside.count)
+		memmove(items, items + count, calls->aside.count * sizeof *items);
 }
 
 /* Takes the top call off the stack: into the waiting list, or away where events were lost. */
@@ -35,10 +39,8 @@ static int remove_top(struct ada_calls *calls)
 		report(calls, top, ADA_OUTCOME_UNKNOWN);
 		return 0;
 	}
-	if (calls->aside.count == ASIDE_MAX) {
-		report(calls, &calls->aside.items[0], ADA_OUTCOME_UNKNOWN);
-		memmove(calls->aside.items, calls->aside.items + 1, --calls->aside.count * sizeof *calls->aside.items);
-	}
+	if (calls->aside.count == ASIDE_MAX)	/* half of them at once: moving the rest is then no cost a call */
+		forget_oldest(calls, ASIDE_MAX / 2);
 	return ada_array_push(&calls->aside, *top);
 }
 
@@ -146,7 +148,7 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 		result = end(calls, event, position);
 		break;
 	case ADA_EVENT_LOST:
-		forget_aside(calls);
+		forget_oldest(calls, calls->aside.count);
 		calls->lost += event->function_id;
 		calls->losses++;
 		break;
@@ -160,7 +162,7 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 
 void ada_calls_end(struct ada_calls *calls)
 {
-	forget_aside(calls);
+	forget_oldest(calls, calls->aside.count);
 	while (calls->stack.count) {
 		struct ada_call *call = &calls->stack.items[--calls->stack.count];
 
