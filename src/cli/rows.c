@@ -6,6 +6,8 @@
 #include <string.h>
 #include "base/units.h"
 
+#define NAME_WIDTH_MAX 48	/* what is longer shifts only what stands behind it in its own line */
+
 static bool is_text(enum ada_cell_kind kind)
 {
 	return kind == ADA_CELL_TEXT || kind == ADA_CELL_NAME;
@@ -134,7 +136,8 @@ static void put_line(struct ada_rows *rows, char *const *texts, const size_t *wi
 
 			if (!column->title || (column->kind == ADA_CELL_NAME) != last)
 				continue;
-			fill = widths[i] - ada_output_width(text);
+			fill = ada_output_width(text);
+			fill = fill < widths[i] ? widths[i] - fill : 0;
 			ada_output_spaces(rows->output, due + (is_text(column->kind) ? 0 : fill));
 			ada_output_string(rows->output, text);
 			due = 2 + (is_text(column->kind) ? fill : 0);
@@ -153,6 +156,8 @@ static void put_table(struct ada_rows *rows)
 
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
+		if (rows->columns[i].kind == ADA_CELL_NAME && widths[i] > NAME_WIDTH_MAX)
+			widths[i] = NAME_WIDTH_MAX;
 	}
 	put_line(rows, NULL, widths);
 	for (size_t row = 0; row < rows->row_count; row++)

@@ -230,17 +230,36 @@ static size_t length_without_parameters(const char *name)
 	return strlen(name);
 }
 
+/* Behind the return type, which the demangled names of templates begin with: "int f<int>" is f<int>. */
+static const char *without_return_type(const char *name)
+{
+	const char *start = name;
+	int open = 0;
+
+	for (const char *at = name; *at; at++) {
+		open += (*at == '<' || *at == '(') - (*at == '>' || *at == ')');
+		if (*at == ' ' && !open)
+			start = at + 1;
+	}
+	return start;
+}
+
+static bool fits(const char *pattern, const char *name)
+{
+	/* Names may hold what means something to fnmatch ("operator[]"), so the name itself always fits. */
+	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+}
+
 bool ada_name_matches(const char *pattern, const char *mangled, const char *name)
 {
 	size_t length = length_without_parameters(name);
 	char bare[1024];
 
-	/* Names may hold what means something to fnmatch ("operator[]"), so the name itself always fits. */
-	if (!strcmp(pattern, name) || !strcmp(pattern, mangled) || !fnmatch(pattern, name, 0) || !fnmatch(pattern, mangled, 0))
+	if (fits(pattern, name) || fits(pattern, mangled))
 		return true;
 	if (!length || length >= sizeof bare || !name[length])
 		return false;
 	memcpy(bare, name, length);
 	bare[length] = 0;
-	return !strcmp(pattern, bare) || !fnmatch(pattern, bare, 0);
+	return fits(pattern, bare) || fits(pattern, without_return_type(bare));
 }

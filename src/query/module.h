@@ -41,6 +41,7 @@ struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
  * `buffer`). module may be NULL. */
 #define ADA_NAME_BUFFER 320
 const char *ada_module_function(struct ada_module *module, uint64_t function_id, char buffer[ADA_NAME_BUFFER]);
-/* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or so without its parameters. */
+/* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or that without its parameters, or
+ * without them and its return type. */
 bool ada_name_matches(const char *pattern, const char *mangled, const char *name);
 #endif

@@ -111,6 +111,8 @@ static void test_patterns(void **state)
 		{ "main", "main", true }, { "mai", "main", false }, { "m*", "main", true }, { "ns::f", "ns::f(int)", true },
 		{ "ns::f(int)", "ns::f(int)", true }, { "ns::*", "ns::f(int)", true }, { "f", "ns::f(int)", false },
 		{ "A::operator[]", "A::operator[](int)", true }, { "operator()", "operator()(int (*)(long))", true },
+		{ "ns::f<int>", "int ns::f<int>(int)", true }, { "f<a b>", "x<y z> f<a b>(int)", true },
+		{ "(anonymous namespace)::f", "(anonymous namespace)::f(int)", true },
 		{ "m_angled", "other", true }, { "g", "g(void (*)())", true }, { "", "main", false }, { "(", ")", false },
 	};
 
