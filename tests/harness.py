@@ -22,6 +22,7 @@ class Result:
     stdout: bytes
     stderr: bytes
     status: int
+    pid: int
 
 
 def run(argv, timeout=60, **options):
@@ -43,7 +44,7 @@ def run(argv, timeout=60, **options):
             process.wait()
         out.seek(0)
         err.seek(0)
-        return Result(out.read(), err.read() + hung.encode(), process.returncode)
+        return Result(out.read(), err.read() + hung.encode(), process.returncode, process.pid)
 
 
 def shell_status(status):
