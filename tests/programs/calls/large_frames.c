@@ -15,7 +15,7 @@ NOINLINE static long large(int depth)
 	BARRIER;
 	return below + sizeof(frame) - (depth == 0 && frame[0] == 0);
 }
-NOINLINE static int touch(char *place, int n) { memset(place, n, n); BARRIER; return place[n / 2]; }
+NOINLINE static int touch(char *place, int n) { memset(place, n, n); BARRIER; return n ? place[n / 2] : 0; }
 NOINLINE static int with_alloca(int n) { int value = touch(alloca(n + 1), n); BARRIER; return value; }
 NOINLINE static int aligned(void)
 {

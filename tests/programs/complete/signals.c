@@ -12,20 +12,23 @@
 static volatile long leaves, handlers, inners;
 NOINLINE static void leaf(void) { leaves++; }
 NOINLINE static void in_handler(void) { inners++; }
+static void arm(void)
+{
+	struct itimerval once = { { 0 }, { 0, 200 } };
+	setitimer(ITIMER_REAL, &once, NULL);
+}
 NOINLINE static void handler(int number)
 {
-	static const struct itimerval off;
 	for (int i = 0; i < 3; i++)
 		in_handler();
-	if (++handlers == 100)
-		setitimer(ITIMER_REAL, &off, NULL);
+	if (++handlers < 100)
+		arm();
 }
 
 int main(void)
 {
-	struct itimerval timer = { { 0, 200 }, { 0, 200 } };
 	signal(SIGALRM, handler);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	arm();
 	for (int i = 0; i < 1000000; i++)
 		leaf();
 	while (handlers < 100)
