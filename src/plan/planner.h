@@ -3,6 +3,7 @@
  *   functions.c   what is a function: symbols and unwind entries -> functions, pieces
  *   runtime.c     whose return addresses must stay as they are
  *   sweep.c       decodes all code once -> targets (what lands near an entry), pads, uses of the GOT
+ *   caller.c      on the same way: functions that touch their own return address
  *   tables.c      jump tables -> more targets
  *   patch.c       per function: the first form that fits -> hooks; island.c for the jumps of two bytes
  *   relocate.c    the copy of a prologue that runs elsewhere -> bodies, relocs
@@ -114,6 +115,13 @@ bool ada_name_is_intercept(const char *name);
 void ada_runtimes_refuse(struct ada_planner *planner);
 
 int ada_sweep(struct ada_planner *planner);
+struct ada_caller_walk {		/* both in bytes; INT64_MIN: not known */
+	int64_t below_slot;		/* stack pointer, from the slot of the return address down */
+	int64_t frame_below_slot;	/* frame pointer, likewise */
+};
+void ada_caller_start(struct ada_caller_walk *walk);
+/* The function's instructions in their order, from its entry on. True: this one reads or writes the return address. */
+bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction *instruction);
 void ada_targets_sort(struct ada_planner *planner);
 int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t source, bool call);
 /* A pointer, table entry or landing pad: kept only if it lands near an entry but not on one. */

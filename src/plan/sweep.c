@@ -9,6 +9,8 @@ struct walk {				/* through one piece */
 	uint64_t start, end;
 	uint64_t outer_start;		/* of the outermost function that still covers the piece */
 	bool jumps_indirectly, undecodable, flow_ends;
+	bool touches_return;		/* its own return address, if the piece is a function */
+	struct ada_caller_walk caller;
 	struct ada_elf_addresses data, labels;	/* addresses taken: of data, and of this file's code */
 };
 
@@ -137,7 +139,8 @@ static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint
 	ZydisDecodedInstruction instruction;
 	uint64_t at = walk->start;
 
-	walk->jumps_indirectly = walk->undecodable = walk->flow_ends = false;
+	walk->jumps_indirectly = walk->undecodable = walk->flow_ends = walk->touches_return = false;
+	ada_caller_start(&walk->caller);
 	walk->data.count = walk->labels.count = 0;
 	while (at < walk->end) {
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->start),
@@ -149,6 +152,7 @@ static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint
 		}
 		if (note_instruction(planner, walk, &instruction, at))
 			return -ENOMEM;
+		walk->touches_return |= ada_caller_step(&walk->caller, &instruction);
 		/* A call that ends a piece never returns: compilers leave out only what can't be reached. */
 		if (!ada_is_padding(&instruction))
 			walk->flow_ends = ada_ends_flow(&instruction) || ada_is_call(&instruction);
@@ -240,6 +244,8 @@ int ada_sweep(struct ada_planner *planner)
 		result = walk_piece(planner, &walk, bytes);
 		if (function)
 			function->undecodable = walk.undecodable;
+		if (function && walk.touches_return && !function->refusal && !(function->flags & ADA_FUNCTION_INTERCEPT))
+			function->refusal = ADA_REFUSAL_CALLER_LOOKUP;
 		if (!result && piece->end < next)
 			result = walk_gap(planner, &walk, next, bytes + (piece->end - piece->start));
 	}
