@@ -123,7 +123,7 @@ static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_s
 {
 	bool there = false;
 	pthread_mutex_lock(&provider->lock);
-	if (provider->mapped && id < provider->segment.modules_ready) {
+	if (provider->mapped && id < ada_segment_module_count(&provider->segment)) {
 		there = __atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) != 0;
 		*module = provider->segment.modules[id];
 	}

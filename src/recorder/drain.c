@@ -16,12 +16,6 @@ int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const c
 	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
 }
 
-static uint32_t thread_count(const struct ada_drain *drain)
-{
-	uint32_t count = __atomic_load_n(&drain->segment->shm->thread_count, __ATOMIC_ACQUIRE);
-	return count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX;
-}
-
 static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t thread)
 {
 	while (drain->lanes.count <= thread) {
@@ -49,7 +43,7 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ADA_CHUNK_HEADER_BYTES;
 	uint32_t thread = chunk->thread;
-	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || thread >= thread_count(drain)) {
+	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || thread >= ada_segment_thread_count(drain->segment)) {
 		drain->bad_chunks++;
 		return false;
 	}
@@ -100,7 +94,7 @@ size_t ada_drain_sealed(struct ada_drain *drain)
 		drain->tail++;
 		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 		count++;
-		if (number > drain->segment->chunks_ready) {
+		if (number > ada_segment_chunks_ready(drain->segment)) {
 			drain->bad_chunks++;
 			continue;
 		}
@@ -115,7 +109,7 @@ size_t ada_drain_sealed(struct ada_drain *drain)
 static uint32_t open_chunk(const struct ada_drain *drain, uint32_t i)
 {
 	uint32_t number = __atomic_load_n(&drain->segment->threads[i].chunk, __ATOMIC_ACQUIRE);
-	if (number >= drain->segment->chunks_ready)
+	if (number >= ada_segment_chunks_ready(drain->segment))
 		return UINT32_MAX;
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->thread != i)
@@ -156,7 +150,7 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 void ada_drain_quiet(struct ada_drain *drain)
 {
 	struct ada_table newest = { 0 };
-	uint32_t count = thread_count(drain);
+	uint32_t count = ada_segment_thread_count(drain->segment);
 	if (drain->options.circular || !lane_of(drain, count ? count - 1 : 0))
 		return;
 	for (uint32_t i = 0; i < count; i++)
@@ -199,7 +193,7 @@ void ada_drain_finish(struct ada_drain *drain)
 {
 	ADA_ARRAY(struct place) places = { 0 };
 	ada_drain_sealed(drain);
-	for (uint32_t number = 0; number < drain->segment->chunks_ready; number++) {
+	for (uint32_t number = 0; number < ada_segment_chunks_ready(drain->segment); number++) {
 		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
@@ -215,7 +209,7 @@ void ada_drain_finish(struct ada_drain *drain)
 	for (size_t i = 0; i < places.count; i++)
 		take(drain, places.items[i].chunk, false);
 	ada_array_free(&places);
-	uint32_t count = thread_count(drain);
+	uint32_t count = ada_segment_thread_count(drain->segment);
 	if (count && !lane_of(drain, count - 1))
 		count = (uint32_t)drain->lanes.count;
 	for (uint32_t i = 0; i < count; i++)

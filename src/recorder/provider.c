@@ -85,8 +85,7 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 	char from[PATH_MAX], to[PATH_MAX];
 	pthread_mutex_lock(&parent->lock);
 	if (parent->mapped) {
-		uint32_t count = __atomic_load_n(&parent->segment.shm->module_count, __ATOMIC_ACQUIRE);
-		count = count < provider->segment.modules_ready ? count : provider->segment.modules_ready;
+		uint32_t count = ada_segment_module_count(&parent->segment);
 		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof(*parent->segment.modules));
 		provider->segment.shm->module_count = count;
 	}
@@ -170,10 +169,8 @@ bool ada_provider_gone(const struct ada_provider *provider)
 static void keep_tables(struct ada_provider *provider)
 {
 	const struct ada_segment *segment = &provider->segment;
-	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_ACQUIRE);
-	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
-	provider->module_count = modules < segment->modules_ready ? modules : segment->modules_ready;
-	provider->thread_count = threads < segment->threads_ready ? threads : segment->threads_ready;
+	provider->module_count = ada_segment_module_count(segment);
+	provider->thread_count = ada_segment_thread_count(segment);
 	provider->header = *segment->shm;
 	free(provider->module_table);
 	free(provider->thread_table);

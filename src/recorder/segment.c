@@ -66,9 +66,11 @@ static int grow_chunks(struct ada_segment *segment, uint32_t step)
 	int rc = allocate(segment, ada_segment_chunk(segment, segment->chunks_ready), (uint64_t)count * ADA_CHUNK_BYTES);
 	if (rc)
 		return rc;
-	for (uint32_t chunk = segment->chunks_ready; chunk < segment->chunks_ready + count; chunk++)
+	uint32_t first = segment->chunks_ready;
+	/* Before the bits: whoever sees a chunk in use finds it below. */
+	__atomic_store_n(&segment->chunks_ready, first + count, __ATOMIC_RELEASE);
+	for (uint32_t chunk = first; chunk < first + count; chunk++)
 		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
-	segment->chunks_ready += count;
 	return 0;
 }
 

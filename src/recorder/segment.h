@@ -44,6 +44,25 @@ bool ada_segment_in_use(const struct ada_segment *segment);
 void ada_segment_leave(struct ada_segment *segment);
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
 
+/* How many chunks have memory: none beyond may be touched. */
+static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segment)
+{
+	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
+}
+
+/* Entries of the tables that are whole. They have memory even where the agent outran ada_segment_grow: it wrote them. */
+static inline uint32_t ada_segment_thread_count(const struct ada_segment *segment)
+{
+	uint32_t count = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
+	return count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX;
+}
+
+static inline uint32_t ada_segment_module_count(const struct ada_segment *segment)
+{
+	uint32_t count = __atomic_load_n(&segment->shm->module_count, __ATOMIC_ACQUIRE);
+	return count < ADA_MODULES_MAX ? count : ADA_MODULES_MAX;
+}
+
 static inline struct ada_chunk *ada_segment_chunk(const struct ada_segment *segment, uint32_t chunk)
 {
 	return (struct ada_chunk *)(segment->pool + (uint64_t)chunk * ADA_CHUNK_BYTES);
