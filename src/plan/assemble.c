@@ -52,7 +52,8 @@ static int convert_functions(const struct ada_planner *planner, struct ada_strin
 
 		*out = (struct ada_plan_function){
 			.address = function->address, .size = function->size, .hook = function->hook,
-			.flags = function->flags, .refusal = function->refusal,
+			.flags = function->flags | (function->refusal == ADA_REFUSAL_RUNTIME ? ADA_FUNCTION_RUNTIME : 0),
+			.refusal = function->refusal,
 		};
 		result = ada_strings_add(strings, function->name, strcspn(function->name, "@"), &out->name);
 		if (result)
