@@ -239,19 +239,6 @@ static void print_text(struct ada_output *output, const struct ada_plan *plan, c
 	}
 }
 
-static int exit_status(int result)
-{
-	switch (-result) {
-	case ENOENT:
-	case ENOTDIR:
-		return ADA_EXIT_NOT_FOUND;
-	case ENOMEM:
-		return ADA_EXIT_FAILED;
-	default:
-		return ADA_EXIT_NOT_EXECUTABLE;
-	}
-}
-
 int ada_cmd_functions(int argc, char **argv)
 {
 	static struct ada_output output;
@@ -268,7 +255,7 @@ int ada_cmd_functions(int argc, char **argv)
 	result = open_plan(&plan, path, arguments.int3, &error);
 	if (result) {
 		fprintf(stderr, "%s: %s\n", argv[0], error.text);
-		return exit_status(result);
+		return ADA_EXIT_FAILED;
 	}
 	count(plan, &counts);
 	ada_output_open(&output, STDOUT_FILENO);

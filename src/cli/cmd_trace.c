@@ -1,5 +1,4 @@
 /* ada trace [OPTION]... [--] PROGRAM [ARG]... */
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include "base/array.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "recorder/recorder.h"
 
 enum key {
@@ -54,11 +54,13 @@ static int choose(const char *option, const char *text, const char *const *choic
 static int size_between(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *bytes, struct ada_error *error)
 {
 	char low[ADA_UNITS_TEXT], high[ADA_UNITS_TEXT];
-	int rc = ada_parse_size(text, bytes, error);
-	if (!rc && (*bytes < min || *bytes > max))
-		rc = ada_error_set(error, ERANGE, "--%s=%s: must be between %s and %s", option, text, ada_format_size(min, low),
-				   ada_format_size(max, high));
-	return rc;
+	struct ada_error unreadable = { 0 };
+	if (ada_parse_size(text, bytes, &unreadable))
+		return ada_error_set(error, EINVAL, "--%s: %s", option, unreadable.text);
+	if (*bytes < min || *bytes > max)
+		return ada_error_set(error, ERANGE, "--%s=%s: must be between %s and %s", option, text, ada_format_size(min, low),
+				     ada_format_size(max, high));
+	return 0;
 }
 
 static int take(int key, char *argument, struct parse *parse)
@@ -101,11 +103,10 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	}
-	if (key == ARGP_KEY_INIT || key == ARGP_KEY_FINI || key == ARGP_KEY_SUCCESS || key == ARGP_KEY_ERROR ||
-	    key == ARGP_KEY_NO_ARGS || key == ARGP_KEY_END || key == ARGP_KEY_ARGS)
-		return ARGP_ERR_UNKNOWN;
 	int rc = take(key, argument, parse);
-	return rc < 0 ? -rc : rc;
+	if (rc < 0)
+		ada_options_fail(state, "%s", parse->error.text);
+	return rc;
 }
 
 int ada_cmd_trace(int argc, char **argv)
@@ -117,15 +118,14 @@ int ada_cmd_trace(int argc, char **argv)
 	struct ada_trace_options options = { .output = "ada_traces", .follow = true, .libcalls = true,
 					     .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT };
 	struct parse parse = { .options = &options };
-	int status = ADA_EXIT_FAILED;
-	argp_err_exit_status = ADA_EXIT_FAILED;
-	error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parse);
-	if (!rc && !options.command)
-		rc = -ada_error_set(&parse.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
+	int status = ADA_EXIT_FAILED, rc = 0;
+	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &parse);
+	if (!options.command)
+		rc = ada_error_set(&parse.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
 	if (!rc)
-		rc = -ada_trace(&options, &status, &parse.error);
+		rc = ada_trace(&options, &status, &parse.error);
 	if (rc)
-		fprintf(stderr, "ada: %s\n", *parse.error.text ? parse.error.text : strerror(rc));
+		fprintf(stderr, "ada: %s\n", *parse.error.text ? parse.error.text : strerror(-rc));
 	ada_array_free(&options.modules);
 	ada_array_free(&options.functions);
 	ada_array_free(&options.exclude);

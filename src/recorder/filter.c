@@ -19,11 +19,12 @@ struct ada_filter {
 	size_t function_count, exclude_count;
 };
 
-static int compile(struct pattern *pattern, const char *text, struct ada_error *error)
+static int compile(struct pattern *pattern, const char *option, const char *text, struct ada_error *error)
 {
 	*pattern = (struct pattern){ .text = text, .glob = strpbrk(text, "*?[") };
 	if (!*text)
-		return ada_error_set(error, EINVAL, "an empty pattern matches nothing: write '*' for all functions");
+		return ada_error_set(error, EINVAL, "--%s: an empty pattern matches nothing: write '*' for all functions",
+				     option);
 	if (strncmp(text, "re:", 3))
 		return 0;
 	int code;
@@ -32,19 +33,21 @@ static int compile(struct pattern *pattern, const char *text, struct ada_error *
 	if (!pattern->regex) {
 		PCRE2_UCHAR reason[128];
 		pcre2_get_error_message(code, reason, sizeof(reason));
-		return ada_error_set(error, EINVAL, "pattern '%s': at character %zu: %s", text, (size_t)offset + 3, (const char *)reason);
+		return ada_error_set(error, EINVAL, "--%s=%s: at character %zu: %s", option, text, (size_t)offset + 3,
+				     (const char *)reason);
 	}
 	pattern->match = pcre2_match_data_create_from_pattern(pattern->regex, NULL);
-	return pattern->match ? 0 : ada_error_system(error, ENOMEM, "pattern '%s'", text);
+	return pattern->match ? 0 : ada_error_system(error, ENOMEM, "--%s=%s", option, text);
 }
 
-static int compile_all(struct pattern **patterns, size_t *count, const struct ada_strings *texts, struct ada_error *error)
+static int compile_all(struct pattern **patterns, size_t *count, const char *option, const struct ada_strings *texts,
+		       struct ada_error *error)
 {
 	*patterns = calloc(texts->count + 1, sizeof(**patterns));
 	if (!*patterns)
 		return ada_error_system(error, ENOMEM, "patterns");
 	for (*count = 0; *count < texts->count; ++*count) {
-		int rc = compile(&(*patterns)[*count], texts->items[*count], error);
+		int rc = compile(&(*patterns)[*count], option, texts->items[*count], error);
 		if (rc) {
 			++*count;
 			return rc;
@@ -62,9 +65,9 @@ int ada_filter_open(struct ada_filter **result, const struct ada_strings *functi
 	struct ada_filter *filter = calloc(1, sizeof(*filter));
 	if (!filter)
 		return ada_error_system(error, ENOMEM, "patterns");
-	int rc = compile_all(&filter->functions, &filter->function_count, functions, error);
+	int rc = compile_all(&filter->functions, &filter->function_count, "functions", functions, error);
 	if (!rc)
-		rc = compile_all(&filter->exclude, &filter->exclude_count, exclude, error);
+		rc = compile_all(&filter->exclude, &filter->exclude_count, "exclude", exclude, error);
 	if (rc)
 		ada_filter_close(filter);
 	else
