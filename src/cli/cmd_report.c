@@ -79,7 +79,8 @@ static const struct argp argp = {
 	.doc = "Prints for each function how often it was called and how long its calls took."
 	       "\vTOTAL counts recursion once, SELF is without the calls below; MIN to MAX are of all calls, percentiles within"
 	       " 1 %. A call counts where it begins between --from and --to. One still open when the recording ends lasts until"
-	       " then; one whose end was not recorded counts in CALLS alone.",
+	       " then; one whose end was not recorded counts in CALLS alone, one during which events were lost in CALLS, TOTAL and"
+	       " SELF.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
 };
 

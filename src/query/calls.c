@@ -12,6 +12,7 @@ void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *re
 static void report(struct ada_calls *calls, struct ada_call *call, enum ada_outcome outcome)
 {
 	call->outcome = outcome;
+	call->across_loss = call->losses != calls->losses;
 	if (calls->receiver.ended)
 		calls->receiver.ended(calls->receiver.context, call);
 }
@@ -36,6 +37,8 @@ static int remove_top(struct ada_calls *calls)
 	if (calls->receiver.set_aside)
 		calls->receiver.set_aside(calls->receiver.context, top);
 	if (calls->after_loss) {
+		if (calls->stack.count)
+			top[-1].children_ns += calls->before_loss_ns - top->start_ns;
 		report(calls, top, ADA_OUTCOME_UNKNOWN);
 		return 0;
 	}
@@ -44,13 +47,29 @@ static int remove_top(struct ada_calls *calls)
 	return ada_array_push(&calls->aside, *top);
 }
 
-static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+/* No one knows who ran in the gap: it counts like a call below the innermost one that is still there. */
+static void take_gap(struct ada_calls *calls, const struct ada_event *event)
 {
-	struct ada_call *call;
+	if (calls->after_loss && calls->stack.count)
+		calls->stack.items[calls->stack.count - 1].children_ns += event->timestamp_ns - calls->before_loss_ns;
+}
+
+/* Open calls as deep as the event have left. */
+static int remove_deeper(struct ada_calls *calls, const struct ada_event *event)
+{
 	int result = 0;
 
 	while (!result && calls->stack.count && calls->stack.items[calls->stack.count - 1].depth >= event->call_depth)
 		result = remove_top(calls);
+	take_gap(calls, event);
+	return result;
+}
+
+static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+{
+	struct ada_call *call;
+	int result = remove_deeper(calls, event);
+
 	if (!result)
 		result = ada_array_reserve(&calls->stack, 1);
 	if (result)
@@ -60,6 +79,7 @@ static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_
 		.function_id = event->function_id,
 		.start_ns = event->timestamp_ns,
 		.position = position,
+		.losses = calls->losses,
 		.depth = event->call_depth,
 	};
 	if (calls->receiver.begun)
@@ -121,12 +141,14 @@ static int end(struct ada_calls *calls, const struct ada_event *event, uint64_t 
 
 	if (number == calls->stack.count) {
 		end_aside(calls, event, position);
-		return 0;
+		/* After a loss this is the end of a call that took the place of those on the stack. */
+		return calls->after_loss ? remove_deeper(calls, event) : 0;
 	}
 	while (!result && calls->stack.count > number + 1)
 		result = remove_top(calls);
 	if (result)
 		return result;
+	take_gap(calls, event);
 	calls->stack.count = number;
 	call = &calls->stack.items[number];
 	if (number)
@@ -149,6 +171,8 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 		break;
 	case ADA_EVENT_LOST:
 		forget_oldest(calls, calls->aside.count);
+		if (!calls->after_loss)
+			calls->before_loss_ns = calls->last_ns;
 		calls->lost += event->function_id;
 		calls->losses++;
 		break;
@@ -163,6 +187,7 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 void ada_calls_end(struct ada_calls *calls)
 {
 	forget_oldest(calls, calls->aside.count);
+	take_gap(calls, &(struct ada_event){ .timestamp_ns = calls->last_ns });
 	while (calls->stack.count) {
 		struct ada_call *call = &calls->stack.items[--calls->stack.count];
 

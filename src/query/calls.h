@@ -6,7 +6,8 @@
  *   RETURN, EXCEPTION       ends the open call of the same function and depth; those above it are set aside.
  *                           None on the stack: the newest one set aside. None there either: an orphan.
  *   LOST                    events are missing: what was set aside won't come back. Of the open calls, those go that the
- *                           next event shows to be gone. One whose end arrives is taken for the same call.
+ *                           next event shows to be gone. One whose end arrives may have been another call of the same
+ *                           function by then: it is marked. The time of the gap is no one's own.
  *   end                     open calls are open (they end with the recording), those set aside have no known end.
  *
  * Why aside: calls on another stack of the same thread (fibers, coroutines) end later than those around them; and where a
@@ -29,12 +30,14 @@ enum ada_outcome {
 struct ada_call {
 	uint64_t function_id;
 	uint64_t start_ns, end_ns;
-	uint64_t children_ns;		/* of the calls directly below, as far as their ends are known */
+	uint64_t children_ns;		/* of the calls directly below, as far as known, and of gaps */
+	uint64_t losses;		/* that its thread had when it began */
 	uint64_t position;		/* of the CALL in its thread: its index_seq */
 	uint64_t end_position;		/* of the RETURN or EXCEPTION */
 	uint32_t depth;
 	enum ada_outcome outcome;
 	bool aside;			/* was set aside */
+	bool across_loss;		/* events were lost while it was open: its duration is a guess */
 	void *user;			/* the receiver's */
 };
 
@@ -51,6 +54,7 @@ struct ada_calls {
 	ADA_ARRAY(struct ada_call) stack;
 	ADA_ARRAY(struct ada_call) aside;
 	uint64_t last_ns;
+	uint64_t before_loss_ns;	/* time of the last event before the loss at hand */
 	uint64_t lost, losses;		/* events that LOST records stand for; how many such records */
 	uint64_t orphans;		/* RETURN or EXCEPTION without its call */
 	bool after_loss;

@@ -103,7 +103,7 @@ static void count_ended(void *context, const struct ada_call *call)
 	if ((uintptr_t)call->user & 1)
 		function->total_ns += duration_ns;
 	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
-	if (ada_histogram_add(&function->durations, duration_ns))
+	if (!call->across_loss && ada_histogram_add(&function->durations, duration_ns))
 		worker->result = -ENOMEM;
 }
 

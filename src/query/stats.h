@@ -6,6 +6,8 @@
  *   self_ns    sum of durations without those of the calls directly below
  *   min, mean, p50, p90, p99, max   of the durations of all calls, recursive ones too; percentiles within 0.8 %
  *              (query/histogram.h), the others exact; mean rounded down
+ * A call during which events were lost counts in calls, total and self, but in none of the others: it may have been several.
+ * The time of the gap is in no function's self.
  * A call that is open when its thread's recording ends lasts until the thread's last event. One whose end was not recorded
  * (events were lost, or its call site has no return stub) counts in calls and `unknown` alone.
  * The same function of the same module is one row, in however many threads and processes it ran.
@@ -18,7 +20,8 @@
 struct ada_function_stats {
 	struct ada_module *module;	/* NULL: the recording knows none */
 	uint64_t function_id;		/* in one of the processes */
-	uint64_t calls, unknown;	/* durations->count = calls - unknown */
+	uint64_t calls;
+	uint64_t unknown;		/* calls without a known end */
 	uint64_t total_ns, self_ns;
 	uint64_t active;		/* while counting: calls open on the thread being read */
 	struct ada_histogram durations;

@@ -26,7 +26,7 @@ static void take_duration(void *context, const struct ada_call *call)
 {
 	struct ada_timeline *timeline = context;
 
-	if (call->outcome != ADA_OUTCOME_RETURN && call->outcome != ADA_OUTCOME_EXCEPTION)
+	if (call->across_loss || (call->outcome != ADA_OUTCOME_RETURN && call->outcome != ADA_OUTCOME_EXCEPTION))
 		return;
 	timeline->moment->duration_known = true;
 	timeline->moment->duration_ns = call->end_ns - call->start_ns;

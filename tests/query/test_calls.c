@@ -2,6 +2,7 @@
  *
  * In:  c F D  call of F at depth D        Out: F:D start-end and how it ended: r x o(pen) u(nknown); a where set aside,
  *      r F D  return      x F D  exception     /N: children took N. The time is the event's number.
+ *      ? across a loss
  *      l N D  loss of N
  */
 #include <stdio.h>
@@ -18,8 +19,9 @@ static void write_call(void *context, const struct ada_call *call)
 	if (call->outcome == ADA_OUTCOME_UNKNOWN)
 		snprintf(out + length, sizeof out - length, "%lu:%u %lu u ", call->function_id, call->depth, call->start_ns);
 	else
-		snprintf(out + length, sizeof out - length, "%lu:%u %lu-%lu%c%s/%lu ", call->function_id, call->depth,
-			 call->start_ns, call->end_ns, "rxo"[call->outcome], call->aside ? "a" : "", call->children_ns);
+		snprintf(out + length, sizeof out - length, "%lu:%u %lu-%lu%c%s%s/%lu ", call->function_id, call->depth,
+			 call->start_ns, call->end_ns, "rxo"[call->outcome], call->aside ? "a" : "",
+			 call->across_loss ? "?" : "", call->children_ns);
 }
 
 static struct ada_calls feed(const char *script)
@@ -83,7 +85,8 @@ static void test_loss_cuts_what_is_gone(void **state)
 {
 	struct ada_calls calls = feed("c 1 0  c 2 1  c 3 2  l 5 0  c 4 1  r 4 1  r 1 0");
 
-	assert_string_equal(out, "3:2 2 u 2:1 1 u 4:1 4-5r/0 1:0 0-6r/1 ");
+	/* Not 1's own: 1 to 2 was 2's, 2 to 4 the gap's, 4 to 5 was 4's. */
+	assert_string_equal(out, "3:2 2 u 2:1 1 u 4:1 4-5r/0 1:0 0-6r?/4 ");
 	assert_int_equal(calls.lost, 5);
 	assert_int_equal(calls.losses, 1);
 }
@@ -92,8 +95,19 @@ static void test_loss_hides_a_call(void **state)
 {
 	struct ada_calls calls = feed("c 1 0  l 3 0  r 7 2  r 6 1  r 1 0");
 
-	assert_string_equal(out, "1:0 0-4r/0 ");
+	assert_string_equal(out, "1:0 0-4r?/2 ");
 	assert_int_equal(calls.orphans, 2);
+}
+
+static void test_loss_replaces_a_call(void **state)
+{
+	/* At depth 1 now 5 returns: 2 and what it called are gone. */
+	expect("c 1 0  c 2 1  c 3 2  l 9 0  r 5 1  c 2 1  r 2 1  r 1 0", "3:2 2 u 2:1 1 u 2:1 5-6r/0 1:0 0-7r?/4 ");
+}
+
+static void test_loss_at_the_end(void **state)
+{
+	expect("c 1 0  l 9 0  l 9 0", "1:0 0-2o?/2 ");
 }
 
 static void test_call_without_return(void **state)
@@ -147,6 +161,8 @@ int main(void)
 		cmocka_unit_test(test_start_in_the_middle),
 		cmocka_unit_test(test_loss_cuts_what_is_gone),
 		cmocka_unit_test(test_loss_hides_a_call),
+		cmocka_unit_test(test_loss_replaces_a_call),
+		cmocka_unit_test(test_loss_at_the_end),
 		cmocka_unit_test(test_call_without_return),
 		cmocka_unit_test(test_fibers),
 		cmocka_unit_test(test_loss_forgets_fibers),

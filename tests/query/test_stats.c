@@ -145,6 +145,10 @@ static void test_losses_are_no_durations(void **state)
 	assert_int_equal(leaf->unknown, 1);
 	assert_int_equal(leaf->total_ns, 3);
 	assert_int_equal(leaf->durations.max, 3);
+	/* main was there all the time, as far as one can tell; what the lost leaf took was not main's own. */
+	assert_int_equal(fixture_function(fixture, "main")->total_ns, 1000003);
+	assert_int_equal(fixture_function(fixture, "main")->self_ns, 0);
+	assert_int_equal(fixture_function(fixture, "main")->durations.count, 0);
 	assert_int_equal(fixture->stats.completeness.lost, 41);
 	assert_false(fixture->stats.completeness.complete);
 }

@@ -78,8 +78,7 @@ static void test_durations(void **state)
 	assert_int_equal(ada_timeline_completeness(timeline).lost, 0);	/* of what was read so far */
 	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known);
 	assert_int_equal(ada_timeline_completeness(timeline).lost, 6);
-	assert_true(ada_timeline_next(timeline, &moment) && moment.duration_known);
-	assert_int_equal(moment.duration_ns, 35);
+	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known);	/* across a loss: a guess */
 	assert_false(ada_timeline_next(timeline, &moment));
 	assert_false(ada_timeline_completeness(timeline).complete);
 	ada_timeline_close(timeline);
