@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include "agent/life.h"
 #include "agent/sys.h"
 
@@ -91,6 +93,17 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 	if (!result && old)
 		ada_crash_undress(old);
 	return result;
+}
+
+/* --- strict seccomp: from then on a system call of ours would end the program ------------------------------------------------ */
+
+typedef int prctl_function(int, long, long, long, long);
+
+static int replace_prctl(int option, long two, long three, long four, long five)
+{
+	if (option == PR_SET_SECCOMP && two == SECCOMP_MODE_STRICT)
+		ada_core_disable(ADA_DISABLE_CONFINED);
+	return ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
 }
 
 /* --- non-local jumps ------------------------------------------------------------------------------------------------------ */

@@ -96,6 +96,8 @@ const char *ada_connect_path(void);
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
 void ada_process_watch_forks(void);
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
+/* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
+bool ada_process_is_confined(void);
 bool ada_process_follows(void);			/* exec'd images are to be recorded too */
 bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */
 /* Words (8 bytes) that ada_environment_give needs for this environment. */

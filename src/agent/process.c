@@ -13,7 +13,34 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 static struct ada_shm *segment;			/* the one attached now */
 static uint64_t segment_bytes;
 static uint32_t welcome_flags;
+static uint32_t filters_at_start;		/* a container's own, under which sockets work */
 static uint32_t own_pid;			/* as this process sees itself: a namespace may number it otherwise */
+
+/* Filters of seccomp on this thread, as far as the kernel tells. Reading a file is what dlopen has just done too. */
+static uint32_t filters_count(void)
+{
+	static const char key[] = "\nSeccomp_filters:";
+	char status[2048];
+	long bytes = ada_sys_read_file("/proc/thread-self/status", status, sizeof status - 1);
+	uint32_t count = 0;
+
+	status[ada_sys_failed(bytes) ? 0 : bytes] = 0;
+	for (const char *at = status; *at; at++) {
+		if (!ada_string_begins(at, key))
+			continue;
+		for (at += sizeof key - 1; *at == '\t' || *at == ' '; at++)
+			;
+		for (; *at >= '0' && *at <= '9'; at++)
+			count = count * 10 + (*at - '0');
+		break;
+	}
+	return count;
+}
+
+bool ada_process_is_confined(void)
+{
+	return filters_count() > filters_at_start;
+}
 
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
 {
@@ -21,6 +48,7 @@ void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
 	segment_bytes = bytes;
 	welcome_flags = flags;
 	own_pid = ada_sys_pid();
+	filters_at_start = filters_count();
 	ada_core_attach(shm);
 }
 
@@ -51,7 +79,7 @@ static void child_attach(void)
 
 	segment = NULL;
 	if (!parent || !(welcome_flags & ADA_WELCOME_FOLLOW) || parent->disabled ||
-	    ada_connect(&conversation, ADA_HELLO_FORK, parent->pid)) {
+	    ada_process_is_confined() || ada_connect(&conversation, ADA_HELLO_FORK, parent->pid)) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
 	} else {
 		own = ada_connect_segment(conversation, &bytes);

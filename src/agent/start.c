@@ -64,6 +64,6 @@ __attribute__((destructor)) static void agent_end(void)
 {
 	struct ada_shm *shm = ada_core_shm();
 
-	if (shm && ada_process_is_own())
+	if (shm && shm->disabled != ADA_DISABLE_CONFINED && ada_process_is_own())
 		__atomic_store_n(&shm->exit_seen, 1, __ATOMIC_RELEASE);
 }

@@ -33,6 +33,7 @@ void ada_symbols_read(struct ada_symbols *symbols, const Elf64_Dyn *dynamic, uin
 		symbols->gnu_hash = NULL;
 }
 
+/* NULL: the base version, which is none. */
 static const char *version_name(const struct ada_symbols *symbols, uint32_t index)
 {
 	const char *at = (const char *)symbols->definitions;
@@ -40,7 +41,7 @@ static const char *version_name(const struct ada_symbols *symbols, uint32_t inde
 	for (uint32_t i = 0; at && i < symbols->definition_count; i++) {
 		const Elf64_Verdef *definition = (const void *)at;
 
-		if (definition->vd_ndx == index)
+		if (definition->vd_ndx == index && !(definition->vd_flags & VER_FLG_BASE))
 			return symbols->strings + ((const Elf64_Verdaux *)(at + definition->vd_aux))->vda_name;
 		if (!definition->vd_next)
 			break;
@@ -49,18 +50,19 @@ static const char *version_name(const struct ada_symbols *symbols, uint32_t inde
 	return NULL;
 }
 
+/* As the loader decides: the very version, or a definition without any (an interposer's), if it isn't hidden. */
 static bool version_matches(const struct ada_symbols *symbols, uint32_t number, const char *version)
 {
 	const char *name;
 	uint32_t index;
 
 	if (!symbols->versions)
-		return true;		/* a definition without versions serves any request */
+		return true;
 	index = symbols->versions[number];
 	if (!*version)
 		return !(index & VERSION_HIDDEN);
 	name = version_name(symbols, index & ~VERSION_HIDDEN);
-	return name && ada_string_equal(name, version);
+	return name ? ada_string_equal(name, version) : !(index & VERSION_HIDDEN);
 }
 
 static bool symbol_defines(const Elf64_Sym *symbol)
