@@ -20,7 +20,11 @@ demo:
 check:
 	@tools/check
 
-bench: all
+# Some of what is measured shares parts with the tests.
+bench:
+	@tools/install-packages build test
+	@$(MAKE) --no-print-directory all
+	@meson configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD) bench
 
 install: all
