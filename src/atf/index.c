@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define HOLE_MAX (256u << 10)			/* events: 8 MiB */
+
 int atf_index_open_bytes(struct atf_index **index_out, const void *bytes, size_t size, struct atf_message *message)
 {
 	struct atf_index *index;
@@ -130,15 +132,20 @@ int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_
 	return 0;
 }
 
+/* A record that a crash left unwritten (kind 0) has no time of its own: it counts as of the next one's. A crash leaves
+ * at most what a writer has in flight, which is less than HOLE_MAX.
+ */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 {
 	uint64_t low = 0, high = index->layout.count;
 
 	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
+		uint64_t middle = low + (high - low) / 2, written = middle;
 
-		if (index->events[middle].timestamp_ns < ns)
-			low = middle + 1;
+		while (written < high && written - middle < HOLE_MAX && !index->events[written].event_kind)
+			written++;
+		if (written < high && index->events[written].timestamp_ns < ns)
+			low = written + 1;
 		else
 			high = middle;
 	}

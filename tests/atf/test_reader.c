@@ -65,6 +65,7 @@ static void test_more_events_than_the_header_can_count(void **state)
 	struct fixture *fixture = *state;
 	AtfIndexHeader header;
 	AtfIndexFooter footer = { .event_count = count, .bytes_written = 32 * count };
+	struct ada_event last = fixture_event(0);
 	struct atf_index *index;
 	struct bytes file;
 	int fd;
@@ -80,11 +81,13 @@ static void test_more_events_than_the_header_can_count(void **state)
 	assert_int_equal(pwrite(fd, &header, sizeof header, 0), sizeof header);
 	if (pwrite(fd, &footer, sizeof footer, (off_t)footer_offset) != sizeof footer)
 		skip();				/* a file system that has no files of 128 GiB */
+	assert_int_equal(pwrite(fd, &last, sizeof last, (off_t)footer_offset - 32), sizeof last);
 	close(fd);
 	index = index_open(fixture->path);
 	assert_int_equal(atf_index_count(index), count);
-	assert_int_equal(atf_index_events(index)[count - 1].event_kind, 0);
-	assert_int_equal(atf_index_lower_bound(index, 1), count);
+	assert_int_equal(atf_index_events(index)[count - 1].timestamp_ns, last.timestamp_ns);
+	assert_int_equal(atf_index_events(index)[count - 2].timestamp_ns, 0);
+	assert_int_equal(atf_index_lower_bound(index, last.timestamp_ns + 1), count);
 	atf_index_close(index);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "atf/internal.h"
 
 #define COUNT 300
 
@@ -124,6 +125,32 @@ static void test_holes_become_losses(void **state)
 	free(finished.bytes);
 }
 
+/* Before recovery too a time is found whatever lies before it. */
+static void test_times_are_found_beyond_holes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct bytes crashed, finished = finished_and_crashed(fixture->path, &crashed);
+	struct random random = { 3 };
+	struct atf_index *index;
+	uint64_t i, expected;
+	int round;
+
+	for (round = 0; round < 50; round++) {
+		size_t first = random_below(&random, COUNT), count = random_below(&random, COUNT - first);
+
+		memcpy(crashed.bytes + 64, finished.bytes + 64, COUNT * 32);
+		memset(crashed.bytes + 64 + 32 * first, 0, 32 * count);
+		assert_int_equal(atf_index_open_bytes(&index, crashed.bytes, crashed.length, NULL), 0);
+		for (i = 0; i < COUNT; i++) {
+			expected = i > first && i <= first + count ? first : i;
+			assert_int_equal(atf_index_lower_bound(index, fixture_event(i).timestamp_ns), expected);
+		}
+		atf_index_close(index);
+	}
+	free(crashed.bytes);
+	free(finished.bytes);
+}
+
 static void test_header_alone(void **state)
 {
 	struct fixture *fixture = *state;
@@ -186,6 +213,7 @@ int main(void)
 		FIXTURE_TEST(test_space_never_written_at_the_end),
 		FIXTURE_TEST(test_half_finished),
 		FIXTURE_TEST(test_holes_become_losses),
+		FIXTURE_TEST(test_times_are_found_beyond_holes),
 		FIXTURE_TEST(test_header_alone),
 		FIXTURE_TEST(test_what_is_refused),
 		FIXTURE_TEST(test_a_file_being_written_is_left_alone),
