@@ -1,0 +1,284 @@
+/* One process of a session: its manifest, the modules that it loaded, its threads and their events. */
+#include "query/process.h"
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "abi/record.h"
+#include "base/file.h"
+
+/* --- modules ---------------------------------------------------------------------------------------------------------- */
+
+static struct ada_module *find_module(const struct ada_session *session, const char *path, const char *build_id)
+{
+	for (size_t i = 0; i < session->modules.count; i++)
+		if (!strcmp(session->modules.items[i]->path, path) && !strcmp(session->modules.items[i]->build_id, build_id))
+			return session->modules.items[i];
+	return NULL;
+}
+
+static int add_module(struct ada_process *process, uint64_t id, const char *path, const char *build_id, const char *table)
+{
+	struct ada_session *session = process->session;
+	struct ada_module *module = find_module(session, path, build_id);
+	int result = 0;
+
+	if (id >= 1u << 20) {
+		ada_session_problem(session, "%s: module number %llu is out of range", process->directory, (unsigned long long)id);
+		return 0;
+	}
+	if (!module) {
+		module = ada_module_new(path, build_id, table);
+		if (!module)
+			return -ENOMEM;
+		module->number = session->modules.count;
+		result = ada_array_push(&session->modules, module);
+		if (result) {
+			ada_module_free(module);
+			return result;
+		}
+	} else if (!module->table_path && table) {
+		module->table_path = strdup(table);
+	}
+	while (!result && process->modules.count <= id)
+		result = ada_array_push(&process->modules, NULL);
+	if (!result)
+		process->modules.items[id] = module;
+	return result;
+}
+
+static int add_manifest_modules(struct ada_process *process)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+	char table[PATH_MAX];
+	int result = 0;
+
+	for (size_t i = 0; i < ada_json_length(modules) && !result; i++) {
+		const json_object *module = json_object_array_get_idx(modules, i);
+		const char *symbols = ada_json_text(module, "symbols", NULL), *path = ada_json_text(module, "path", NULL);
+
+		if (!path)
+			continue;
+		/* Only what lies below the process's own directory is read, whatever a manifest says. */
+		if (symbols && (strstr(symbols, "..") || ada_path(table, "%s/%s", process->path, symbols)))
+			symbols = NULL;
+		result = add_module(process, ada_json_u64(module, "id", i), path, ada_json_text(module, "buildId", ""), symbols ? table : NULL);
+	}
+	return result;
+}
+
+/* Tables that the manifest doesn't mention, because there is none or it is older. */
+static int add_module_file(struct ada_process *process, const char *name)
+{
+	char table[PATH_MAX], *path, *build_id, *end;
+	struct ada_error error = {};
+	unsigned long id = strtoul(name, &end, 10);
+	int result;
+
+	if (end == name || strcmp(end, ".tsv") || (id < process->modules.count && process->modules.items[id]))
+		return 0;
+	if (ada_path(table, "%s/modules/%s", process->path, name))
+		return 0;
+	result = ada_module_head(table, &path, &build_id, &error);
+	if (result) {
+		ada_session_problem(process->session, "%s", error.text);
+		result = 0;
+	} else {
+		result = add_module(process, id, path, build_id, table);
+	}
+	free(path);
+	free(build_id);
+	return result;
+}
+
+static int add_module_files(struct ada_process *process)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int result = 0;
+	DIR *directory;
+
+	if (ada_path(path, "%s/modules", process->path))
+		return 0;
+	directory = opendir(path);
+	if (!directory)
+		return 0;
+	while (!result && (entry = readdir(directory)))
+		result = add_module_file(process, entry->d_name);
+	closedir(directory);
+	return result;
+}
+
+struct ada_module *ada_process_module(const struct ada_process *process, uint64_t function_id)
+{
+	uint32_t id = ADA_FUNCTION_MODULE(function_id);
+
+	return id < process->modules.count ? process->modules.items[id] : NULL;
+}
+
+uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id)
+{
+	const struct ada_module *module = ada_process_module(process, function_id);
+	uint64_t number = module ? module->number : process->session->modules.count + ADA_FUNCTION_MODULE(function_id);
+
+	return number << 32 | ADA_FUNCTION_SYMBOL(function_id);
+}
+
+/* --- threads ---------------------------------------------------------------------------------------------------------- */
+
+static const json_object *find_manifest_thread(const struct ada_process *process, uint32_t number)
+{
+	const json_object *threads = ada_json_get(process->manifest, "threads");
+	size_t count = ada_json_length(threads);
+
+	/* threads[i].id is i, unless someone wrote it otherwise. */
+	if (number < count && ada_json_u64(json_object_array_get_idx(threads, number), "id", UINT64_MAX) == number)
+		return json_object_array_get_idx(threads, number);
+	for (size_t i = 0; i < count; i++)
+		if (ada_json_u64(json_object_array_get_idx(threads, i), "id", UINT64_MAX) == number)
+			return json_object_array_get_idx(threads, i);
+	return NULL;
+}
+
+static void open_events(struct ada_thread *thread, bool expected)
+{
+	struct ada_process *process = thread->process;
+	struct atf_message message = {};
+	char path[PATH_MAX], index[PATH_MAX];
+	int result;
+
+	if (ada_path(path, "%s/thread_%u", process->path, thread->number) || ada_path(index, "%s/index.atf", path))
+		return;
+	if (access(index, F_OK)) {
+		if (expected)
+			ada_session_problem(process->session, "%s/thread_%u: index.atf is missing", process->directory,
+					    thread->number);
+		return;
+	}
+	result = atf_thread_open(&thread->events, path, &message);
+	if (result) {
+		thread->events = NULL;
+		ada_session_problem(process->session, "%s/thread_%u: %s", process->directory, thread->number,
+				    *message.text ? message.text : atf_error_text(result));
+		return;
+	}
+	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++)
+		if (atf_index_completeness(atf_thread_segment(thread->events, i)) == ATF_DAMAGED) {
+			ada_session_problem(process->session, "%s", message.text);
+			break;
+		}
+	thread->count = atf_thread_count(thread->events);
+	if (!thread->tid)
+		thread->tid = atf_index_header(atf_thread_segment(thread->events, 0))->thread_id;
+}
+
+static int add_thread(struct ada_process *process, uint32_t number)
+{
+	const json_object *entry = find_manifest_thread(process, number);
+	struct ada_thread thread = {
+		.process = process,
+		.number = number,
+		.tid = ada_json_u64(entry, "tid", 0),
+		.lost = ada_json_u64(entry, "lost", 0),
+		.skipped = ada_json_u64(entry, "skipped", 0),
+	};
+	int result;
+
+	snprintf(thread.name, sizeof thread.name, "%s", ada_json_text(entry, "name", ""));
+	open_events(&thread, ada_json_u64(entry, "events", 0) > 0);
+	result = ada_array_push(&process->session->threads, thread);
+	if (result)
+		atf_thread_close(thread.events);
+	return result;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Those of the manifest, and the directories that it doesn't mention (yet). */
+static int add_threads(struct ada_process *process)
+{
+	const json_object *threads = ada_json_get(process->manifest, "threads");
+	ADA_ARRAY(uint32_t) numbers = {};
+	DIR *directory = opendir(process->path);
+	struct dirent *entry;
+	uint32_t number;
+	int result = 0;
+
+	for (size_t i = 0; i < ada_json_length(threads) && !result; i++)
+		result = ada_array_push(&numbers, ada_json_u64(json_object_array_get_idx(threads, i), "id", i));
+	while (directory && !result && (entry = readdir(directory)))
+		if (ada_directory_number(entry->d_name, "thread_", &number))
+			result = ada_array_push(&numbers, number);
+	if (numbers.count)
+		qsort(numbers.items, numbers.count, sizeof *numbers.items, compare_numbers);
+	process->first_thread = process->session->threads.count;
+	for (size_t i = 0; i < numbers.count && !result; i++)
+		if (!i || numbers.items[i] != numbers.items[i - 1])
+			result = add_thread(process, numbers.items[i]);
+	process->thread_count = process->session->threads.count - process->first_thread;
+	if (directory)
+		closedir(directory);
+	ada_array_free(&numbers);
+	return result;
+}
+
+/* --- processes -------------------------------------------------------------------------------------------------------- */
+
+static void read_manifest(struct ada_process *process)
+{
+	struct ada_error error = {};
+	char path[PATH_MAX];
+
+	if (ada_path(path, "%s/manifest.json", process->path))
+		return;
+	if (access(path, F_OK))
+		ada_session_problem(process->session, "%s: manifest.json is missing", process->directory);
+	else if (ada_json_read(&process->manifest, path, &error))
+		ada_session_problem(process->session, "%s", error.text);
+	process->finalized = ada_json_bool(process->manifest, "finalized", false);
+	process->complete = process->finalized &&
+			    !strcmp(ada_json_text(ada_json_get(process->manifest, "recording"), "state", ""), "complete");
+}
+
+void ada_process_free(struct ada_process *process)
+{
+	json_object_put(process->manifest);
+	ada_array_free(&process->modules);
+	free(process->directory);
+	free(process->path);
+	free(process);
+}
+
+int ada_process_add(struct ada_session *session, const char *path, const char *directory)
+{
+	struct ada_process *process = calloc(1, sizeof *process);
+	int result;
+
+	if (!process)
+		return -ENOMEM;
+	process->session = session;
+	process->directory = strdup(directory);
+	process->path = strdup(path);
+	result = process->directory && process->path ? ada_array_push(&session->processes, process) : -ENOMEM;
+	if (result) {
+		ada_process_free(process);
+		return result;
+	}
+	read_manifest(process);
+	ada_directory_number(directory, "pid_", &process->pid);
+	process->pid = ada_json_u64(process->manifest, "pid", process->pid);
+	result = add_manifest_modules(process);
+	if (!result)
+		result = add_module_files(process);
+	if (!result)
+		result = add_threads(process);
+	return result;
+}
