@@ -143,7 +143,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 {
 	mark_untold(drain, lane);
-	if (ada_lane_close(lane, &drain->error))
+	if (ada_lane_close(lane, drain->directory, &drain->error))
 		fail(drain);
 }
 
@@ -167,7 +167,7 @@ void ada_drain_quiet(struct ada_drain *drain)
 		uint32_t number = open_chunk(drain, i);
 		bool taken = number == UINT32_MAX || take(drain, number, true);
 		if (!gone) {
-			if (!drain->failed && ada_lane_flush(lane, &drain->error))
+			if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
 				fail(drain);
 		} else if (taken) {
 			if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)

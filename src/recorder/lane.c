@@ -143,20 +143,40 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 	return rc;
 }
 
-int ada_lane_flush(struct ada_lane *lane, struct ada_error *error)
+int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
 	if (!lane->writer || !lane->unflushed)
 		return 0;
 	lane->unflushed = false;
 	int rc = atf_index_writer_flush(lane->writer);
-	return rc ? told(rc, lane, "session", error) : 0;
+	return rc ? told(rc, lane, directory, error) : 0;
 }
 
-int ada_lane_close(struct ada_lane *lane, struct ada_error *error)
+/* After a failed write: what the last file really holds counts, the rest is lost. */
+static void settle(struct ada_lane *lane, const char *directory)
+{
+	char thread[PATH_MAX], path[PATH_MAX];
+	struct stat info;
+	if (!lane->segments.count || ada_path(thread, "%s/thread_%u", directory, lane->id) ||
+	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1) || stat(path, &info))
+		return;
+	uint64_t *counted = &lane->segments.items[lane->segments.count - 1];
+	uint64_t bytes = (uint64_t)info.st_size, there = bytes < sizeof(AtfIndexHeader) ? 0 :
+			 (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
+	lane->lost += *counted - there;		/* either may be larger */
+	lane->events -= *counted - there;
+	*counted = there;
+	struct atf_message message;
+	atf_index_recover(path, &message);	/* a footer, if there is room for it by now */
+}
+
+int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
 	lane->closed = true;
 	int rc = close_segment(lane);
-	return rc ? told(rc, lane, "session", error) : 0;
+	if (rc)
+		settle(lane, directory);
+	return rc ? told(rc, lane, directory, error) : 0;
 }
 
 void ada_lane_free(struct ada_lane *lane)

@@ -35,7 +35,8 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 /* A LOST record of `count` events behind the last one. */
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);
-int ada_lane_flush(struct ada_lane *lane, struct ada_error *error);
-int ada_lane_close(struct ada_lane *lane, struct ada_error *error);
+int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
+/* Where it fails, the counts are those of what is in the file. */
+int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_error *error);
 void ada_lane_free(struct ada_lane *lane);
 #endif

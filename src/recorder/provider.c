@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "recorder/exit.h"
 #include "recorder/manifest.h"
+#include "recorder/session.h"
 
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
@@ -216,6 +217,8 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 		provider->stop_as_asked = as_asked;
 	}
 	ada_drain_finish(&provider->drain);
+	if (provider->drain.failed)
+		ada_session_free_reserve(&provider->recorder->session);
 	keep_tables(provider);
 	note_end(provider);
 	provider->finalized = true;

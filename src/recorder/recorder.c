@@ -111,12 +111,9 @@ static void keep_manifest(struct loop *loop, struct ada_provider *provider, uint
 
 static void finish(struct loop *loop, struct ada_provider *provider, const char *stopped, bool as_asked)
 {
-	bool failed = provider->drain.failed;
 	if (provider->pid == loop->recorder->main_pid && !provider->replaced && !stopped)
 		reap_main(loop);
 	ada_provider_finish(provider, stopped, as_asked);
-	if (provider->drain.failed && !failed)
-		fprintf(stderr, "ada: %s\n", provider->drain.error.text);
 	loop->sessions_changed = true;
 	provider->begun = true;
 }
@@ -138,6 +135,7 @@ static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t no
 	if (quiet)
 		ada_provider_quiet(provider);
 	if (provider->drain.failed && !failed) {
+		ada_session_free_reserve(&loop->recorder->session);
 		ada_progress_clear(&loop->progress);
 		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}
@@ -250,6 +248,7 @@ static void end(struct loop *loop)
 			finish(loop, provider, "the recording was ended by the user", true);
 	ada_progress_clear(&loop->progress);
 	recorder->session.end_ns = ada_clock_boottime_ns();
+	ada_session_free_reserve(&recorder->session);
 	write_or_tell(ada_session_write(recorder, true, &error), &error);
 	if (!recorder->options->quiet)
 		ada_progress_summary(recorder);

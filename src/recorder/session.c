@@ -1,5 +1,6 @@
 #include "recorder/session.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,28 @@ static void stamp(char *text, size_t size, const char *format, const struct tm *
 {
 	if (!strftime(text, size, format, when))
 		*text = 0;
+}
+
+/* Manifests and session.json of a session that filled the disk. */
+#define RESERVE_BYTES (128 << 10)
+
+static int make_reserve(const struct ada_session *session, struct ada_error *error)
+{
+	char path[PATH_MAX];
+	if (ada_path(path, "%s/.reserve", session->directory))
+		return ada_error_system(error, ENAMETOOLONG, "%s", session->directory);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int code = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
+	if (fd >= 0)
+		close(fd);
+	return code ? ada_error_system(error, code, "%s can't hold a session", session->output) : 0;
+}
+
+void ada_session_free_reserve(const struct ada_session *session)
+{
+	char path[PATH_MAX];
+	if (!ada_path(path, "%s/.reserve", session->directory))
+		unlink(path);
 }
 
 int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
@@ -42,8 +65,12 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 			rc = ada_error_system(error, ENAMETOOLONG, "%s", output);
 			break;
 		}
-		if (!mkdir(session->directory, 0700))
-			return 0;
+		if (!mkdir(session->directory, 0700)) {
+			rc = make_reserve(session, error);
+			if (rc)
+				ada_session_remove(session);
+			return rc;
+		}
 		if (errno != EEXIST) {
 			rc = ada_error_system(error, errno, "%s: no session can be made in it", output);
 			break;
@@ -73,6 +100,7 @@ void ada_session_remove(const struct ada_session *session)
 {
 	static const char *const files[] = { "session.json", "session.json.tmp" };
 	char path[PATH_MAX];
+	ada_session_free_reserve(session);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		if (!ada_path(path, "%s/%s", session->directory, files[i]))
 			unlink(path);

@@ -3,10 +3,11 @@
 #define ADA_RECORDER_SESSION_H
 #include "recorder/state.h"
 
-/* 0, or -errno and nothing is left. */
+/* 0, or -errno and nothing is left. Also lays some disk space aside, so that a full disk can still be told of. */
 int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error);
 /* Points `latest` to it: once the program runs. */
 int ada_session_publish(const struct ada_session *session, struct ada_error *error);
+void ada_session_free_reserve(const struct ada_session *session);	/* at the end, or when the disk is full */
 /* Undoes ada_session_make where nothing was recorded yet. */
 void ada_session_remove(const struct ada_session *session);
 #endif

@@ -27,6 +27,7 @@ struct sink_file {
 	int direct;			/* -1 not opened (yet), -2 refused */
 	unsigned in_flight;
 	off_t allocated;
+	off_t failed;			/* where the first write that failed stopped; 0: none (the header lies there) */
 };
 
 struct ada_sink {
@@ -56,6 +57,16 @@ static int write_now(struct atf_block *block)
 		block->offset += done;
 	}
 	return 0;
+}
+
+/* Blocks behind a failed one may be written all the same: the file ends where the hole begins. */
+static void finish(struct ada_sink *sink, struct atf_block *block, int error)
+{
+	struct sink_file *file = &sink->files.items[block->fd];
+	off_t stopped = block->offset ? block->offset : 1;
+	if (error && (!file->failed || stopped < file->failed))
+		file->failed = stopped;
+	atf_block_done(block, error);
 }
 
 static void open_direct(struct sink_file *file, int fd)
@@ -103,7 +114,7 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 	}
 	if (result == -EAGAIN || result == -EINTR)
 		result = 0;
-	atf_block_done(block, result < 0 ? result : write_now(block));
+	finish(sink, block, result < 0 ? result : write_now(block));
 }
 
 static void reap(struct ada_sink *sink)
@@ -156,7 +167,7 @@ static int sink_write(struct atf_sink *atf, struct atf_block *block)
 	struct ada_sink *sink = of(atf);
 	off_t end = block->offset + (off_t)block->length;
 	if (!sink->has_ring || block->length % ALIGNMENT || end < DIRECT_FROM) {
-		atf_block_done(block, write_now(block));
+		finish(sink, block, write_now(block));
 		return 0;
 	}
 	struct io_uring_sqe *entry = next_entry(sink);
@@ -194,8 +205,11 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 	if (file->direct >= 0)
 		close(file->direct);
 	file->direct = -1;
-	if (file->allocated && !fstat(fd, &info) && ftruncate(fd, info.st_size))
-		return close(fd) ? -errno : 0;	/* the space ahead stays allocated */
+	if (!fstat(fd, &info) && (file->allocated || file->failed)) {
+		off_t size = file->failed && file->failed < info.st_size ? file->failed : info.st_size;
+		if (ftruncate(fd, size) && !sink->error)	/* else the space ahead stays allocated, or a hole stays */
+			sink->error = -errno;
+	}
 	if (sync && sink->has_ring) {
 		struct io_uring_sqe *entry = next_entry(sink);
 		io_uring_prep_fsync(entry, fd, 0);
