@@ -198,7 +198,8 @@ static void print_modules(struct info *info)
 				{ .number = ada_json_u64(module, "hooked", 0) },
 				{ .number = sum_of_values(ada_json_get(module, "skipped")) },
 				{ .number = ada_json_u64(module, "imports", 0) },
-				{ .text = ada_json_text(module, "buildId", ""), .absent = !ada_json_text(module, "buildId", NULL) },
+				{ .text = ada_json_text(module, "buildId", ""),
+				  .absent = !ada_json_text(module, "buildId", NULL) },
 				{ .text = ada_json_text(module, "path", "?") },
 			});
 		}
@@ -250,7 +251,8 @@ static void print_head_text(struct info *info)
 	}
 	ada_output_string(info->output, "\n");
 	snprintf(text, sizeof text, "%.64s, %.96s, %.32s, %u CPUs", ada_json_text(host, "name", "?"),
-		 ada_json_text(host, "kernel", "?"), ada_json_text(host, "machine", "?"), (unsigned)ada_json_u64(host, "cpus", 0));
+		 ada_json_text(host, "kernel", "?"), ada_json_text(host, "machine", "?"),
+		 (unsigned)ada_json_u64(host, "cpus", 0));
 	print_line(info->output, "host", text);
 	print_line(info->output, "started", ada_json_text(document, "started", "?"));
 	if (!end_ns)
@@ -279,8 +281,8 @@ static void print_reasons(struct info *info)
 	for (size_t i = 0; i < ada_json_length(missing); i++) {
 		const json_object *entry = json_object_array_get_idx(missing, i);
 
-		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.200s", (unsigned)ada_json_u64(entry, "pid", 0),
-			 ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
+		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.200s",
+			 (unsigned)ada_json_u64(entry, "pid", 0), ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
 		print_line(info->output, "note", text);
 	}
 }

@@ -34,7 +34,8 @@ static const struct argp argp = {
 static void print_row(void *context, const struct ada_finding *finding)
 {
 	ada_rows_add(context, (const struct ada_cell[]){
-		{ .text = finding->file }, { .text = finding->check }, { .number = finding->ok }, { .text = finding->message } });
+		{ .text = finding->file }, { .text = finding->check }, { .number = finding->ok },
+		{ .text = finding->message } });
 }
 
 static void print_failure(void *context, const struct ada_finding *finding)

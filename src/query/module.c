@@ -199,14 +199,16 @@ const char *ada_module_function(struct ada_module *module, uint64_t function_id,
 
 	if (!symbol) {
 		if (module)
-			snprintf(buffer, ADA_NAME_BUFFER, "%.255s#%u", ada_module_name(module), ADA_FUNCTION_SYMBOL(function_id));
+			snprintf(buffer, ADA_NAME_BUFFER, "%.255s#%u", ada_module_name(module),
+				 ADA_FUNCTION_SYMBOL(function_id));
 		else
 			snprintf(buffer, ADA_NAME_BUFFER, "module %u#%u", ADA_FUNCTION_MODULE(function_id),
 				 ADA_FUNCTION_SYMBOL(function_id));
 		return buffer;
 	}
 	if (!*symbol->mangled) {
-		snprintf(buffer, ADA_NAME_BUFFER, "%.255s+0x%llx", ada_module_name(module), (unsigned long long)symbol->address);
+		snprintf(buffer, ADA_NAME_BUFFER, "%.255s+0x%llx", ada_module_name(module),
+			 (unsigned long long)symbol->address);
 		return buffer;
 	}
 	if (!symbol->name)

@@ -27,7 +27,8 @@ static int add_module(struct ada_process *process, uint64_t id, const char *path
 	int result = 0;
 
 	if (id >= 1u << 20) {
-		ada_session_problem(session, "%s: module number %llu is out of range", process->directory, (unsigned long long)id);
+		ada_session_problem(session, "%s: module number %llu is out of range", process->directory,
+				    (unsigned long long)id);
 		return 0;
 	}
 	if (!module) {
@@ -65,7 +66,8 @@ static int add_manifest_modules(struct ada_process *process)
 		/* Only what lies below the process's own directory is read, whatever a manifest says. */
 		if (symbols && (strstr(symbols, "..") || ada_path(table, "%s/%s", process->path, symbols)))
 			symbols = NULL;
-		result = add_module(process, ada_json_u64(module, "id", i), path, ada_json_text(module, "buildId", ""), symbols ? table : NULL);
+		result = add_module(process, ada_json_u64(module, "id", i), path, ada_json_text(module, "buildId", ""),
+				    symbols ? table : NULL);
 	}
 	return result;
 }

@@ -35,7 +35,10 @@ bool ada_directory_number(const char *name, const char *prefix, uint32_t *number
 	for (name += length; *name >= '0' && *name <= '9' && value <= UINT32_MAX; name++)
 		value = value * 10 + (*name - '0');
 	*number = value;
-	return value <= UINT32_MAX && (!*name || *name == '_');
+	if (value > UINT32_MAX)
+		return false;
+	/* The image's number where a process has several; nothing else, for this becomes part of a path. */
+	return !*name || (*name == '_' && name[1] && !name[1 + strspn(name + 1, "0123456789")]);
 }
 
 static bool path_exists(const char *directory, const char *name)
@@ -145,7 +148,8 @@ static int open_directory(struct ada_session *session, const char *given, struct
 		read_document(session, session->path);
 		result = add_processes(session);
 	} else {
-		return ada_error_set(error, EBADMSG, "%s is no session: it holds neither session.json nor manifest.json", given);
+		return ada_error_set(error, EBADMSG, "%s is no session: it holds neither session.json nor manifest.json",
+				     given);
 	}
 	return result ? ada_error_system(error, -result, "%s", given) : 0;
 }

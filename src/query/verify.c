@@ -139,7 +139,8 @@ static void verify_document(struct ada_verify *verify)
 	if (strcmp(ada_json_text(session->document, "format", ""), "ada-session"))
 		ada_verify_found(verify, "session.json", "session", false, "format is not ada-session");
 	else if (!ada_json_bool(session->document, "finalized", false))
-		ada_verify_found(verify, "session.json", "session", true, "not finalized: still being recorded, or left by a crash");
+		ada_verify_found(verify, "session.json", "session", true,
+				 "not finalized: still being recorded, or left by a crash");
 	else
 		ada_verify_found(verify, "session.json", "session", true, "%s", "");
 	verify_clock(verify, "session.json", session->document);

@@ -100,8 +100,9 @@ static void verify_segments(struct ada_verify *verify, const struct ada_thread *
 		uint64_t says = ada_json_u64(json_object_array_get_idx(segments, i), "events", 0);
 
 		if (index && atf_index_count(index) != says)
-			ada_verify_found(verify, directory, "counts", false, "segment %zu has %" PRIu64 " events, the manifest says %"
-					 PRIu64, i, atf_index_count(index), says);
+			ada_verify_found(verify, directory, "counts", false,
+					 "segment %zu has %" PRIu64 " events, the manifest says %" PRIu64, i,
+					 atf_index_count(index), says);
 	}
 }
 
@@ -149,8 +150,9 @@ static void verify_functions(struct ada_verify *verify, const struct ada_thread 
 		first(&unknown, &unknown_id, id);
 	}
 	if (unknown)
-		ada_verify_found(verify, directory, "functions", false, "%" PRIu64 " functions are in no module's table, one of them"
-				 " module %u function %u", unknown, ADA_FUNCTION_MODULE(unknown_id), ADA_FUNCTION_SYMBOL(unknown_id));
+		ada_verify_found(verify, directory, "functions", false,
+				 "%" PRIu64 " functions are in no module's table, one of them module %u function %u", unknown,
+				 ADA_FUNCTION_MODULE(unknown_id), ADA_FUNCTION_SYMBOL(unknown_id));
 	else
 		ada_verify_found(verify, directory, "functions", true, "%s", "");
 }
@@ -168,8 +170,8 @@ static void verify_against_manifest(struct ada_verify *verify, const struct ada_
 		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " events, the manifest says %" PRIu64,
 				 thread->count, ada_json_u64(entry, "events", 0));
 	else if (ada_json_u64(entry, "lost", 0) < pass->calls.lost)
-		ada_verify_found(verify, directory, "manifest", false, "has lost %" PRIu64 " events, the manifest says %" PRIu64,
-				 pass->calls.lost, ada_json_u64(entry, "lost", 0));
+		ada_verify_found(verify, directory, "manifest", false,
+				 "has lost %" PRIu64 " events, the manifest says %" PRIu64, pass->calls.lost, ada_json_u64(entry, "lost", 0));
 	else if (ada_json_u64(entry, "gaps", 0) != pass->calls.losses)
 		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64,
 				 pass->calls.losses, ada_json_u64(entry, "gaps", 0));
@@ -180,16 +182,18 @@ static void verify_against_manifest(struct ada_verify *verify, const struct ada_
 static void verify_pass(struct ada_verify *verify, const struct pass *pass, const char *directory)
 {
 	if (pass->orphans)
-		ada_verify_found(verify, directory, "balance", false, "%" PRIu64 " returns without their call, the first at event %"
-				 PRIu64, pass->orphans, pass->orphan_at);
+		ada_verify_found(verify, directory, "balance", false,
+				 "%" PRIu64 " returns without their call, the first at event %" PRIu64, pass->orphans,
+				 pass->orphan_at);
 	else if (pass->jumps)
-		ada_verify_found(verify, directory, "balance", false, "%" PRIu64 " calls deeper than what is open, the first at event %"
-				 PRIu64, pass->jumps, pass->jump_at);
+		ada_verify_found(verify, directory, "balance", false,
+				 "%" PRIu64 " calls deeper than what is open, the first at event %" PRIu64, pass->jumps,
+				 pass->jump_at);
 	else
 		ada_verify_found(verify, directory, "balance", true, "%s", "");
 	if (pass->falls)
-		ada_verify_found(verify, directory, "order", false, "%" PRIu64 " times fall, the first at event %" PRIu64, pass->falls,
-				 pass->fall_at);
+		ada_verify_found(verify, directory, "order", false, "%" PRIu64 " times fall, the first at event %" PRIu64,
+				 pass->falls, pass->fall_at);
 	else
 		ada_verify_found(verify, directory, "order", true, "%s", "");
 }

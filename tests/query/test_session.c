@@ -142,6 +142,9 @@ static void test_directory_numbers(void **state)
 	assert_false(ada_directory_number("pid_99999999999999999999999", "pid_", &number));
 	assert_false(ada_directory_number("pid_", "pid_", &number));
 	assert_false(ada_directory_number("pid_x", "pid_", &number));
+	assert_false(ada_directory_number("pid_1_", "pid_", &number));
+	assert_false(ada_directory_number("pid_1_/../..", "pid_", &number));
+	assert_false(ada_directory_number("pid_1_2_3", "pid_", &number));
 	assert_false(ada_directory_number("pid_1x", "pid_", &number));
 	assert_false(ada_directory_number("pi", "pid_", &number));
 }
