@@ -6,6 +6,21 @@
 uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot);
 void ada_exit_slow(uint64_t slot);
 
+#define STACK_BYTES 1024			/* a slow path's own need, calls included */
+#define FLAGS_TRAP 0x100ull
+
+/* May this event be recorded? Asked with the program's signals open, since with them blocked a fault or a trap is the end:
+ *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile
+ *   a stack that ends here has to overflow here, where the program's own handler gets the signal
+ */
+static bool may_record(void)
+{
+	if (!ada_core_is_forked() && !ada_core_recording())
+		return false;
+	(void)*((volatile char *)__builtin_frame_address(0) - STACK_BYTES);
+	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
+}
+
 /* In a fork's child that process.c did not see coming (raw clone, _Fork): it decides what becomes of it. */
 static void forked(void)
 {
@@ -56,7 +71,7 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, mask, next = 0;
 	struct ada_thread *thread = ada_self;
 
-	if (ada_core_is_forked() || ada_core_recording()) {
+	if (may_record()) {
 		if (thread->index && ada_chunk_hopeless(thread)) {
 			ada_event_lost(thread, 2);
 		} else if (thread->index && ada_site_refused(*slot)) {
@@ -77,7 +92,7 @@ ADA_SLOW void ada_exit_slow(uint64_t slot)
 	struct ada_thread *thread;
 	uint64_t mask;
 
-	if (!ada_core_is_forked() && !ada_core_recording())
+	if (!may_record())
 		return;
 	thread = begin(&mask);
 	if (thread && !ada_shadow_leave(thread, slot, ADA_EVENT_RETURN))
