@@ -179,12 +179,12 @@ void ada_chunk_close(struct ada_thread *thread)
 static bool chunk_wait(struct ada_thread *thread)
 {
 	struct ada_shm *shm = ada_core->shm;
-	uint64_t mask = thread->signal_mask, start = ada_sys_counter();
+	uint64_t start = ada_sys_counter();
 	uint32_t returned = thread->news;
 	bool waiting = true;
 
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
-	ada_sys_signals_restore(mask);
+	ada_slow_pause(thread);
 	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
 		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
 
@@ -193,8 +193,7 @@ static bool chunk_wait(struct ada_thread *thread)
 		if (waiting)
 			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
 	}
-	ada_sys_signals_block();
-	thread->signal_mask = mask;
+	ada_slow_resume(thread);
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
 	return waiting;
 }

@@ -2,7 +2,8 @@
  * entry and exit slow paths (slow.c) use them all.
  *
  * Who excludes whom
- *   every slow path            blocks signals: a handler's hook on this thread never sees half a change
+ *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For those that an
+ *                              instruction raises (single step, stack overflow) ada_slow_begin hides the thread as well
  *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
  *                              held it may have been killed (vfork child), and then the caller goes on without
  *   free bitmap, sealed ring   atomic operations on the shared segment (chunk.c)
@@ -43,6 +44,14 @@ extern long ada_rseq_offset;
 /* --- thread.c */
 bool ada_lock(uint32_t *lock);			/* false: gave up */
 void ada_unlock(uint32_t *lock);
+/* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
+ * midst of another slow path; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
+struct ada_thread *ada_slow_begin(uint64_t sp);
+void ada_slow_end(struct ada_thread *thread);
+void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
+void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is */
+void ada_slow_pause(struct ada_thread *thread);	/* for a wait in a slow path: as if it had ended; then resume */
+void ada_slow_resume(struct ada_thread *thread);
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */

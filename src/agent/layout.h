@@ -82,7 +82,6 @@ struct ada_thread {
 	uint64_t parked;			/* commit word of a thread without chunk: its low half says full */
 	uint64_t news;				/* what chunk_news() said when no chunk was free */
 	/* Slow paths only. */
-	uint64_t signal_mask;			/* of the program, while a slow path blocks all */
 	uint64_t stack_low, stack_high;		/* of the thread's own stack; 0: not known */
 	uint32_t stack_tries;
 	uint32_t tid;
@@ -91,8 +90,8 @@ struct ada_thread {
 	uint32_t dropping;			/* no chunk was free at the last look */
 	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
 	struct ada_shm_thread *entry;		/* in the shared table */
-	uint64_t reserved;
+	uint64_t reserved[2];
 };
-static_assert(offsetof(struct ada_thread, signal_mask) == 64, "hot line");
+static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
 static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");
 #endif

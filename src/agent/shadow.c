@@ -109,13 +109,14 @@ bool ada_shadow_leave(struct ada_thread *thread, uint64_t slot, enum ada_event_k
 
 void ada_core_longjmp(uint64_t sp)
 {
-	uint64_t mask = ada_sys_signals_block(), here = (uint64_t)&mask;
-	struct ada_thread *thread = ada_self;
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	struct ada_thread *thread;
 	stack_t alternate = { 0 };
 
-	if (thread == &ada_no_thread || !ada_core_recording())
+	ada_slow_abandoned();
+	thread = ada_slow_begin(0);
+	if (!thread->index || !ada_core_recording())
 		goto out;
-	thread->signal_mask = mask;
 	if (ada_stack_own(thread, sp)) {
 		drop_below(thread, sp);
 	} else if (ada_stack_own(thread, here)) {
@@ -126,5 +127,5 @@ void ada_core_longjmp(uint64_t sp)
 	if (alternate.ss_flags & SS_ONSTACK && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
 		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
 out:
-	ada_sys_signals_restore(mask);
+	ada_slow_end(thread);
 }

@@ -29,22 +29,22 @@ static void forked(void)
 		ada_core_forked();
 }
 
-/* The calling thread with all signals blocked, or NULL where it records nothing. */
-static struct ada_thread *begin(uint64_t *mask)
+/* The calling thread, attached; NULL where it records nothing. Ends with ada_slow_end of whatever is in *thread. */
+static bool begin(struct ada_thread **thread, uint64_t slot)
 {
-	struct ada_thread *thread;
-
-	*mask = ada_sys_signals_block();
-	if (ada_core_is_forked())
+	*thread = ada_slow_begin(slot);
+	if (!*thread)
+		return false;
+	if (ada_core_is_forked()) {
 		forked();
-	if (!ada_core_recording())
-		return NULL;
-	thread = ada_self;
-	if (thread == &ada_no_thread)
-		thread = ada_thread_attach();
-	if (thread)
-		thread->signal_mask = *mask;
-	return thread;
+		*thread = &ada_no_thread;
+	}
+	if (ada_core_recording() && !(*thread)->index) {
+		struct ada_thread *attached = ada_thread_attach();
+
+		*thread = attached ? attached : &ada_no_thread;
+	}
+	return ada_core_recording() && (*thread)->index;
 }
 
 static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, uint64_t slot, uint64_t return_address)
@@ -68,7 +68,7 @@ static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, uint64_t s
  * that can't be recorded gets no stub, so both its events are lost. */
 ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 {
-	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, mask, next = 0;
+	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, next = 0;
 	struct ada_thread *thread = ada_self;
 
 	if (may_record()) {
@@ -77,10 +77,12 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 		} else if (thread->index && ada_site_refused(*slot)) {
 			__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		} else {
-			thread = begin(&mask);
-			if (thread)
+			if (begin(&thread, (uint64_t)slot))
 				next = enter(thread, trampoline, (uint64_t)slot, *slot);
-			ada_sys_signals_restore(mask);
+			if (thread)
+				ada_slow_end(thread);
+			else
+				ada_slow_lost(2);
 		}
 	}
 	return next ? next : trampoline + ADA_TRAMPOLINE_NO_STUB;
@@ -90,12 +92,13 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 ADA_SLOW void ada_exit_slow(uint64_t slot)
 {
 	struct ada_thread *thread;
-	uint64_t mask;
 
 	if (!may_record())
 		return;
-	thread = begin(&mask);
-	if (thread && !ada_shadow_leave(thread, slot, ADA_EVENT_RETURN))
+	if (begin(&thread, slot) && !ada_shadow_leave(thread, slot, ADA_EVENT_RETURN))
 		__atomic_fetch_add(&thread->entry->orphans, 1, __ATOMIC_RELAXED);
-	ada_sys_signals_restore(mask);
+	if (thread)
+		ada_slow_end(thread);
+	else
+		ada_slow_lost(1);
 }

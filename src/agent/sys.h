@@ -36,7 +36,7 @@ static inline uint64_t ada_sys_counter(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* All signals, the two that libc keeps for itself included. The kernel's sigset is one word. */
+/* All signals but those that an instruction raises; the two that libc keeps for itself included. */
 uint64_t ada_sys_signals_block(void);			/* the mask before */
 void ada_sys_signals_restore(uint64_t mask);
 

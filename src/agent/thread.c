@@ -25,6 +25,8 @@ long ada_rseq_offset;				/* of the thread's struct rseq from the thread pointer 
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
+/* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
+static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
 static __thread uint32_t entry_number = NO_ENTRY;
 /* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
 static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
@@ -43,12 +45,67 @@ bool ada_lock(uint32_t *lock)
 			ada_sys4(SYS_sched_yield, 0, 0, 0, 0);
 		__builtin_ia32_pause();
 	}
+	slow.lock = lock;
 	return true;
 }
 
 void ada_unlock(uint32_t *lock)
 {
+	slow.lock = NULL;
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* --- slow paths -------------------------------------------------------------------------------------------------------- */
+
+struct ada_thread *ada_slow_begin(uint64_t sp)
+{
+	uint64_t mask;
+
+	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
+	if (slow.thread && slow.thread->stack_high && sp > slow.sp && sp < slow.thread->stack_high && slow.sp >= slow.thread->stack_low)
+		ada_slow_abandoned();
+	if (slow.thread)
+		return NULL;
+	mask = ada_sys_signals_block();
+	slow.thread = ada_self;
+	slow.mask = mask;
+	slow.sp = (uint64_t)__builtin_frame_address(0);
+	ada_self = &ada_no_thread;
+	return slow.thread;
+}
+
+void ada_slow_end(struct ada_thread *thread)
+{
+	uint64_t mask = slow.mask;
+
+	ada_self = thread;
+	slow.thread = NULL;
+	ada_sys_signals_restore(mask);
+}
+
+void ada_slow_abandoned(void)
+{
+	if (!slow.thread)
+		return;
+	if (slow.lock)
+		ada_unlock(slow.lock);
+	ada_slow_end(slow.thread);
+}
+
+void ada_slow_lost(uint64_t events)
+{
+	if (slow.thread && slow.thread->index)
+		ada_event_lost(slow.thread, events);
+}
+
+void ada_slow_pause(struct ada_thread *thread)
+{
+	ada_slow_end(thread);
+}
+
+void ada_slow_resume(struct ada_thread *thread)
+{
+	ada_slow_begin(0);
 }
 
 /* --- the process ------------------------------------------------------------------------------------------------------- */
@@ -114,6 +171,8 @@ void ada_core_forked(void)
 	struct ada_core *core = ada_core;
 
 	ada_self = &ada_no_thread;
+	if (slow.thread)			/* the slow path that found out: it has no thread any more */
+		slow.thread = &ada_no_thread;
 	entry_number = NO_ENTRY;
 	ada_sequence = ada_lost_told = 0;
 	if (!core)
@@ -205,17 +264,21 @@ static struct ada_shm_thread *entry_take(struct ada_core *core, uint32_t tid)
 	uint32_t number = entry_number;
 
 	if (number == NO_ENTRY) {
-		number = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
-		do {
-			if (number >= ADA_THREADS_MAX)
-				return NULL;
-		} while (!__atomic_compare_exchange_n(&core->shm->thread_count, &number, number + 1, true, __ATOMIC_RELAXED,
-						      __ATOMIC_RELAXED));
-		entry = &core->entries[number];
-		entry->thread_id = tid;
-		entry->start_counter = ada_sys_counter();
-		ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
-		entry_number = number;
+		if (!ada_lock(&core->threads_lock))
+			return NULL;
+		number = core->shm->thread_count;
+		if (number < ADA_THREADS_MAX) {
+			entry = &core->entries[number];
+			entry->thread_id = tid;
+			entry->chunk = UINT32_MAX;
+			entry->start_counter = ada_sys_counter();
+			ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
+			entry_number = number;
+			__atomic_store_n(&core->shm->thread_count, number + 1, __ATOMIC_RELEASE);
+		}
+		ada_unlock(&core->threads_lock);
+		if (number >= ADA_THREADS_MAX)
+			return NULL;
 	}
 	entry = &core->entries[number];
 	__atomic_store_n(&entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
@@ -249,7 +312,6 @@ struct ada_thread *ada_thread_attach(void)
 	thread->parked = ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	thread->sweep_frames = 1024;
-	ada_self = thread;
 	if (end_key_present)
 		ada_call_libc(pthread_setspecific, end_key, 1);
 	return thread;
@@ -262,17 +324,17 @@ fail:
 /* Everything left open is left by the thread's end. */
 void ada_core_thread_end(void)
 {
-	uint64_t mask = ada_sys_signals_block();
-	struct ada_thread *thread = ada_self;
+	struct ada_thread *thread = ada_slow_begin(0);
 
-	if (thread != &ada_no_thread && !ada_core_is_forked()) {
-		thread->signal_mask = mask;
+	if (!thread)
+		return;
+	if (thread->index && !ada_core_is_forked()) {
 		while (ada_core_recording() && ada_frames(thread))
 			ada_shadow_close(thread, ada_frame_at(thread, ada_frames(thread) - 1), ADA_EVENT_EXCEPTION);
 		ada_chunk_close(thread);
 		__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
-		ada_self = &ada_no_thread;
 		place_return(ada_core, thread);
+		thread = &ada_no_thread;
 	}
-	ada_sys_signals_restore(mask);
+	ada_slow_end(thread);
 }

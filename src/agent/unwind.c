@@ -41,23 +41,24 @@ static bool accessors_fit(uint64_t caller)
 /* The frame at `slot` is left by unwinding. */
 ADA_SLOW void ada_unwound_slow(uint64_t slot)
 {
-	uint64_t mask = ada_sys_signals_block();
-	struct ada_thread *thread = ada_self;
+	struct ada_thread *thread = ada_slow_begin(slot);
 
-	if (thread != &ada_no_thread && ada_core_recording()) {
-		thread->signal_mask = mask;
+	if (!thread)
+		return;
+	if (thread->index && ada_core_recording())
 		ada_shadow_leave(thread, slot, ADA_EVENT_EXCEPTION);
-	}
-	ada_sys_signals_restore(mask);
+	ada_slow_end(thread);
 }
 
 /* 0: no frame lies above the stack pointer, on the same stack as far as that is known. */
 static uint64_t innermost_slot(uint64_t sp)
 {
-	uint64_t mask = ada_sys_signals_block(), slot = 0;
-	struct ada_thread *thread = ada_self;
+	struct ada_thread *thread = ada_slow_begin(sp);
+	uint64_t slot = 0;
 
-	if (thread != &ada_no_thread && ada_core_recording()) {
+	if (!thread)
+		return 0;
+	if (thread->index && ada_core_recording()) {
 		bool own = ada_stack_own(thread, sp);
 
 		for (int64_t i = (int64_t)ada_frames(thread) - 1; i >= 0 && !slot; i--) {
@@ -67,7 +68,7 @@ static uint64_t innermost_slot(uint64_t sp)
 				slot = candidate;
 		}
 	}
-	ada_sys_signals_restore(mask);
+	ada_slow_end(thread);
 	return slot;
 }
 
