@@ -12,7 +12,7 @@ uint64_t ada_sys_signals_block(void)
 	/* Not what an instruction raises (ILL TRAP BUS FPE SEGV SYS): blocked, the kernel would kill instead of asking. */
 	uint64_t all = ~(1ull << 3 | 1ull << 4 | 1ull << 6 | 1ull << 7 | 1ull << 10 | 1ull << 30), old = 0;
 
-	ada_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof all);
+	ada_sys4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&old, sizeof all);
 	return old;
 }
 
