@@ -210,7 +210,8 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	/* While the agent applies the plan. */
 	struct ada_error error = { "" };
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
-		state.symbols = !ada_symbols_write(path, plan, module.path, module.build_id, module.build_id_bytes, module.base, &error);
+		state.symbols = !ada_symbols_write(path, plan ? state.planned->names : NULL, plan ? state.planned->names_bytes : 0,
+						   module.path, module.build_id, module.build_id_bytes, module.base, &error);
 	remember(talk->provider, message->module_id, &state);
 	return rc;
 }

@@ -194,6 +194,8 @@ void ada_drain_finish(struct ada_drain *drain)
 	ADA_ARRAY(struct place) places = { 0 };
 	ada_drain_sealed(drain);
 	for (uint32_t number = 0; number < ada_segment_chunks_ready(drain->segment); number++) {
+		if (ada_segment_chunk_is_free(drain->segment, number))
+			continue;	/* its memory need not even be looked at */
 		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)

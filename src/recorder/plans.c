@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "abi/wire.h"
 #include "base/array.h"
+#include "recorder/symbols.h"
 
 struct entry {
 	char *path;
@@ -100,6 +101,7 @@ static void make(struct ada_plans *plans, struct entry *entry)
 		planned->plan = NULL;
 		return;
 	}
+	planned->names = ada_symbols_text(planned->plan, &planned->names_bytes);
 	if (!entry->decode)
 		return;
 	if (plans->filter) {
@@ -169,6 +171,7 @@ void ada_plans_close(struct ada_plans *plans)
 		if (entry->planned.plan)
 			ada_plan_close(entry->planned.plan);
 		free(entry->planned.filter);
+		free(entry->planned.names);
 		free(entry->path);
 		free(entry);
 	}

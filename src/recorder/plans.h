@@ -9,6 +9,8 @@
 struct ada_planned {
 	struct ada_plan *plan;		/* NULL: none, see `error` */
 	struct ada_error error;
+	char *names;			/* lines of modules/ID.tsv */
+	size_t names_bytes;
 	/* Of a decoded plan */
 	uint8_t *filter;		/* for a plan reply; NULL: hook all */
 	uint32_t filter_bytes;

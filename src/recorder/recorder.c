@@ -35,6 +35,7 @@
 #define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
+#define SESSION_NS 200000000ull		/* how often session.json is: process trees change it all the time */
 #define HEAP_BLOCK_BYTES (32 << 20)
 #define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
 
@@ -47,7 +48,7 @@ struct loop {
 	int interrupts;			/* SIGINTs seen */
 	bool main_ended, stop;
 	bool sessions_changed;
-	uint64_t quiet_ns, calibrate_ns, stray_ns;
+	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
 	ADA_ARRAY(struct pollfd) polls;
 };
 
@@ -162,8 +163,9 @@ static bool pass(struct loop *loop)
 	for (size_t i = 0; (provider = provider_at(recorder, i)); i++)
 		busy |= attend(loop, provider, now, quiet);
 	ada_sink_poll(recorder->sink);
-	if (loop->sessions_changed) {
+	if (loop->sessions_changed && now - loop->session_ns > SESSION_NS) {
 		loop->sessions_changed = false;
+		loop->session_ns = now;
 		write_or_tell(ada_session_write(recorder, false, &error), &error);
 	}
 	ada_progress_draw(&loop->progress, recorder);

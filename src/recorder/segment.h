@@ -50,6 +50,11 @@ static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segmen
 	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
 }
 
+static inline bool ada_segment_chunk_is_free(const struct ada_segment *segment, uint32_t chunk)
+{
+	return __atomic_load_n(&segment->free_map[chunk / 64], __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
+}
+
 /* Entries of the tables that are whole. They have memory even where the agent outran ada_segment_grow: it wrote them. */
 static inline uint32_t ada_segment_thread_count(const struct ada_segment *segment)
 {

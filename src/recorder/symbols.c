@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void put_escaped(FILE *file, const char *text)
@@ -16,7 +17,26 @@ static void put_escaped(FILE *file, const char *text)
 		}
 }
 
-int ada_symbols_write(const char *path, const struct ada_plan *plan, const char *module_path, const uint8_t *build_id,
+char *ada_symbols_text(const struct ada_plan *plan, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *file = open_memstream(&text, bytes);
+	if (!file)
+		return NULL;
+	uint32_t count = ada_plan_header(plan)->function_count;
+	const struct ada_plan_function *functions = ada_plan_functions(plan);
+	for (uint32_t i = 0; i < count; i++) {
+		fprintf(file, "%u\t0x%" PRIx64 "\t%u\t", i, functions[i].address, functions[i].size);
+		put_escaped(file, ada_plan_string(plan, functions[i].name));
+		putc_unlocked('\n', file);
+	}
+	if (!fclose(file))
+		return text;
+	free(text);
+	return NULL;
+}
+
+int ada_symbols_write(const char *path, const char *text, size_t text_bytes, const char *module_path, const uint8_t *build_id,
 		      size_t build_id_bytes, uint64_t base, struct ada_error *error)
 {
 	unlink(path);			/* the file of a parent process, linked here: not to be written through */
@@ -34,13 +54,8 @@ int ada_symbols_write(const char *path, const struct ada_plan *plan, const char 
 	for (size_t i = 0; i < build_id_bytes; i++)
 		fprintf(file, "%02x", build_id[i]);
 	fprintf(file, "%s\t0x%" PRIx64 "\n", build_id_bytes ? "" : "-", base);
-	uint32_t count = plan ? ada_plan_header(plan)->function_count : 0;
-	const struct ada_plan_function *functions = plan ? ada_plan_functions(plan) : NULL;
-	for (uint32_t i = 0; i < count; i++) {
-		fprintf(file, "%u\t0x%" PRIx64 "\t%u\t", i, functions[i].address, functions[i].size);
-		put_escaped(file, ada_plan_string(plan, functions[i].name));
-		putc_unlocked('\n', file);
-	}
+	if (text)
+		fwrite(text, 1, text_bytes, file);
 	int failed = ferror(file);
 	if (fclose(file) || failed)
 		return ada_error_system(error, errno ? errno : EIO, "%s", path);

@@ -180,6 +180,8 @@ static void scenario_nonsense(char **arguments)
 	send_bytes(&hello, sizeof(hello));
 	struct fake_thread thread = main_thread();
 	fake_events(&thread, 10);
+	uint64_t *free_map = (uint64_t *)((char *)fake.shm + fake.shm->free_offset);
+	__atomic_fetch_and(free_map, ~(3ull << 20), __ATOMIC_ACQUIRE);
 	struct ada_chunk *chunk = fake_chunk(&fake, 20);
 	*chunk = (struct ada_chunk){ .commit = UINT32_MAX, .status = ADA_CHUNK_SEALED };
 	chunk = fake_chunk(&fake, 21);
