@@ -67,7 +67,7 @@ static_assert(sizeof(struct ada_plan_function) == 24, "plan function");
 enum ada_patch_form {
 	ADA_PATCH_JUMP = 1,		/* jmp rel32 over the first instructions */
 	ADA_PATCH_PADDING = 2,		/* the same, reaching into the padding behind a short function */
-	ADA_PATCH_ISLAND = 3,		/* jmp rel8 to padding nearby, which holds the jmp rel32 */
+	ADA_PATCH_ISLAND = 3,		/* jmp rel8 to dead bytes nearby, which hold the jmp rel32 */
 	ADA_PATCH_NOP = 4,		/* jmp rel32 over NOPs laid there for the purpose */
 	ADA_PATCH_INT3 = 5,		/* only if asked */
 };
@@ -84,8 +84,8 @@ struct ada_plan_hook {
 	uint8_t patch_bytes;		/* bytes at patch_address that are compared; only the jmp itself is overwritten */
 	uint8_t expected[15];
 	uint8_t island_expected[5];
-	uint8_t reserved[2];
-};
+	int16_t host;			/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
+};					/* so this one may be applied only if that one is */
 static_assert(sizeof(struct ada_plan_hook) == 56, "plan hook");
 static_assert(offsetof(struct ada_plan_hook, form) == 32, "form");
 

@@ -186,10 +186,39 @@ static bool reaches(uint64_t at, uint64_t target)
 	return distance == (int32_t)distance;
 }
 
+static bool hook_reaches(const struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+	bool by_island = hook->form == ADA_PATCH_ISLAND;
+	int64_t step = hook->island_address - (hook->patch_address + 2);
+
+	return reaches(job->module->bias + (by_island ? hook->island_address : hook->patch_address), job->entries[number]) &&
+	       (!by_island || step == (int8_t)step);
+}
+
+/* Takes out the hooks that can't be: out of reach, or with an island in the bytes of a hook that is not. */
+static void patches_check(struct application *job)
+{
+	const struct ada_plan_header *plan = job->module->plan;
+
+	for (uint32_t i = 0; i < plan->hook_count; i++)
+		if (job->entries[i] && !hook_reaches(job, i)) {
+			ada_count_error();
+			job->entries[i] = 0;
+		}
+	for (uint32_t i = 0; i < plan->hook_count; i++) {
+		uint64_t host = i + (int64_t)hook_at(plan, i)->host;
+
+		if (host != i && (host >= plan->hook_count || !job->entries[host]))
+			job->entries[i] = 0;
+	}
+}
+
 static void patches_write(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
 
+	patches_check(job);
 	for (uint32_t i = 0; i < plan->hook_count; i++) {
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 		uint64_t at = job->module->bias + hook->patch_address, island = job->module->bias + hook->island_address;
@@ -198,10 +227,6 @@ static void patches_write(struct application *job)
 
 		if (!job->entries[i])
 			continue;
-		if (!reaches(by_island ? island : at, job->entries[i]) || (by_island && step != (int8_t)step)) {
-			ada_count_error();
-			continue;
-		}
 		if (by_island) {
 			jump_write(island, job->entries[i]);
 			*(uint8_t *)at = 0xeb;

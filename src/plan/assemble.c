@@ -37,6 +37,13 @@ static void sort_hooks(struct ada_planner *planner)
 	ada_array_sort(&planner->hooks, hook_order);
 	for (size_t i = 0; i < planner->hooks.count; i++)
 		planner->functions.items[planner->hooks.items[i].function].hook = (uint32_t)i;
+	for (size_t i = 0; i < planner->hooks.count; i++) {
+		const struct ada_function *function = &planner->functions.items[planner->hooks.items[i].function];
+
+		/* Within the reach of a short jump: few hooks lie between. */
+		if (function->host != ADA_PLAN_NONE)
+			planner->hooks.items[i].host = (int16_t)((int64_t)planner->functions.items[function->host].hook - (int64_t)i);
+	}
 }
 
 static int convert_functions(const struct ada_planner *planner, struct ada_strings *strings,

@@ -54,6 +54,20 @@ static bool function_is_sound(const struct ada_plan_header *header, const struct
 	       is_inside_module(header, function->address, 0);
 }
 
+/* An island in another hook's bytes: right behind that one's jump, in what it copies. */
+static bool host_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hooks, uint32_t number)
+{
+	const struct ada_plan_hook *hook = &hooks[number], *host;
+	int64_t host_number = (int64_t)number + hook->host;
+
+	if (!hook->host)
+		return true;
+	if (hook->form != ADA_PATCH_ISLAND || host_number < 0 || host_number >= header->hook_count)
+		return false;
+	host = &hooks[host_number];
+	return host->form == ADA_PATCH_JUMP && host->patch_bytes >= 10 && hook->island_address == host->patch_address + 5;
+}
+
 static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook,
 			  const struct ada_plan_reloc *relocs)
 {
@@ -100,6 +114,7 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 			return bad(error, "impossible function");
 	for (uint32_t i = 0; i < header->hook_count; i++)
 		if (!hook_is_sound(header, &hooks[i], (const void *)(base + header->relocs_offset)) ||
+		    !host_is_sound(header, hooks, i) ||
 		    (i && hooks[i].patch_address <= hooks[i - 1].patch_address) || functions[hooks[i].function].hook != i)
 			return bad(error, "impossible hook");
 	for (uint32_t i = 0; i < header->import_count; i++)

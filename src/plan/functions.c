@@ -118,7 +118,7 @@ static bool is_better_name(const struct candidate *a, const struct candidate *b)
 /* All symbols of one address become one function, or none. */
 static int add_group(struct ada_planner *planner, const struct candidate *group, size_t count)
 {
-	struct ada_function function = {.address = group->address, .hook = ADA_PLAN_NONE};
+	struct ada_function function = {.address = group->address, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE};
 	const struct candidate *best = NULL;
 	uint64_t size = 0;
 	bool is_function = false;
@@ -200,7 +200,7 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 	for (size_t i = 0; i < planner->frames.count; i++) {
 		const struct ada_elf_frame *frame = &planner->frames.items[i];
 		const struct ada_code *code = ada_code_of(planner, frame->start);
-		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .name = ""};
+		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE, .name = ""};
 		const struct candidate *symbol;
 		struct ada_function *named;
 

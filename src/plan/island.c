@@ -1,5 +1,8 @@
-/* Jumps of two bytes to a jmp rel32 in padding nearby. Placed after all other forms, which may take padding themselves. */
+/* Jumps of two bytes to a jmp rel32 in dead bytes nearby: padding, else what a neighbour leaves behind its own jump if ten
+ * bytes of it are copied instead of five. Placed after all other forms, which may take padding themselves. */
 #include "plan/patch.h"
+
+#define HOST_BYTES (2 * ADA_JUMP_BYTES)
 
 /* What jmp rel8 at `patch` reaches, as the first and last place of an island. */
 static uint64_t reach_first(uint64_t patch)
@@ -38,6 +41,44 @@ static uint64_t take_island(struct ada_planner *planner, uint64_t patch)
 	return 0;
 }
 
+static bool can_host(const struct ada_planner *planner, const struct ada_function *host, uint64_t patch,
+		     struct ada_window *window)
+{
+	const struct ada_plan_hook *hook;
+	uint64_t island;
+
+	if (host->hook == ADA_PLAN_NONE || host->is_host || host->flags & ADA_FUNCTION_INTERCEPT)
+		return false;
+	hook = &planner->hooks.items[host->hook];
+	island = hook->patch_address + ADA_JUMP_BYTES;
+	return hook->form == ADA_PATCH_JUMP && island >= reach_first(patch) && island <= reach_last(patch) &&
+	       !ada_window_loops(planner, host, hook->patch_address) &&
+	       !ada_window_try(planner, host, hook->patch_address, HOST_BYTES, window) && !window->padding;
+}
+
+/* Finds function `number` a host, whose hook then copies more. *island: 0 where there is none. */
+static int take_from_host(struct ada_planner *planner, uint32_t number, uint64_t patch, uint64_t *island)
+{
+	struct ada_body body;
+
+	*island = 0;
+	for (uint32_t distance = 1; distance <= 64; distance++)
+		for (unsigned way = 0; way < 2; way++) {
+			uint32_t other = way ? number - distance : number + distance;	/* may wrap: out of range too */
+			struct ada_function *host = &planner->functions.items[other];
+			struct ada_window window;
+
+			if (other >= planner->functions.count || !can_host(planner, host, patch, &window) ||
+			    ada_relocate(planner, window.start, window.copied_end, window.copied_end, &body))
+				continue;
+			host->is_host = true;
+			planner->functions.items[number].host = other;
+			*island = window.start + ADA_JUMP_BYTES;
+			return ada_hook_replace(planner, host->hook, window.copied_end, &body);
+		}
+	return 0;
+}
+
 /* At the place of the long jump, else over endbr64, which then is the copy: a loop may begin right behind that. */
 static bool find_window(const struct ada_planner *planner, const struct ada_function *function, struct ada_window *window)
 {
@@ -68,12 +109,15 @@ int ada_islands_place(struct ada_planner *planner)
 		behind = window.padding ? ada_pad_at(planner, function->end) : NULL;
 		ada_window_take_padding(planner, function, &window);
 		island = take_island(planner, window.start);
+		if (!island)
+			result = take_from_host(planner, i, window.start, &island);
 		if (!island) {
 			if (behind)
 				behind->start = function->end;
 			continue;
 		}
-		result = ada_window_hook(planner, i, &window, ADA_PATCH_ISLAND);
+		if (!result)
+			result = ada_window_hook(planner, i, &window, ADA_PATCH_ISLAND);
 		if (result || function->refusal)
 			continue;
 		planner->hooks.items[function->hook].island_address = island;

@@ -5,7 +5,7 @@
  *   PADDING   the same, reaching into the padding behind a short function
  *   JUMP      over a loop: all instructions up to the last that branches back into the patch are copied, if nothing enters
  *             them from outside; the loop then runs in the copy
- *   ISLAND    jmp rel8 over the first two bytes to a jmp rel32 in padding nearby (island.c)
+ *   ISLAND    jmp rel8 over the first two bytes to a jmp rel32 in dead bytes nearby (island.c)
  *   INT3      if asked
  *
  * A patch is refused where anything may continue strictly inside it: the bytes there are no instruction any more.
@@ -262,29 +262,37 @@ static int patch_int3(struct ada_planner *planner, uint32_t number)
 	return ada_window_hook(planner, number, &window, ADA_PATCH_INT3);
 }
 
-int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address, enum ada_patch_form form,
-		 uint64_t compared_end, const struct ada_body *body)
+int ada_hook_replace(struct ada_planner *planner, uint32_t number, uint64_t compared_end, const struct ada_body *body)
 {
-	struct ada_function *function = &planner->functions.items[number];
-	struct ada_plan_hook hook = {
-		.patch_address = address, .function = number, .body_offset = (uint32_t)planner->bodies.count,
-		.reloc_first = (uint32_t)planner->plan_relocs.count, .reloc_count = body->reloc_count,
-		.body_bytes = body->length, .form = (uint8_t)form,
-	};
-	uint64_t rest, bytes = compared_end - address;
-	const uint8_t *code = ada_code_at(planner, address, &rest);
+	struct ada_plan_hook *hook = &planner->hooks.items[number];
+	uint64_t rest, bytes = compared_end - hook->patch_address;
 
-	hook.patch_bytes = bytes < sizeof hook.expected ? (uint8_t)bytes : (uint8_t)sizeof hook.expected;
-	memcpy(hook.expected, code, hook.patch_bytes);
+	hook->body_offset = (uint32_t)planner->bodies.count;
+	hook->body_bytes = body->length;
+	hook->reloc_first = (uint32_t)planner->plan_relocs.count;
+	hook->reloc_count = body->reloc_count;
+	hook->patch_bytes = bytes < sizeof hook->expected ? (uint8_t)bytes : (uint8_t)sizeof hook->expected;
+	memcpy(hook->expected, ada_code_at(planner, hook->patch_address, &rest), hook->patch_bytes);
 	if (ada_array_reserve(&planner->bodies, body->length) || ada_array_reserve(&planner->plan_relocs, body->reloc_count))
 		return -ENOMEM;
 	memcpy(planner->bodies.items + planner->bodies.count, body->bytes, body->length);
 	planner->bodies.count += body->length;
 	for (unsigned i = 0; i < body->reloc_count; i++)
 		planner->plan_relocs.items[planner->plan_relocs.count++] = body->relocs[i];
+	return 0;
+}
+
+int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address, enum ada_patch_form form,
+		 uint64_t compared_end, const struct ada_body *body)
+{
+	struct ada_function *function = &planner->functions.items[number];
+	struct ada_plan_hook hook = {.patch_address = address, .function = number, .form = (uint8_t)form};
+
 	function->hook = (uint32_t)planner->hooks.count;
 	function->refusal = ADA_REFUSAL_NONE;
-	return ada_array_push(&planner->hooks, hook);
+	if (ada_array_push(&planner->hooks, hook))
+		return -ENOMEM;
+	return ada_hook_replace(planner, function->hook, compared_end, body);
 }
 
 int ada_patch_all(struct ada_planner *planner)

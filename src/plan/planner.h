@@ -45,6 +45,8 @@ struct ada_function {
 	uint32_t size;			/* as symbol or frame say; 0 unknown */
 	uint32_t hook;
 	uint16_t flags, refusal;	/* as in the plan */
+	uint32_t host;			/* the function whose dead bytes hold its island, or ADA_PLAN_NONE */
+	bool is_host;
 	bool undecodable;		/* somewhere in it: branches are then looked for at every byte */
 };
 
@@ -156,6 +158,8 @@ enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, 
 			      struct ada_body *body);
 int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form,
 		 uint64_t compared_end, const struct ada_body *body);
+/* The same hook with another body, which copies up to `compared_end`. */
+int ada_hook_replace(struct ada_planner *planner, uint32_t hook, uint64_t compared_end, const struct ada_body *body);
 int ada_islands_place(struct ada_planner *planner);
 
 int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports,

@@ -17,6 +17,7 @@ struct subject {
 	struct ada_plan *plan;
 	ZydisDecoder decoder;
 	uint64_t *copied_end;		/* of each hook */
+	unsigned *dead_bytes;		/* of each hook: its jump, and an island that it hosts */
 	unsigned wrong;
 };
 
@@ -330,7 +331,7 @@ static void check_branch(struct subject *subject, uint64_t source, uint64_t targ
 		else
 			high = middle;
 	}
-	if (!low || target >= hooks[low - 1].patch_address + patch_bytes(&hooks[low - 1]))
+	if (!low || target >= hooks[low - 1].patch_address + subject->dead_bytes[low - 1])
 		return;
 	/* A copied branch is dead where it was. */
 	if (source < hooks[low - 1].patch_address || source >= subject->copied_end[low - 1])
@@ -375,12 +376,23 @@ static int check_file(const char *path)
 	if (ada_plan_check(header, header->total_bytes, &error))
 		report(&subject, 0, error.text);
 	subject.copied_end = calloc(header->hook_count + 1, sizeof *subject.copied_end);
+	subject.dead_bytes = calloc(header->hook_count + 1, sizeof *subject.dead_bytes);
+	for (uint32_t i = 0; i < header->hook_count; i++)
+		subject.dead_bytes[i] = patch_bytes(&ada_plan_hooks(subject.plan)[i]);
+	for (uint32_t i = 0; i < header->hook_count; i++)
+		if (ada_plan_hooks(subject.plan)[i].host)
+			subject.dead_bytes[i + (uint32_t)ada_plan_hooks(subject.plan)[i].host] = 10;
 	for (uint32_t i = 0; i < header->hook_count; i++)
 		subject.copied_end[i] = compare_hook(&subject, &ada_plan_hooks(subject.plan)[i]);
+	for (uint32_t i = 0; i < header->hook_count; i++)
+		if (subject.copied_end[i] < ada_plan_hooks(subject.plan)[i].patch_address + subject.dead_bytes[i] &&
+		    ada_plan_hooks(subject.plan)[i].form == ADA_PATCH_JUMP && subject.dead_bytes[i] > 5)
+			report(&subject, ada_plan_hooks(subject.plan)[i].patch_address, "an island in bytes that are alive");
 	check_ranges(&subject);
 	check_all_branches(&subject);
 	printf("%s: %u functions, %u hooks, %u wrong\n", path, header->function_count, header->hook_count, subject.wrong);
 	free(subject.copied_end);
+	free(subject.dead_bytes);
 	ada_plan_close(subject.plan);
 	ada_elf_close(subject.elf);
 	return subject.wrong != 0;

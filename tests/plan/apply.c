@@ -65,22 +65,27 @@ static void build(uint8_t *slot, const struct ada_plan *plan, const struct ada_p
 	}
 }
 
-static int patch(const struct ada_plan_hook *hook, uint64_t bias, const uint8_t *slot)
+static bool bytes_fit(const struct ada_plan_hook *hook, uint64_t bias)
+{
+	bool fit = !memcmp((uint8_t *)(hook->patch_address + bias), hook->expected, hook->patch_bytes) &&
+		   (hook->form != ADA_PATCH_ISLAND || !memcmp((uint8_t *)(hook->island_address + bias), hook->island_expected, 5));
+
+	if (!fit)
+		fprintf(stderr, "bytes differ at 0x%llx\n", (unsigned long long)hook->patch_address);
+	return fit;
+}
+
+static void patch(const struct ada_plan_hook *hook, uint64_t bias, const uint8_t *slot)
 {
 	uint8_t *at = (uint8_t *)(hook->patch_address + bias), *island = (uint8_t *)(hook->island_address + bias);
 
-	if (memcmp(at, hook->expected, hook->patch_bytes)) {
-		fprintf(stderr, "bytes differ at 0x%llx\n", (unsigned long long)hook->patch_address);
-		return -1;
-	}
 	if (hook->form != ADA_PATCH_ISLAND) {
 		emit_jump(at, slot);
-		return 0;
+		return;
 	}
 	emit_jump(island, slot);
 	at[0] = 0xeb;
 	at[1] = (uint8_t)(island - (at + 2));
-	return 0;
 }
 
 static int unprotect(uint64_t bias, const struct ada_plan_header *header)
@@ -125,8 +130,10 @@ void *apply_load(const char *path, uint64_t **calls, struct ada_plan **plan)
 	for (uint32_t i = 0; i < header->hook_count; i++)
 		build(slots + (size_t)i * SLOT_BYTES, *plan, &ada_plan_hooks(*plan)[i], map->l_addr, &counters[1 + i]);
 	for (uint32_t i = 0; i < header->hook_count; i++)
-		if (patch(&ada_plan_hooks(*plan)[i], map->l_addr, slots + (size_t)i * SLOT_BYTES))
+		if (!bytes_fit(&ada_plan_hooks(*plan)[i], map->l_addr))
 			return NULL;
+	for (uint32_t i = 0; i < header->hook_count; i++)
+		patch(&ada_plan_hooks(*plan)[i], map->l_addr, slots + (size_t)i * SLOT_BYTES);
 	*calls = counters;
 	return library;
 }

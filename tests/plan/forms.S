@@ -294,7 +294,10 @@ END foreign_source
 	.rept 40
 	.quad 0xc3909090909090c3
 	.endr
-PACKED packed_short
+PACKED packed_one
+	ret
+END packed_one
+PACKED packed_short		/* the next function has bytes to spare */
 	mov %edi, %eax
 	ret
 END packed_short

@@ -49,7 +49,9 @@ static const struct expectation expectations[] = {
 	{"landing_pad", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
 	{"foreign_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
 	{"foreign_source", ADA_PATCH_JUMP, 0, 0, 3 + 5},
-	{"packed_short", 0, ADA_REFUSAL_TOO_SHORT, 0, 0},
+	{"packed_one", 0, ADA_REFUSAL_TOO_SHORT, 0, 0},
+	{"packed_short", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
+	{"packed_next", ADA_PATCH_JUMP, 0, 0, 16 + 5},	/* twice 8, for the island of packed_short */
 	{"falls_through", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
 	{"fallen_into", ADA_PATCH_PADDING, 0, 0, 4},
 	{"two_entries", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
@@ -160,6 +162,8 @@ static void test_results(void **unused)
 	assert_int_equal(call1("landing_pad", 9, 0), 9);
 	call1("pointer_target", 0, 0);
 	assert_int_equal(call1("two_entries", 5, 77), 5);
+	assert_int_equal(call1("packed_short", 8, 0), 8);
+	assert_int_equal(call1("packed_next", 8, 0), 0x12345678 + 16);
 	assert_int_equal(call1("second_entry", 5, 77), 82);
 	assert_int_equal(call1("after_nameless", 0, 0), 40);
 }
