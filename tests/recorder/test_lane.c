@@ -1,0 +1,129 @@
+/* A thread's files: numbering, segments, gaps, and counts that hold when the disk does not. */
+#include "../test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "recorder/lane.h"
+
+static char directory[64];
+static struct ada_clock *clock_used;
+static bool disk_full;
+
+static int refusing_open(struct atf_sink *sink, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The first page gets through, then the disk is full. */
+static int refusing_write(struct atf_sink *sink, struct atf_block *block)
+{
+	ssize_t done = pwrite(block->fd, block->bytes, disk_full && block->length > 4096 ? 4096 : block->length, block->offset);
+	atf_block_done(block, done == (ssize_t)block->length ? 0 : -ENOSPC);
+	return 0;
+}
+
+static int refusing_close(struct atf_sink *sink, int fd, bool sync)
+{
+	return close(fd) ? -errno : 0;
+}
+
+static struct atf_sink refusing = { refusing_open, refusing_write, NULL, refusing_close };
+
+static int set_up(void **state)
+{
+	strcpy(directory, "/tmp/ada-lane-XXXXXX");
+	disk_full = false;
+	return mkdtemp(directory) && !ada_clock_open(&clock_used) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char command[96];
+	ada_clock_close(clock_used);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	return system(command);
+}
+
+static void append(struct ada_lane *lane, const struct ada_lane_options *options, uint64_t seq, size_t count)
+{
+	static struct ada_event events[4096];
+	struct ada_error error = { "" };
+	for (size_t i = 0; i < count; i++)
+		events[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(), .function_id = seq + i, .thread_id = 5,
+						.event_kind = ADA_EVENT_CALL, .detail_seq = (uint32_t)(seq + i) };
+	assert_int_equal(ada_lane_append(lane, options, directory, seq, events, count, &error), 0);
+}
+
+static void numbers_go_on_over_segments(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .segment_events = 1000 };
+	struct ada_lane lane = { .id = 3, .thread_id = 5 };
+	struct ada_error error = { "" };
+	struct atf_message message;
+	struct atf_thread *thread;
+	char path[96];
+	append(&lane, &options, 0, 700);
+	append(&lane, &options, 700, 1800);
+	assert_int_equal(ada_lane_close(&lane, directory, &error), 0);
+	assert_int_equal(lane.events, 2500);
+	assert_int_equal(lane.segments.count, 3);
+	assert_int_equal(lane.segments.items[2], 500);
+	snprintf(path, sizeof(path), "%s/thread_3", directory);
+	assert_int_equal(atf_thread_open(&thread, path, &message), 0);
+	assert_int_equal(atf_thread_count(thread), 2500);
+	for (uint64_t i = 0; i < 2500; i++) {
+		assert_int_equal(atf_thread_get(thread, i)->function_id, i);
+		assert_int_equal(atf_thread_get(thread, i)->detail_seq, ADA_NO_DETAIL);
+	}
+	atf_thread_close(thread);
+	ada_lane_free(&lane);
+}
+
+static void a_gap_is_a_record(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .circular = true };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_error error = { "" };
+	append(&lane, &options, 40, 10);
+	append(&lane, &options, 50, 10);
+	append(&lane, &options, 63, 1);
+	assert_int_equal(ada_lane_close(&lane, directory, &error), 0);
+	assert_int_equal(lane.events, 23);
+	assert_int_equal(lane.gaps, 2);
+	assert_int_equal(lane.lost, 43);
+	assert_int_equal(lane.overwritten, 43);
+	assert_int_equal(lane.told_lost, 0);
+	ada_lane_free(&lane);
+}
+
+/* 4096 bytes hold the header and 126 events: these count, and no more. */
+static void a_full_disk_counts_what_is_there(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .sink = &refusing };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_error error = { "" };
+	append(&lane, &options, 0, 1000);
+	assert_int_equal(lane.events, 1000);
+	disk_full = true;
+	assert_int_equal(ada_lane_close(&lane, directory, &error), -ENOSPC);
+	assert_non_null(strstr(error.text, "No space left"));
+	assert_int_equal(lane.events, 126);
+	assert_int_equal(lane.lost, 874);
+	assert_int_equal(lane.segments.items[0], 126);
+	ada_lane_free(&lane);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(numbers_go_on_over_segments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
