@@ -35,6 +35,15 @@ static bool is_ifunc(const struct binding *binding)
 	return ELF64_ST_TYPE(binding->symbol->st_info) == STT_GNU_IFUNC;
 }
 
+/* Being preloaded, the agent stands before every library, wherever the list of modules has it. */
+static bool agent_defines(const char *name, const char *version)
+{
+	for (uint32_t id = 0; id < ada_module_count(); id++)
+		if (ada_module_at(id)->flags & ADA_MODULE_AGENT)
+			return ada_symbols_find(&ada_module_at(id)->symbols, name, version);
+	return false;
+}
+
 /* What the loader would bind. For a module there from the start that is the first definition in the order of loading. What
  * dlopen brought may have a scope of its own, which only the loader knows: then it counts only if there is no other.
  */
@@ -52,6 +61,8 @@ static bool symbol_bind(struct binding *found, const struct ada_module *importer
 		symbol = ada_symbols_find(&module->symbols, name, version);
 		if (!symbol)
 			continue;
+		if (importer->initial && !(module->flags & (ADA_MODULE_MAIN | ADA_MODULE_AGENT)) && agent_defines(name, version))
+			return false;
 		if (found->symbol)
 			return false;
 		*found = (struct binding){ symbol, module };
