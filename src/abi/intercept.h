@@ -9,6 +9,7 @@
 #define ADA_INTERCEPTS(X) \
 	X(execve) \
 	X(execveat) \
+	X(fexecve) \
 	X(sigaction) \
 	X(prctl) \
 	X(longjmp) \

@@ -19,6 +19,7 @@ static void *originals[ADA_INTERCEPT_COUNT];
 /* --- exec: the agent comes along ---------------------------------------------------------------------------------------- */
 
 typedef int execve_function(const char *, char *const *, char *const *);
+typedef int fexecve_function(int, char *const *, char *const *);
 typedef int execveat_function(int, const char *, char *const *, char *const *, int);
 
 /* Calls the original with the agent's entries added. The environment is built on the stack where it fits, because a vfork
@@ -29,6 +30,8 @@ static int exec_with(enum ada_intercept which, int directory, const char *path, 
 {
 	if (which == ADA_INTERCEPT_execve)
 		return ((execve_function *)originals[which])(path, arguments, environment);
+	if (which == ADA_INTERCEPT_fexecve)
+		return ((fexecve_function *)originals[which])(directory, arguments, environment);
 	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
 }
 
@@ -70,6 +73,11 @@ static int replace_execve(const char *path, char *const *arguments, char *const 
 static int replace_execveat(int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
 	return exec_follow(ADA_INTERCEPT_execveat, directory, path, arguments, environment, flags);
+}
+
+static int replace_fexecve(int file, char *const *arguments, char *const *environment)
+{
+	return exec_follow(ADA_INTERCEPT_fexecve, file, "", arguments, environment, AT_EMPTY_PATH);
 }
 
 /* --- sigaction: our handler of fatal signals is nobody's business --------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -85,6 +86,11 @@ static int execs(const char *self, const char *how)
 
 	fflush(stdout);
 	if (posix_spawn(&child, self, NULL, NULL, arguments, environ) || waitpid(child, &status, 0) != child || status)
+		return 1;
+	child = fork();
+	if (!child)
+		_exit(fexecve(open(self, O_RDONLY | O_CLOEXEC), arguments, environ) || 1);
+	if (waitpid(child, &status, 0) != child || status)
 		return 1;
 	child = vfork();
 	if (!child) {
