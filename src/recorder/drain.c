@@ -20,12 +20,11 @@ static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t thread)
 {
 	while (drain->lanes.count <= thread) {
 		uint32_t id = (uint32_t)drain->lanes.count;
-		if (ada_array_push(&drain->lanes, (struct ada_lane){ .id = id }))
+		struct ada_lane lane = { .id = id, .thread_id = drain->segment->threads[id].thread_id };
+		if (ada_array_push(&drain->lanes, lane))
 			return NULL;
 	}
-	struct ada_lane *lane = &drain->lanes.items[thread];
-	lane->thread_id = drain->segment->threads[thread].thread_id;
-	return lane;
+	return &drain->lanes.items[thread];
 }
 
 /* First failure: the agent is told to record no more, the message stays for the manifest. */
