@@ -20,7 +20,7 @@ static struct totals add_up(struct ada_recorder *recorder)
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
-		totals.processes++;
+		totals.processes += provider->exit.kind != ADA_EXIT_EXEC;	/* its next image counts */
 		totals.live += !provider->ended;
 		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
 			totals.events += provider->drain.lanes.items[k].events;

@@ -119,6 +119,20 @@ static void finish(struct loop *loop, struct ada_provider *provider, const char 
 	provider->begun = true;
 }
 
+/* The process lives, but nothing maps the segment any more: it has become a program that takes no agent in. Looked at twice
+ * a second; the second time tells, because between exec and HELLO it is so for a moment. */
+static void notice_escape(struct ada_provider *provider)
+{
+	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
+	if (provider->unused_turns < 2 || ada_provider_gone(provider))
+		return;
+	ada_recorder_note_unrecorded(provider->recorder, provider->pid,
+				     "it became a program that takes no agent in (static, setuid or of another C library)");
+	pthread_mutex_lock(&provider->lock);
+	provider->replaced = true;
+	pthread_mutex_unlock(&provider->lock);
+}
+
 /* One pass over a provider; true where it had chunks. */
 static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
@@ -127,6 +141,8 @@ static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t no
 		return false;
 	}
 	bool gone = ada_provider_gone(provider);
+	if (quiet && !gone)
+		notice_escape(provider);
 	pthread_mutex_lock(&provider->lock);
 	gone |= provider->replaced;
 	pthread_mutex_unlock(&provider->lock);

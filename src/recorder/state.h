@@ -55,6 +55,7 @@ struct ada_provider {
 
 	struct ada_drain drain;
 	struct ada_exit_info exit;
+	unsigned unused_turns;		/* how often in a row no process had the segment though its own lives */
 	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
 	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;

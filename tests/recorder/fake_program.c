@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -202,6 +203,16 @@ static void scenario_exec(char **arguments)
 	fake_check(false, "exec");
 }
 
+/* escape FILE: what exec of a static program looks like to the recorder. Ends once FILE is there. */
+static void scenario_escape(char **arguments)
+{
+	struct fake_thread thread = main_thread();
+	fake_events(&thread, 12);
+	munmap(fake.shm, fake.shm->total_bytes);
+	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+		nap();
+}
+
 /* fork MILLISECONDS: a child that goes on after its parent has ended, and says HELLO late. */
 static void scenario_fork(char **arguments)
 {
@@ -279,7 +290,7 @@ static const struct { const char *name; void (*run)(char **arguments); } scenari
 	{ "events", scenario_events }, { "killed", scenario_killed }, { "lost", scenario_lost }, { "hole", scenario_hole },
 	{ "order", scenario_order }, { "fill", scenario_fill }, { "dead-thread", scenario_dead_thread },
 	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
-	{ "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
+	{ "escape", scenario_escape }, { "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
 	{ "stay", scenario_stay },
 };
 

@@ -204,6 +204,20 @@ def test_quiet_threads_reach_the_disk(parts, tmp_path):
     assert len(numbers(session, manifest)[0]) == 20
 
 
+def test_a_program_that_the_agent_is_gone_from(parts, tmp_path):
+    driver, agent, program = parts
+    go = tmp_path / "go"
+    process = subprocess.Popen([driver, agent, tmp_path / "out", "--", program, "escape", go], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 10
+    while not any(json.loads(p.read_text())["finalized"] for p in tmp_path.glob("out/session_*/pid_*/manifest.json")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    go.touch()
+    assert b"takes no agent in" in process.communicate()[1]
+    manifest, = check_session(Session(tmp_path / "out"))
+    assert (manifest["exit"], manifest["index_lane"]["event_count"]) == ({"kind": "exec"}, 12)
+
+
 def test_a_hanging_conversation_stalls_no_other(record):
     result, session = record("hang", timeout=20)
     assert result.status == 0, result.stderr
