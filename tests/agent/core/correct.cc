@@ -220,8 +220,30 @@ UNHOOKED static int registers_kept()
 }
 
 
+// what is recorded of an exception, in order: kind and depth, relative to the first
+static char trail[256];
+static unsigned trail_depth;
+UNHOOKED static void trail_see(uint32_t, const ada_event *event)
+{
+	static const char kinds[] = "?cre!";
+	size_t length = strlen(trail);
+	if (!length) trail_depth = event->call_depth;
+	snprintf(trail + length, sizeof trail - length, "%c%u ", kinds[event->event_kind], event->call_depth - trail_depth);
+}
+UNHOOKED static int exception_trail()
+{
+	fake_drain();
+	trail[0] = 0;
+	fake_see = trail_see;
+	catch_deep(3);
+	fake_drain();
+	fake_see = nullptr;
+	return !strcmp(trail, "c0 c1 c2 c3 c4 e4 e3 e2 e1 r0 ");
+}
+
 UNHOOKED static void cases()
 {
+	CASE("events of an exception", exception_trail(), !getenv("UNTRACED"));
 	CASE("throw 50 deep", catch_from(50), 51);
 	CASE("rethrow 50 deep", rethrow_from(50), 7);
 	CASE("throw while unwinding", throw_while_unwinding(), 5);

@@ -82,7 +82,7 @@ static uint32_t functions_used = 1;
 static bool hook_one(struct ada_region *region, uint8_t *function)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
-	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00 };
 	uint8_t body[5] = { 0xe9 }, jump[5] = { 0xe9 }, *copy;
 	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used), .body = body, .body_bytes = 5 };
 	uint64_t entry;
@@ -90,7 +90,7 @@ static bool hook_one(struct ada_region *region, uint8_t *function)
 
 	if (!memcmp(function, endbr64, 4))
 		function += 4;
-	if (memcmp(function, nops, 5) && memcmp(function, nop5, 5))
+	if (memcmp(function, nops, 5) && memcmp(function, nop5, 4))
 		return false;
 	if (ada_region_hook(region, &spec, &entry, &copy))
 		abort();
