@@ -2,7 +2,7 @@
 #include "query/calls.h"
 #include <string.h>
 
-#define ASIDE_MAX 1024
+#define ASIDE_MAX 16384
 
 void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver)
 {

@@ -11,7 +11,8 @@
  *   end                     open calls are open (they end with the recording), those set aside have no known end.
  *
  * Why aside: calls on another stack of the same thread (fibers, coroutines) end later than those around them; and where a
- * call site got no return stub, a call has no RETURN at all. At most 1,024 wait aside, then the older half makes room.
+ * call site got no return stub, a call has no RETURN at all. At most 16,384 wait aside (a thousand suspended fibers),
+ * then the older half makes room.
  */
 #ifndef ADA_QUERY_CALLS_H
 #define ADA_QUERY_CALLS_H

@@ -145,7 +145,7 @@ static void test_many_without_return_stay_bounded(void **state)
 	ada_calls_open(&calls, &(struct ada_calls_receiver){});
 	for (uint64_t i = 0; i < 100000; i++)
 		assert_int_equal(ada_calls_feed(&calls, &event, i), 0);
-	assert_true(calls.aside.count <= 1024);
+	assert_true(calls.aside.count <= 16384);
 	assert_int_equal(calls.stack.count, 1);
 	ada_calls_end(&calls);
 	ada_calls_close(&calls);
