@@ -1,0 +1,186 @@
+/* Opening plans: the cache, names-only plans, and what is damaged. argv[1]: a library built from forms.S. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "../test.h"
+#include "abi/intercept.h"
+#include "plan/plan.h"
+#include "plan/planner.h"
+#include "plan/refusal.h"
+
+static const char *library_path;
+static char cache[] = "/tmp/ada-test-plan-XXXXXX";
+
+static struct ada_plan *open_plan(const char *path, bool decode)
+{
+	struct ada_plan_options options = {.decode = decode};
+	struct ada_error error = {0};
+	struct ada_plan *plan;
+
+	if (ada_plan_open(&plan, path, &options, &error))
+		fail_msg("%s", error.text);
+	return plan;
+}
+
+static void cached_file(char path[512])
+{
+	char directory[256];
+	struct dirent *entry;
+	DIR *list;
+
+	snprintf(directory, sizeof directory, "%s/ada/plans", cache);
+	list = opendir(directory);
+	assert_non_null(list);
+	path[0] = 0;
+	while ((entry = readdir(list)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, 512, "%s/%s", directory, entry->d_name);
+	closedir(list);
+	assert_true(path[0]);
+}
+
+static void test_cache(void **unused)
+{
+	struct ada_plan *plan = open_plan(library_path, true);
+	uint64_t bytes = ada_plan_bytes(plan);
+	struct stat status;
+	char path[512];
+
+	assert_false(ada_plan_from_cache(plan));
+	ada_plan_close(plan);
+	cached_file(path);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+	plan = open_plan(library_path, true);
+	assert_true(ada_plan_from_cache(plan));
+	assert_int_equal(ada_plan_bytes(plan), bytes);
+	assert_int_equal(write(ada_plan_fd(plan), "x", 1), -1);
+	ada_plan_close(plan);
+	/* Damaged: made again, and put right. */
+	assert_int_equal(truncate(path, 1000), 0);
+	plan = open_plan(library_path, true);
+	assert_false(ada_plan_from_cache(plan));
+	ada_plan_close(plan);
+	plan = open_plan(library_path, true);
+	assert_true(ada_plan_from_cache(plan));
+	ada_plan_close(plan);
+	unlink(path);
+}
+
+static void test_cache_that_cannot_be_written(void **unused)
+{
+	struct ada_plan *plan;
+
+	setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+	plan = open_plan(library_path, true);
+	assert_false(ada_plan_from_cache(plan));
+	assert_true(ada_plan_fd(plan) >= 0);
+	assert_int_equal(ada_plan_check(ada_plan_header(plan), ada_plan_bytes(plan), NULL), 0);
+	assert_int_equal(write(ada_plan_fd(plan), "x", 1), -1);
+	ada_plan_close(plan);
+	setenv("XDG_CACHE_HOME", cache, 1);
+}
+
+/* Of a module that is not traced: names, and hooks of what the agent takes over. */
+static void test_names_only(void **unused)
+{
+	struct ada_plan *plan = open_plan("/lib/x86_64-linux-gnu/libc.so.6", false);
+	const struct ada_plan_header *header = ada_plan_header(plan);
+	static const char *const expected[] = {
+#define X(id) #id,
+		ADA_INTERCEPTS(X)
+#undef X
+	};
+
+	assert_int_equal(header->flags & ADA_PLAN_DECODED, 0);
+	assert_int_equal(header->import_count, 0);
+	assert_true(header->function_count > 2000);
+	assert_int_equal(header->hook_count, sizeof expected / sizeof *expected);
+	for (size_t i = 0; i < header->hook_count; i++) {
+		const struct ada_plan_function *function = &ada_plan_functions(plan)[ada_plan_hooks(plan)[i].function];
+		bool found = false;
+
+		assert_true(function->flags & ADA_FUNCTION_INTERCEPT);
+		for (size_t k = 0; k < sizeof expected / sizeof *expected; k++)
+			found |= strstr(ada_plan_string(plan, function->name), expected[k]) != NULL;
+		assert_true(found);
+	}
+	ada_plan_close(plan);
+}
+
+static void test_check_finds_damage(void **unused)
+{
+	struct ada_plan *plan = open_plan(library_path, true);
+	uint64_t bytes = ada_plan_bytes(plan);
+	struct ada_error error;
+	uint8_t *copy = malloc(bytes);
+
+	for (uint64_t length = 0; length < bytes; length += 101) {
+		memcpy(copy, ada_plan_header(plan), bytes);
+		memset(&error, 0, sizeof error);
+		assert_int_equal(ada_plan_check(copy, length, &error), -EBADMSG);
+		assert_true(error.text[0]);
+	}
+	for (uint64_t at = sizeof(struct ada_plan_header); at < bytes; at += 97) {
+		memcpy(copy, ada_plan_header(plan), bytes);
+		copy[at] ^= 0x10;
+		assert_int_equal(ada_plan_check(copy, bytes, NULL), -EBADMSG);
+	}
+	free(copy);
+	ada_plan_close(plan);
+}
+
+static void test_names(void **unused)
+{
+	assert_int_equal(ada_name_refusal("dlopen"), ADA_REFUSAL_CALLER_LOOKUP);
+	assert_int_equal(ada_name_refusal("dlsym@@GLIBC_2.34"), ADA_REFUSAL_CALLER_LOOKUP);
+	assert_int_equal(ada_name_refusal("_dl_fixup"), ADA_REFUSAL_CALLER_LOOKUP);
+	assert_int_equal(ada_name_refusal("__asan_report_load4"), ADA_REFUSAL_CALLER_LOOKUP);
+	assert_int_equal(ada_name_refusal("_setjmp"), ADA_REFUSAL_RETURNS_TWICE);
+	assert_int_equal(ada_name_refusal("vfork"), ADA_REFUSAL_RETURNS_TWICE);
+	assert_int_equal(ada_name_refusal("swapcontext"), ADA_REFUSAL_STACK_SWITCH);
+	assert_int_equal(ada_name_refusal("_start"), ADA_REFUSAL_START);
+	assert_int_equal(ada_name_refusal("Builtins_Abort"), ADA_REFUSAL_RUNTIME);
+	assert_int_equal(ada_name_refusal("dlopen_all"), ADA_REFUSAL_NONE);
+	assert_int_equal(ada_name_refusal("_ZN6dlopenEv"), ADA_REFUSAL_NONE);
+	assert_true(ada_name_is_cold("f.cold"));
+	assert_true(ada_name_is_cold("f.part.0.cold.12"));
+	assert_true(ada_name_is_cold("f.warm"));
+	assert_false(ada_name_is_cold("f.coldest"));
+	assert_false(ada_name_is_cold("cold"));
+	assert_true(ada_name_is_intercept("execve@@GLIBC_2.2.5"));
+	assert_false(ada_name_is_intercept("execv"));
+}
+
+static void test_refusal_keys(void **unused)
+{
+	assert_string_equal(ada_refusal_key(ADA_REFUSAL_NONE), "");
+	assert_string_equal(ada_refusal_key(ADA_REFUSAL_TOO_SHORT), "too-short");
+	assert_string_equal(ada_refusal_key(ADA_REFUSAL_COUNT), "");
+	for (unsigned i = 1; i < ADA_REFUSAL_COUNT; i++)
+		assert_true(ada_refusal_key(i)[0] && ada_refusal_text(i)[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cache), cmocka_unit_test(test_cache_that_cannot_be_written), cmocka_unit_test(test_names_only),
+		cmocka_unit_test(test_check_finds_damage), cmocka_unit_test(test_names), cmocka_unit_test(test_refusal_keys),
+	};
+	char command[64];
+	int status;
+
+	library_path = argc > 1 ? argv[1] : "";
+	if (!mkdtemp(cache))
+		return 1;
+	setenv("XDG_CACHE_HOME", cache, 1);
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(command, sizeof command, "rm -r %s", cache);
+	return system(command) || status;
+}
