@@ -188,8 +188,10 @@ static bool chunk_wait(struct ada_thread *thread)
 	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
 		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
 
-		waiting = recorder && ada_core_recording() &&
-			  (waits % WAITS_BEFORE_CHECK || ada_sys4(SYS_kill, recorder, 0, 0, 0) != -ESRCH);
+		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
+		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
+			ada_core_disable(ADA_DISABLE_NO_RECORDER);
+		waiting = ada_core_recording();
 		if (waiting)
 			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
 	}
