@@ -12,7 +12,7 @@ void ada_progress_open(struct ada_progress *progress, bool quiet)
 	*progress = (struct ada_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
 }
 
-struct totals { uint64_t events, lost, threads; size_t processes, live; };
+struct totals { uint64_t events, lost, overwritten, threads; size_t processes, live; };
 
 static struct totals add_up(struct ada_recorder *recorder)
 {
@@ -24,7 +24,8 @@ static struct totals add_up(struct ada_recorder *recorder)
 		totals.live += !provider->ended;
 		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
 			totals.events += provider->drain.lanes.items[k].events;
-			totals.lost += provider->drain.lanes.items[k].lost;
+			totals.lost += provider->drain.lanes.items[k].lost - provider->drain.lanes.items[k].overwritten;
+			totals.overwritten += provider->drain.lanes.items[k].overwritten;
 			totals.threads += provider->drain.lanes.items[k].segments.count != 0;
 		}
 	}
@@ -74,9 +75,12 @@ static void print_problem(const struct ada_provider *provider)
 void ada_progress_summary(struct ada_recorder *recorder)
 {
 	struct totals totals = add_up(recorder);
-	char lost[64] = "nothing lost";
+	char lost[96] = "nothing lost";
 	if (totals.lost)
 		snprintf(lost, sizeof(lost), "%llu events LOST", (unsigned long long)totals.lost);
+	if (totals.overwritten)
+		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), ", %llu older ones overwritten",
+			 (unsigned long long)totals.overwritten);
 	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s, %s\n", recorder->session.directory,
 		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
 		totals.processes, totals.processes == 1 ? "" : "es", lost);

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "recorder/exit.h"
-#include "recorder/provider.h"
 
 static bool has_socket(pid_t pid, const char *socket)
 {
