@@ -1,7 +1,7 @@
 /* ASan reports a heap overflow: the report's exit status stays, and the tool still sees the program's frames.
  *
  * flags: -fsanitize=address -fno-builtin
- * env: ASAN_OPTIONS=detect_leaks=0:exitcode=23:log_path=/dev/null:verify_asan_link_order=0
+ * env: ASAN_OPTIONS=detect_leaks=0:exitcode=23:log_path=report:verify_asan_link_order=0
  * run: -> 23
  * expect: before
  */
