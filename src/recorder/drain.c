@@ -24,7 +24,9 @@ static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t thread)
 		if (ada_array_push(&drain->lanes, lane))
 			return NULL;
 	}
-	return &drain->lanes.items[thread];
+	struct ada_lane *lane = &drain->lanes.items[thread];
+	lane->thread_id = drain->segment->threads[thread].thread_id;	/* lane 0 is older than its thread */
+	return lane;
 }
 
 /* First failure: the agent is told to record no more, the message stays for the manifest. */
