@@ -53,7 +53,7 @@ static bool can_host(const struct ada_planner *planner, const struct ada_functio
 	island = hook->patch_address + ADA_JUMP_BYTES;
 	return hook->form == ADA_PATCH_JUMP && island >= reach_first(patch) && island <= reach_last(patch) &&
 	       !ada_window_loops(planner, host, hook->patch_address) &&
-	       !ada_window_try(planner, host, hook->patch_address, HOST_BYTES, window) && !window->padding;
+	       !ada_window_try(planner, host, hook->patch_address, HOST_BYTES, window) && window->copied_end >= window->end;
 }
 
 /* Finds function `number` a host, whose hook then copies more. *island: 0 where there is none. */
