@@ -35,6 +35,13 @@ def test_a_page_has_the_options_that_help_has(ada, command):
     assert described == set(OPTION.findall(result.stdout.decode())) - {"--usage"}
 
 
+def test_every_reason_is_explained():
+    reasons = re.findall(r'X\(\w+, "([a-z0-9-]+)"', (ROOT / "src" / "plan" / "refusal.h").read_text())
+    assert len(reasons) > 10
+    section = manual("ada-functions").partition(".SH REASONS")[2].partition(".SH ")[0]
+    assert re.findall(r"^\.B (.+)$", section, re.MULTILINE) == reasons
+
+
 @pytest.mark.parametrize("name", ["manifest", "session"])
 def test_schemas_are_schemas(name):
     schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
