@@ -112,6 +112,7 @@ static void check_rsa(void *library)
 	int (*sign)(void *, unsigned char *, size_t *, const void *, size_t) = need(library, "EVP_DigestSign");
 	int (*verify_init)(void *, void *, const void *, void *, void *) = need(library, "EVP_DigestVerifyInit");
 	int (*verify)(void *, const unsigned char *, size_t, const void *, size_t) = need(library, "EVP_DigestVerify");
+	void (*free_context)(void *) = need(library, "EVP_MD_CTX_free"), (*free_key)(void *) = need(library, "EVP_PKEY_free");
 	void *key = keygen(NULL, NULL, "RSA", (size_t)1024), *context = new_context();
 	unsigned char signature[256];
 	size_t bytes = sizeof signature;
@@ -119,10 +120,13 @@ static void check_rsa(void *library)
 	assert_non_null(key);
 	assert_int_equal(sign_init(context, NULL, sha256(), NULL, key), 1);
 	assert_int_equal(sign(context, signature, &bytes, "abc", 3), 1);
+	free_context(context);
 	context = new_context();
 	assert_int_equal(verify_init(context, NULL, sha256(), NULL, key), 1);
 	assert_int_equal(verify(context, signature, bytes, "abc", 3), 1);
 	assert_int_not_equal(verify(context, signature, bytes, "abd", 3), 1);
+	free_context(context);
+	free_key(key);
 }
 
 static void test_libcrypto(void **unused)
@@ -151,6 +155,7 @@ static void test_libsqlite3(void **unused)
 	void *library = load("libsqlite3.so.0", &calls), *database;
 	int (*open_database)(const char *, void **) = need(library, "sqlite3_open");
 	int (*exec)(void *, const char *, int (*)(void *, int, char **, char **), void *, char **) = need(library, "sqlite3_exec");
+	int (*close_database)(void *) = need(library, "sqlite3_close");
 	char result[64];
 
 	assert_int_equal(open_database(":memory:", &database), 0);
@@ -162,6 +167,7 @@ static void test_libsqlite3(void **unused)
 	assert_int_equal(exec(database, "select count(*) from t x join t y on x.b < y.b and y.a = x.a + 1", first_column, result,
 			      NULL), 0);
 	assert_true(atoi(result) > 5000 && atoi(result) < 15000);
+	assert_int_equal(close_database(database), 0);
 	assert_true(*calls > 100000);
 }
 
