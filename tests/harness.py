@@ -126,12 +126,14 @@ def check_balance(events, ends=True):
     return f"{len(stack)} calls have no end" if stack and ends else None
 
 
-def check_recording(ada, output):
-    """What holds for every session: complete, sound by ada's own check, and no agent gave up. Returns the session."""
+def check_recording(ada, output, states=("complete",)):
+    """What holds for every session: finished, sound by ada's own check, and no agent gave up. Returns the session."""
     session = Session(output)
     assert session.processes(), "no process was recorded"
     for name, manifest in session.manifests().items():
         assert manifest["finalized"] is True, f"{name} is not finalized"
+        state = manifest["recording"]
+        assert state["state"] in states and state["internalErrors"] == 0, f"{name}: {state}"
     result = ada("verify", session.path)
     assert result.status == 0, f"ada verify: {result.stdout.decode()[-2000:]}{result.stderr.decode()}"
     ada.rows("info", session.path)

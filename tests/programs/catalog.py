@@ -11,6 +11,7 @@
     trace: OPTIONS      for `ada trace`
     counts: yes         stdout has lines `calls FUNCTION N`: the recording must hold exactly as many
     known: REASON    ada does not manage this yet: its failure is expected (xfail), and so counted
+    states: STATE... what manifest.json may say of the recording (default: complete)
     threads: open       the program ends with threads inside calls, so not every call has an end
 
 Names: GROUP/NAME.{c,cc,rs,S}; what libraries are made of lies in GROUP/lib/.
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
 DIRECTIVE = re.compile(r"^(?:\s*\*|//|#|/\*)\s?(expect|run|flags|libs|library|env|stdin|compilers|levels|pie|needs|trace|"
-                       r"counts|known|threads): ?(.*?)\s*(?:\*/)?$")
+                       r"counts|known|states|threads): ?(.*?)\s*(?:\*/)?$")
 COMPILERS = {"gcc": {".c": "gcc", ".S": "gcc", ".cc": "g++"}, "clang": {".c": "clang", ".S": "clang", ".cc": "clang++"}}
 STANDARD = {".c": ["-std=gnu11"], ".S": [], ".cc": ["-std=c++20"]}
 

@@ -73,7 +73,7 @@ def test_program(program, variant, arguments, ada, need, build_dir, tmp_path, re
     traced = ada.trace(output, [path, *words], *program.words("trace", "--on-full=block" if counted else ""), **options)
     assert (traced.stdout, traced.stderr, traced.status) == (plain.stdout, plain.stderr, shell_status(plain.status))
 
-    session = check_recording(ada, output)
+    session = check_recording(ada, output, program.words("states", "complete"))
     if counted:
         check_counts(ada, session, traced.stdout)
         for thread in session.threads():

@@ -1,5 +1,6 @@
 /* Strict seccomp: any system call but read, write and exit kills, and a tracer's slow path must not be the one to make it.
  *
+ * states: complete failed
  * expect: child lived: 2000
  */
 #include <linux/seccomp.h>
