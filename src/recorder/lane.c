@@ -31,6 +31,7 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 		return told(rc, lane, directory, error);
 	}
 	lane->segments.items[lane->segments.count++] = 0;
+	lane->segment_gaps = 0;
 	return 0;
 }
 
@@ -84,6 +85,7 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 	if (rc)
 		return told(rc, lane, directory, error);
 	lane->gaps += gaps;
+	lane->segment_gaps += gaps;
 	lane->lost += lost;
 	lane->events += count;
 	lane->segments.items[lane->segments.count - 1] += count;
@@ -152,7 +154,23 @@ int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_erro
 	return rc ? told(rc, lane, directory, error) : 0;
 }
 
-/* After a failed write: what the last file really holds counts, the rest is lost. */
+/* How many LOST events the file holds. */
+static uint64_t gaps_there(const char *path)
+{
+	struct atf_message message;
+	struct atf_index *index;
+	uint64_t gaps = 0;
+	if (atf_index_open(&index, path, &message))
+		return 0;
+	const struct ada_event *events = atf_index_events(index);
+	for (uint64_t i = 0; i < atf_index_count(index); i++)
+		gaps += events[i].event_kind == ADA_EVENT_LOST;
+	atf_index_close(index);
+	return gaps;
+}
+
+/* After a failed write: what the last file really holds counts, the rest is lost. A LOST event that fell behind the cut was
+ * no event of the program: what it told of is in `lost` already. */
 static void settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
@@ -168,6 +186,9 @@ static void settle(struct ada_lane *lane, const char *directory)
 	*counted = there;
 	struct atf_message message;
 	atf_index_recover(path, &message);	/* a footer, if there is room for it by now */
+	uint64_t cut = lane->segment_gaps - gaps_there(path);
+	lane->gaps -= cut;
+	lane->lost -= cut;
 }
 
 int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_error *error)

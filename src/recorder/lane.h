@@ -20,6 +20,7 @@ struct ada_lane {
 	uint32_t id, thread_id;
 	uint64_t next_seq;		/* as the agent numbers this thread's events */
 	uint64_t events, lost, overwritten, gaps;
+	uint64_t segment_gaps;		/* of the segment being written */
 	uint64_t told_lost;		/* of lost: what the agent's own LOST records say */
 	ADA_ARRAY(uint64_t) segments;	/* events of each */
 	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */

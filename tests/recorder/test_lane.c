@@ -118,12 +118,31 @@ static void a_full_disk_counts_what_is_there(void **state)
 	ada_lane_free(&lane);
 }
 
+/* Of 700 events, 10 were missing from the start; 126 records are there, one of them a LOST. */
+static void a_gap_behind_a_full_disks_cut_is_none(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used, .sink = &refusing };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_error error = { "" };
+	append(&lane, &options, 0, 100);
+	append(&lane, &options, 103, 500);
+	append(&lane, &options, 610, 90);
+	assert_int_equal(lane.gaps, 2);
+	disk_full = true;
+	assert_int_equal(ada_lane_close(&lane, directory, &error), -ENOSPC);
+	assert_int_equal(lane.events, 126);
+	assert_int_equal(lane.gaps, 1);
+	assert_int_equal(lane.lost, 700 - 125);
+	ada_lane_free(&lane);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(numbers_go_on_over_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
