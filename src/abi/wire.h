@@ -66,7 +66,7 @@ enum ada_disable {
 	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
 	ADA_DISABLE_PROTOCOL,		/* versions differ, or an answer made no sense */
 	ADA_DISABLE_NO_RSEQ,		/* neither libc nor the agent could register an rseq area */
-	ADA_DISABLE_CONFINED,		/* the program entered strict seccomp: any system call of ours would end it */
+	ADA_DISABLE_CONFINED,		/* by seccomp: a system call of ours could end the program */
 	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
 };
 

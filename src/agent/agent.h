@@ -22,6 +22,7 @@
 void ada_core_attach(struct ada_shm *shm);
 /* First reason stays. Every thread stops recording at its next event; hooks then only pass through. */
 void ada_core_disable(enum ada_disable reason);
+bool ada_core_is_silent(void);			/* disabled as ADA_DISABLE_CONFINED: no system call of ours is safe any more */
 struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
 /* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
 void ada_core_forked(void);
@@ -53,7 +54,6 @@ int ada_region_seal(struct ada_region *region);		/* code becomes read and execut
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */
 bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
 uint64_t ada_stub_real_return(uint64_t address);	/* the program's return address behind a stub's, else `address` itself */
-void ada_unwind_warm_up(void);				/* lets libgcc set its tables up before anything is hooked */
 void ada_site_forget_refused(void);			/* what ada_module_text_is_hookable said no to is asked again */
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
 bool ada_module_text_is_hookable(uint64_t return_address);

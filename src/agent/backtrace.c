@@ -116,16 +116,3 @@ EXPORTED int backtrace(void **addresses, int size)
 		trace.count--;			/* above _start */
 	return trace.count;
 }
-
-static _Unwind_Reason_Code stop_at_once(struct _Unwind_Context *context, void *argument)
-{
-	return _URC_END_OF_STACK;
-}
-
-void ada_unwind_warm_up(void)
-{
-	walk_function *walk = dlsym ? (walk_function *)dlsym(RTLD_NEXT, "_Unwind_Backtrace") : NULL;
-
-	if (walk)
-		walk(stop_at_once, NULL);
-}

@@ -90,6 +90,15 @@ void ada_crash_undress(struct sigaction *action)
 	action->sa_flags &= ~(SA_SIGINFO | SA_ONSTACK | SA_RESTORER);
 }
 
+void ada_crash_unwatch(void)
+{
+	struct kernel_action old, defaults = { .handler = (void *)SIG_DFL };
+
+	for (size_t i = 0; i < sizeof signals; i++)
+		if (!ada_sys4(SYS_rt_sigaction, signals[i], 0, (long)&old, sizeof old.mask) && old.handler == (void *)handle_crash)
+			ada_sys4(SYS_rt_sigaction, signals[i], (long)&defaults, 0, sizeof defaults.mask);
+}
+
 void ada_crash_watch(void)
 {
 	struct kernel_action old, ours = {

@@ -51,7 +51,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	uint64_t *words;
 	int result;
 
-	if (!ada_process_follows() || !ada_image_takes_agent(directory, path, flags))
+	if (ada_confined() || !ada_process_follows() || !ada_image_takes_agent(directory, path, flags))
 		return exec_with(which, directory, path, arguments, environment, flags);
 	count = ada_environment_words(environment);
 	if (count <= STACK_WORDS)
@@ -103,15 +103,25 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 	return result;
 }
 
-/* --- strict seccomp: from then on a system call of ours would end the program ------------------------------------------------ */
+/* --- seccomp: what the program allows itself, the agent has to live with -------------------------------------------------- */
 
 typedef int prctl_function(int, long, long, long, long);
 
 static int replace_prctl(int option, long two, long three, long four, long five)
 {
-	if (option == PR_SET_SECCOMP && two == SECCOMP_MODE_STRICT)
-		ada_core_disable(ADA_DISABLE_CONFINED);
+	if (option == PR_SET_SECCOMP)
+		ada_confine(two == SECCOMP_MODE_STRICT ? 0 : three);
 	return ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
+}
+
+typedef long syscall_function(long, long, long, long, long, long, long);
+
+static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	if ((number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) ||
+	    (number == SYS_prctl && a == PR_SET_SECCOMP))
+		ada_confine((number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT) ? 0 : c);
+	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 }
 
 /* --- non-local jumps ------------------------------------------------------------------------------------------------------ */

@@ -98,6 +98,9 @@ void ada_process_watch_forks(void);
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
 /* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
 bool ada_process_is_confined(void);
+/* The program is about to install this struct sock_fprog, or, 0, strict seccomp. */
+void ada_confine(uint64_t program);
+bool ada_confined(void);			/* it has installed something */
 bool ada_process_follows(void);			/* exec'd images are to be recorded too */
 bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */
 /* Words (8 bytes) that ada_environment_give needs for this environment. */
@@ -114,6 +117,7 @@ struct sigaction;
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original);
 bool ada_intercept_is_active(enum ada_intercept which);
 void ada_crash_watch(void);
+void ada_crash_unwatch(void);		/* fatal signals are as without us from now on */
 bool ada_crash_signal(int number);			/* one of those that we handle where the program does not */
 void ada_crash_dress(struct sigaction *action);		/* SIG_DFL becomes our handler */
 void ada_crash_undress(struct sigaction *action);	/* our handler becomes SIG_DFL */

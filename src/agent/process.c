@@ -39,7 +39,7 @@ static uint32_t filters_count(void)
 
 bool ada_process_is_confined(void)
 {
-	return filters_count() > filters_at_start;
+	return ada_confined() || filters_count() > filters_at_start;
 }
 
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
@@ -54,7 +54,7 @@ void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
 
 bool ada_process_is_own(void)
 {
-	return own_pid == ada_sys_pid();
+	return !ada_core_is_silent() && own_pid == ada_sys_pid();
 }
 
 bool ada_process_follows(void)
@@ -98,8 +98,11 @@ static void child_attach(void)
 
 static void fork_child(void)
 {
-	uint64_t mask = ada_sys_signals_block();
+	uint64_t mask;
 
+	if (ada_core_is_silent())
+		return;
+	mask = ada_sys_signals_block();
 	if (!ada_process_is_own()) {		/* else: ada_process_forked_slow was here first */
 		own_pid = ada_sys_pid();
 		ada_core_forked();

@@ -114,8 +114,10 @@ void ada_core_longjmp(uint64_t sp)
 	stack_t alternate = { 0 };
 
 	ada_slow_abandoned();
+	if (!ada_core_recording())
+		return;
 	thread = ada_slow_begin(0);
-	if (!thread->index || !ada_core_recording())
+	if (!thread->index)
 		goto out;
 	if (ada_stack_own(thread, sp)) {
 		drop_below(thread, sp);

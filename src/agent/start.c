@@ -52,7 +52,6 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	mask = ada_sys_signals_block();
 	if (!ada_connect(&conversation, ADA_HELLO_START, 0)) {
 		if (ada_connect_segment(conversation, &bytes)) {
-			ada_unwind_warm_up();
 			life_begin(conversation, (const uint64_t *)(end + 1));
 		}
 		ada_connect_end(conversation);

@@ -35,6 +35,7 @@ static uint64_t shadows[ADA_THREADS_MAX];	/* address of each place's shadow stac
 static bool own_rseq_needed;
 static pthread_key_t end_key;
 static bool end_key_present;
+static bool silent;				/* disabled, and no system call of ours is safe: private, so a fork's child knows */
 
 bool ada_lock(uint32_t *lock)
 {
@@ -117,7 +118,12 @@ struct ada_shm *ada_core_shm(void)
 
 bool ada_core_is_forked(void)
 {
-	return ada_core && !ada_core->present;
+	return ada_core && !ada_core->present && !silent;
+}
+
+bool ada_core_is_silent(void)
+{
+	return silent;
 }
 
 bool ada_core_recording(void)
@@ -132,6 +138,8 @@ void ada_core_disable(enum ada_disable reason)
 	struct ada_shm *shm = ada_core_shm();
 	uint32_t none = ADA_DISABLE_NONE;
 
+	if (reason == ADA_DISABLE_CONFINED)
+		silent = true;
 	if (!shm)
 		return;
 	if (reason == ADA_DISABLE_INTERNAL)
@@ -324,7 +332,7 @@ fail:
 /* Everything left open is left by the thread's end. */
 void ada_core_thread_end(void)
 {
-	struct ada_thread *thread = ada_slow_begin(0);
+	struct ada_thread *thread = silent ? NULL : ada_slow_begin(0);
 
 	if (!thread)
 		return;

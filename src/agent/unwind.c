@@ -41,7 +41,7 @@ static bool accessors_fit(uint64_t caller)
 /* The frame at `slot` is left by unwinding. */
 ADA_SLOW void ada_unwound_slow(uint64_t slot)
 {
-	struct ada_thread *thread = ada_slow_begin(slot);
+	struct ada_thread *thread = ada_core_recording() ? ada_slow_begin(slot) : NULL;
 
 	if (!thread)
 		return;
@@ -53,7 +53,7 @@ ADA_SLOW void ada_unwound_slow(uint64_t slot)
 /* 0: no frame lies above the stack pointer, on the same stack as far as that is known. */
 static uint64_t innermost_slot(uint64_t sp)
 {
-	struct ada_thread *thread = ada_slow_begin(sp);
+	struct ada_thread *thread = ada_core_recording() ? ada_slow_begin(sp) : NULL;
 	uint64_t slot = 0;
 
 	if (!thread)

@@ -1,7 +1,6 @@
 /* Built with ThreadSanitizer: it intercepts hundreds of functions, signals and the thread's start.
  *
  * flags: -fsanitize=thread -pthread
- * compilers: gcc
  * expect: counted 40000
  */
 #include <pthread.h>
