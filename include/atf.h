@@ -118,8 +118,10 @@ int atf_index_verify(const char *path, atf_finding *found, void *context);
 
 /* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ------------------------------- */
 struct atf_thread;
+/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. */
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
 void atf_thread_close(struct atf_thread *thread);
+bool atf_thread_is_cut(const struct atf_thread *thread);
 uint32_t atf_thread_segments(const struct atf_thread *thread);
 const struct atf_index *atf_thread_segment(const struct atf_thread *thread, uint32_t segment);
 uint64_t atf_thread_count(const struct atf_thread *thread);

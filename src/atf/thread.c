@@ -16,6 +16,7 @@ struct segment {
 struct atf_thread {
 	uint32_t segment_count;
 	uint64_t count;
+	bool cut;				/* segments follow that can't be read */
 	struct segment segments[];
 };
 
@@ -80,6 +81,10 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 		if (atf_index_path(path, sizeof path, directory, i))
 			return atf_fail_of(message, directory, ATF_ERROR_RANGE, "path is too long");
 		status = atf_index_open(&segment->index, path, message);
+		if (status && i && status != -ATF_ERROR_MEMORY) {
+			thread->cut = true;
+			return 0;
+		}
 		if (status)
 			return status;
 		if (message && message->text[0] && !why_incomplete.text[0])
@@ -129,6 +134,11 @@ void atf_thread_close(struct atf_thread *thread)
 	for (i = 0; i < thread->segment_count; i++)
 		atf_index_close(thread->segments[i].index);
 	free(thread);
+}
+
+bool atf_thread_is_cut(const struct atf_thread *thread)
+{
+	return thread->cut;
 }
 
 uint32_t atf_thread_segments(const struct atf_thread *thread)

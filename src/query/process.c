@@ -167,6 +167,8 @@ static void open_events(struct ada_thread *thread, bool expected)
 				    *message.text ? message.text : atf_error_text(result));
 		return;
 	}
+	if (atf_thread_is_cut(thread->events))
+		ada_session_problem(process->session, "%s", message.text);
 	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++)
 		if (atf_index_completeness(atf_thread_segment(thread->events, i)) == ATF_DAMAGED) {
 			ada_session_problem(process->session, "%s", message.text);

@@ -72,15 +72,36 @@ static void test_threads_that_do_not_open(void **state)
 
 	segments_write(fixture, counts, 3);
 	snprintf(path, sizeof path, "%s/index.1.atf", fixture->directory);
-	bytes_write(path, "oops", 4);
-	assert_int_equal(atf_thread_open(&thread, fixture->directory, &message), -ATF_ERROR_NOT_ATF);
-	assert_null(thread);
-	snprintf(expected, sizeof expected, "%s: not an ATF index file: it does not begin with \"ATI2\"", path);
-	assert_string_equal(message.text, expected);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(atf_thread_open(&thread, fixture->directory, &message), -ATF_ERROR_CORRUPT);
 	snprintf(expected, sizeof expected, "%s: segments of the index are missing", fixture->directory);
 	assert_string_equal(message.text, expected);
+}
+
+/* What a crash in the instant of a segment's creation leaves, and what damage leaves: the segments before it count. */
+static void test_an_unreadable_segment_cuts_the_thread(void **state)
+{
+	static const size_t counts[] = { 3, 4, 5 };
+	static const struct { const char *bytes, *problem; } cases[] = {
+		{ "", "empty, not an ATF index file" },
+		{ "oops", "not an ATF index file: it does not begin with \"ATI2\"" },
+	};
+	struct fixture *fixture = *state;
+	struct atf_message message;
+	struct atf_thread *thread;
+	char expected[256], path[128];
+
+	snprintf(path, sizeof path, "%s/index.2.atf", fixture->directory);
+	segments_write(fixture, counts, 3);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		bytes_write(path, cases[i].bytes, strlen(cases[i].bytes));
+		assert_int_equal(atf_thread_open(&thread, fixture->directory, &message), 0);
+		assert_true(atf_thread_is_cut(thread));
+		assert_int_equal(atf_thread_count(thread), 7);
+		snprintf(expected, sizeof expected, "%s: %s", path, cases[i].problem);
+		assert_string_equal(message.text, expected);
+		atf_thread_close(thread);
+	}
 }
 
 static void test_other_files_are_no_segments(void **state)
@@ -249,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_segments_are_one_sequence),
 		FIXTURE_TEST(test_threads_that_do_not_open),
+		FIXTURE_TEST(test_an_unreadable_segment_cuts_the_thread),
 		FIXTURE_TEST(test_other_files_are_no_segments),
 		FIXTURE_TEST(test_the_message_names_the_incomplete_segment),
 		FIXTURE_TEST(test_merge_against_a_sort),
