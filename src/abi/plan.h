@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 7		/* raised by any change here or in what src/plan decides */
+#define ADA_PLAN_VERSION 7		/* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "plan/planner.h"
+#include "planner_hash.h"
 
 struct ada_plan {
 	const uint8_t *memory;
@@ -20,11 +21,12 @@ struct ada_plan {
 	bool from_cache;
 };
 
-/* What tells files of one build-id apart: one stripped, one not, one edited, debug information installed since. */
+/* What tells files of one build-id apart: one stripped, one not, one edited, debug information installed since. And what
+ * tells planners apart. */
 static uint64_t file_identity(const struct ada_elf *elf)
 {
 	struct ada_elf *debug = ada_elf_section_named(elf, ".symtab") ? NULL : ada_elf_open_debug(elf);
-	uint64_t words[4] = {elf->length, 0, 0, debug ? debug->length : 0};
+	uint64_t words[] = {elf->length, 0, 0, debug ? debug->length : 0, ADA_PLANNER_HASH};
 	const uint64_t headers = ada_read64(elf->bytes + offsetof(Elf64_Ehdr, e_shoff));
 
 	words[1] = ada_hash_bytes(elf->bytes, elf->length < 4096 ? elf->length : 4096);
