@@ -1,4 +1,5 @@
 #include "recorder/progress.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include "recorder/provider.h"
 
 #define INTERVAL_NS 200000000ull
+#define PROBLEMS_SHOWN 5
 
 void ada_progress_open(struct ada_progress *progress, bool quiet)
 {
@@ -55,7 +57,17 @@ void ada_progress_clear(struct ada_progress *progress)
 	progress->drawn = false;
 }
 
-static void print_problem(const struct ada_provider *provider)
+/* A line a problem, but no screenful of them. */
+static void __attribute__((format(printf, 2, 3))) tell(size_t *problems, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	if (++*problems <= PROBLEMS_SHOWN)
+		vfprintf(stderr, format, arguments);
+	va_end(arguments);
+}
+
+static void tell_problems(const struct ada_provider *provider, size_t *problems)
 {
 	enum ada_disable disabled = provider->header.disabled;
 	const char *reason = provider->drain.failed ? provider->drain.error.text : NULL;
@@ -64,17 +76,18 @@ static void print_problem(const struct ada_provider *provider)
 	if (!reason)
 		reason = provider->stopped;
 	if (reason)
-		fprintf(stderr, "ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
+		tell(problems, "ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
 	for (size_t i = 0; i < provider->modules.count; i++)
 		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
 		    provider->module_table[i].flags & ADA_MODULE_MAIN)
-			fprintf(stderr, "ada: process %d: its functions are not hooked: %s\n", provider->pid,
-				provider->modules.items[i].problem.text);
+			tell(problems, "ada: process %d: its functions are not hooked: %s\n", provider->pid,
+			     provider->modules.items[i].problem.text);
 }
 
 void ada_progress_summary(struct ada_recorder *recorder)
 {
 	struct totals totals = add_up(recorder);
+	size_t problems = 0;
 	char lost[96] = "nothing lost";
 	if (totals.lost)
 		snprintf(lost, sizeof(lost), "%llu events LOST", (unsigned long long)totals.lost);
@@ -85,10 +98,12 @@ void ada_progress_summary(struct ada_recorder *recorder)
 		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
 		totals.processes, totals.processes == 1 ? "" : "es", lost);
 	for (size_t i = 0; i < recorder->providers.count; i++)
-		print_problem(recorder->providers.items[i]);
+		tell_problems(recorder->providers.items[i], &problems);
 	for (size_t i = 0; i < recorder->unrecorded.count; i++)
-		fprintf(stderr, "ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
-			recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
+		tell(&problems, "ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
+		     recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
+	if (problems > PROBLEMS_SHOWN)
+		fprintf(stderr, "ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
 	if (!totals.processes && !recorder->unrecorded.count)
 		fputs("ada: nothing was recorded: the program did not take the agent in (does it end before its libraries start?)\n", stderr);
 }

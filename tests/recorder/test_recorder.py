@@ -271,6 +271,13 @@ def test_why_a_provider_gave_up(record, reason, state):
     assert recording["reason"].encode() in result.stderr
 
 
+def test_many_problems_are_no_screenful(parts, tmp_path):
+    driver, agent, program = parts
+    result = run([driver, agent, tmp_path / "out", "--", "/bin/sh", "-c", f"for i in 1 2 3 4 5 6 7; do {program} disabled 1; done"])
+    assert result.stderr.count(b" was not recorded to its end: ") == 5
+    assert b"ada: and 2 more like these: `ada info` lists them\n" in result.stderr
+
+
 def test_without_an_agent_it_says_so(parts, tmp_path):
     result = run([parts[0], parts[1], tmp_path / "out", "--", "/bin/sh", "-c", "echo hello; exit 5"])
     assert (result.status, result.stdout) == (5, b"hello\n")
