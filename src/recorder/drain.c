@@ -165,6 +165,7 @@ void ada_drain_quiet(struct ada_drain *drain)
 		/* What it sealed before it ended is in the ring by now, and comes first. */
 		if (gone)
 			ada_drain_sealed(drain);
+		lane = &drain->lanes.items[i];		/* it has moved if threads began meanwhile */
 		uint32_t number = open_chunk(drain, i);
 		bool taken = number == UINT32_MAX || take(drain, number, true);
 		if (!gone) {
