@@ -6,12 +6,14 @@
 #include "plan/planner.h"
 #include "plan/strings.h"
 
-static enum ada_refusal import_refusal(const struct ada_slot_use *use, const char *name)
+static enum ada_refusal import_refusal(const struct ada_planner *planner, const struct ada_slot_use *use, const char *name)
 {
 	enum ada_refusal refusal = ada_name_refusal(name);
 
 	if (ada_name_is_intercept(name))
 		return ADA_REFUSAL_INTERCEPTED;
+	if (planner->runtime_imports)
+		refusal = ADA_REFUSAL_RUNTIME;
 	if (refusal)
 		return refusal;
 	return use->jump_slot || (use->called && !use->read) ? ADA_REFUSAL_NONE : ADA_REFUSAL_NOT_A_CALL;
@@ -43,7 +45,7 @@ int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, s
 		if (!is_of_interest(use) || !ada_elf_imports_get(symbols, use->symbol, &symbol) || !symbol.name[0] ||
 		    use->address < planner->elf->address_start || use->address + 8 > planner->elf->address_end)
 			continue;
-		refusal = import_refusal(use, symbol.name);
+		refusal = import_refusal(planner, use, symbol.name);
 		*import = (struct ada_plan_import){
 			.slot = use->address, .refusal = (uint16_t)refusal,
 			.flags = (uint16_t)((use->jump_slot ? ADA_IMPORT_JUMP_SLOT : 0) | (refusal ? ADA_IMPORT_REFUSED : 0)),

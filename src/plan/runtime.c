@@ -3,7 +3,8 @@
  *
  *   Go      the table of its functions, .gopclntab. Nothing of such a file is hooked, C parts neither: they are entered
  *           from Go's stacks
- *   GHC     stg_upd_frame_info, the update frame. Nothing is hooked: all of its code jumps, no address is a return address
+ *   GHC     stg_upd_frame_info, the update frame, defined or imported. Nothing is hooked: all of its code jumps, from module
+ *           to module too, and what lies on the stack then is no return address
  *   OCaml   caml_frametable, by return address. What is named caml* is not hooked
  *   V8      Builtins_* (names.c)
  */
@@ -26,11 +27,27 @@ static bool has_symbol(const struct ada_planner *planner, const char *name)
 	return false;
 }
 
+/* Without memory: false, like a file that can't be read. */
+static bool imports_symbol(const struct ada_planner *planner, const char *name)
+{
+	struct ada_elf_imports *symbols;
+	struct ada_elf_import symbol;
+	bool found = false;
+
+	if (ada_elf_imports_open(&symbols, planner->elf))
+		return false;
+	for (size_t i = 0; i < planner->relocs.slots.count && !found; i++)
+		found = ada_elf_imports_get(symbols, planner->relocs.slots.items[i].symbol, &symbol) && !strcmp(symbol.name, name);
+	ada_elf_imports_close(symbols);
+	return found;
+}
+
 void ada_runtimes_refuse(struct ada_planner *planner)
 {
-	bool all = has_go(planner) || has_symbol(planner, "stg_upd_frame_info");
-	bool ocaml = has_symbol(planner, "caml_frametable");
+	bool ocaml = has_symbol(planner, "caml_frametable"), all;
 
+	planner->runtime_imports = imports_symbol(planner, "stg_upd_frame_info");
+	all = has_go(planner) || has_symbol(planner, "stg_upd_frame_info") || planner->runtime_imports;
 	if (!all && !ocaml)
 		return;
 	for (size_t i = 0; i < planner->functions.count; i++) {
