@@ -1,8 +1,8 @@
 /* A plan: how one ELF file is hooked. Made out of process by src/plan, cached by build-id, applied by the agent.
  *
- *   +--------+-----------+-------+--------+---------+--------+---------+
- *   | header | functions | hooks | relocs | imports | bodies | strings |
- *   +--------+-----------+-------+--------+---------+--------+---------+
+ *   +--------+-----------+-------+--------+---------+---------+--------+---------+
+ *   | header | functions | hooks | relocs | imports | origins | bodies | strings |
+ *   +--------+-----------+-------+--------+---------+---------+--------+---------+
  *
  * Every address is the ELF file's own (st_value); at run time the module's load bias is added. The plan holds nothing
  * that depends on a process, so one file serves all. The recorder checks magic, version, sizes and checksum before it
@@ -12,6 +12,7 @@
  *            ifunc symbols (flag ADA_FUNCTION_IFUNC), which only lend their name to calls through the GOT.
  * hooks      one an entry that is patched, sorted by patch address.
  * imports    GOT slots through which this module calls others.
+ * origins    what the bytes of bodies were copied from, for unwinders.
  */
 #ifndef ADA_ABI_PLAN_H
 #define ADA_ABI_PLAN_H
@@ -20,7 +21,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 7		/* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 8		/* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -40,11 +41,14 @@ struct ada_plan_header {
 	uint32_t function_count, hook_count, reloc_count, import_count;
 	uint64_t functions_offset, hooks_offset, relocs_offset, imports_offset, bodies_offset, strings_offset;
 	uint64_t bodies_bytes, strings_bytes;
-	uint8_t reserved[32];
+	uint64_t origins_offset;
+	uint32_t origin_count;
+	uint8_t reserved[20];
 };
 static_assert(sizeof(struct ada_plan_header) == 192, "plan header");
 static_assert(offsetof(struct ada_plan_header, address_start) == 64, "address_start");
 static_assert(offsetof(struct ada_plan_header, functions_offset) == 96, "functions_offset");
+static_assert(offsetof(struct ada_plan_header, origins_offset) == 160, "origins_offset");
 
 enum ada_function_flag {
 	ADA_FUNCTION_IFUNC = 1,		/* an ifunc symbol: no function, but what its callers call it */
@@ -85,9 +89,25 @@ struct ada_plan_hook {
 	uint8_t expected[15];
 	uint8_t island_expected[5];
 	int16_t host;			/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
-};					/* so this one may be applied only if that one is */
-static_assert(sizeof(struct ada_plan_hook) == 56, "plan hook");
+					/* so this one may be applied only if that one is */
+	uint32_t origin_first;		/* origins of its body: up to the first that ends them */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct ada_plan_hook) == 64, "plan hook");
 static_assert(offsetof(struct ada_plan_hook, form) == 32, "form");
+static_assert(offsetof(struct ada_plan_hook, origin_first) == 56, "origin_first");
+
+#define ADA_ORIGIN_END UINT8_MAX
+
+/* From `body` on, up to the next of them, the body is the copy of what stood `original` bytes behind patch_address; a hook's
+ * first one has body 0. What became more than one instruction has one of these for each. */
+struct ada_plan_origin {
+	uint8_t body;			/* offset in the body; ADA_ORIGIN_END: there are no more */
+	uint8_t original;
+	uint8_t pushed;			/* bytes: the stack pointer is this much lower than in the original */
+	uint8_t zero;
+};
+static_assert(sizeof(struct ada_plan_origin) == 4, "plan origin");
 
 enum ada_reloc_kind {
 	ADA_RELOC_REL32 = 1,		/* field = target + addend - address of the field */

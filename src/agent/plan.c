@@ -6,6 +6,14 @@ static bool table_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t 
 	return offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
 }
 
+/* So that whoever follows them from any place in the table stays inside. */
+static bool origins_end(const struct ada_plan_header *plan)
+{
+	const struct ada_plan_origin *origins = (const void *)((const char *)plan + plan->origins_offset);
+
+	return plan->origin_count ? origins[plan->origin_count - 1].body == ADA_ORIGIN_END : !plan->hook_count;
+}
+
 bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes)
 {
 	const char *base = (const char *)plan;
@@ -16,7 +24,8 @@ bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes)
 	       table_fits(plan->hooks_offset, plan->hook_count, sizeof(struct ada_plan_hook), bytes) &&
 	       table_fits(plan->relocs_offset, plan->reloc_count, sizeof(struct ada_plan_reloc), bytes) &&
 	       table_fits(plan->imports_offset, plan->import_count, sizeof(struct ada_plan_import), bytes) &&
-	       plan->bodies_offset <= bytes && plan->bodies_bytes <= bytes - plan->bodies_offset &&
+	       table_fits(plan->origins_offset, plan->origin_count, sizeof(struct ada_plan_origin), bytes) &&
+	       origins_end(plan) && plan->bodies_offset <= bytes && plan->bodies_bytes <= bytes - plan->bodies_offset &&
 	       plan->strings_offset < bytes && plan->strings_bytes && plan->strings_bytes <= bytes - plan->strings_offset &&
 	       !base[plan->strings_offset + plan->strings_bytes - 1];
 }

@@ -94,6 +94,7 @@ static void fill_header(const struct ada_planner *planner, struct ada_plan_heade
 	header->function_count = (uint32_t)planner->functions.count;
 	header->hook_count = (uint32_t)planner->hooks.count;
 	header->reloc_count = (uint32_t)planner->plan_relocs.count;
+	header->origin_count = (uint32_t)planner->origins.count;
 }
 
 int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *length)
@@ -119,7 +120,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 	header.strings_bytes = strings.count;
 	total = sizeof header + header.function_count * sizeof *functions + header.hook_count * sizeof(struct ada_plan_hook) +
 		header.reloc_count * sizeof(struct ada_plan_reloc) + header.import_count * sizeof *imports +
-		header.bodies_bytes + header.strings_bytes + 6 * 8;
+		header.origin_count * sizeof(struct ada_plan_origin) + header.bodies_bytes + header.strings_bytes + 7 * 8;
 	*bytes = calloc(1, total);
 	if (!*bytes) {
 		result = -ENOMEM;
@@ -129,6 +130,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 	header.hooks_offset = place(*bytes, &at, planner->hooks.items, header.hook_count * sizeof(struct ada_plan_hook));
 	header.relocs_offset = place(*bytes, &at, planner->plan_relocs.items, header.reloc_count * sizeof(struct ada_plan_reloc));
 	header.imports_offset = place(*bytes, &at, imports, header.import_count * sizeof *imports);
+	header.origins_offset = place(*bytes, &at, planner->origins.items, header.origin_count * sizeof(struct ada_plan_origin));
 	header.bodies_offset = place(*bytes, &at, planner->bodies.items, header.bodies_bytes);
 	header.strings_offset = place(*bytes, &at, strings.items, header.strings_bytes);
 	header.total_bytes = *length = at;

@@ -30,6 +30,7 @@ static int check_header(const struct ada_plan_header *header, const uint8_t *mem
 	    !lies_inside(header, header->hooks_offset, header->hook_count, sizeof(struct ada_plan_hook)) ||
 	    !lies_inside(header, header->relocs_offset, header->reloc_count, sizeof(struct ada_plan_reloc)) ||
 	    !lies_inside(header, header->imports_offset, header->import_count, sizeof(struct ada_plan_import)) ||
+	    !lies_inside(header, header->origins_offset, header->origin_count, sizeof(struct ada_plan_origin)) ||
 	    !lies_inside(header, header->bodies_offset, header->bodies_bytes, 1) ||
 	    !lies_inside(header, header->strings_offset, header->strings_bytes, 1))
 		return bad(error, "a table lies outside");
@@ -68,6 +69,20 @@ static bool host_is_sound(const struct ada_plan_header *header, const struct ada
 	return host->form == ADA_PATCH_JUMP && host->patch_bytes >= 10 && hook->island_address == host->patch_address + 5;
 }
 
+/* They rise from 0 to their end, which the table has behind every place in it. */
+static bool origins_are_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook)
+{
+	const struct ada_plan_origin *origin = (const void *)((const uint8_t *)header + header->origins_offset);
+
+	if (hook->origin_first >= header->origin_count || origin[header->origin_count - 1].body != ADA_ORIGIN_END ||
+	    origin[hook->origin_first].body)
+		return false;
+	for (origin += hook->origin_first; origin->body != ADA_ORIGIN_END; origin++)
+		if (origin[1].body <= origin->body)
+			return false;
+	return true;
+}
+
 static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook,
 			  const struct ada_plan_reloc *relocs)
 {
@@ -78,7 +93,7 @@ static bool hook_is_sound(const struct ada_plan_header *header, const struct ada
 	    hook->patch_bytes > sizeof hook->expected ||
 	    !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
 	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) ||
-	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)))
+	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)) || !origins_are_sound(header, hook))
 		return false;
 	if (hook->patch_bytes < (hook->form == ADA_PATCH_ISLAND ? 2 : hook->form == ADA_PATCH_INT3 ? 1 : 5))
 		return false;

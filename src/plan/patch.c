@@ -262,6 +262,23 @@ static int patch_int3(struct ada_planner *planner, uint32_t number)
 	return ada_window_hook(planner, number, &window, ADA_PATCH_INT3);
 }
 
+/* Most copies are plain, and share theirs. */
+static int add_origins(struct ada_planner *planner, const struct ada_body *body, uint32_t *first)
+{
+	static const struct ada_plan_origin plain = {0, 0, 0, 0}, end = {.body = ADA_ORIGIN_END};
+
+	*first = 0;
+	if (!planner->origins.count && (ada_array_push(&planner->origins, plain) || ada_array_push(&planner->origins, end)))
+		return -ENOMEM;
+	if (body->origin_count <= 1)
+		return 0;
+	*first = (uint32_t)planner->origins.count;
+	for (unsigned i = 0; i < body->origin_count; i++)
+		if (ada_array_push(&planner->origins, body->origins[i]))
+			return -ENOMEM;
+	return ada_array_push(&planner->origins, end) ? -ENOMEM : 0;
+}
+
 int ada_hook_replace(struct ada_planner *planner, uint32_t number, uint64_t compared_end, const struct ada_body *body)
 {
 	struct ada_plan_hook *hook = &planner->hooks.items[number];
@@ -279,7 +296,7 @@ int ada_hook_replace(struct ada_planner *planner, uint32_t number, uint64_t comp
 	planner->bodies.count += body->length;
 	for (unsigned i = 0; i < body->reloc_count; i++)
 		planner->plan_relocs.items[planner->plan_relocs.count++] = body->relocs[i];
-	return 0;
+	return add_origins(planner, body, &hook->origin_first);
 }
 
 int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address, enum ada_patch_form form,

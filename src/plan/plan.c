@@ -219,6 +219,11 @@ const struct ada_plan_reloc *ada_plan_relocs(const struct ada_plan *plan)
 	return (const void *)(plan->memory + ada_plan_header(plan)->relocs_offset);
 }
 
+const struct ada_plan_origin *ada_plan_origins(const struct ada_plan *plan)
+{
+	return (const void *)(plan->memory + ada_plan_header(plan)->origins_offset);
+}
+
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan)
 {
 	return (const void *)(plan->memory + ada_plan_header(plan)->imports_offset);

@@ -29,6 +29,7 @@ const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan);
 const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan);	/* header->function_count of them */
 const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan);
 const struct ada_plan_reloc *ada_plan_relocs(const struct ada_plan *plan);
+const struct ada_plan_origin *ada_plan_origins(const struct ada_plan *plan);
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan);
 const uint8_t *ada_plan_bodies(const struct ada_plan *plan);
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset);		/* "" out of range */

@@ -20,6 +20,7 @@ static void release(struct ada_planner *planner)
 	ada_array_free(&planner->slots);
 	ada_array_free(&planner->hooks);
 	ada_array_free(&planner->plan_relocs);
+	ada_array_free(&planner->origins);
 	ada_array_free(&planner->bodies);
 }
 

@@ -98,6 +98,7 @@ struct ada_planner {
 	bool runtime_imports;		/* what this file imports belongs to a run-time: no call */
 	ADA_ARRAY(struct ada_plan_hook) hooks;
 	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;
+	ADA_ARRAY(struct ada_plan_origin) origins;	/* those of plain copies first */
 	ADA_ARRAY(uint8_t) bodies;
 };
 
@@ -151,7 +152,8 @@ struct ada_body {
 	uint8_t bytes[ADA_BODY_MAX + 16];
 	uint16_t length;
 	struct ada_plan_reloc relocs[64];
-	uint16_t reloc_count;
+	struct ada_plan_origin origins[64];
+	uint16_t reloc_count, origin_count;
 };
 /* Copies [from, to). Branches to a place inside [inside_from, to) stay inside the copy (inside_from = to: none does).
  * NONE, or why it can't be done. */

@@ -6,12 +6,15 @@
  *   call rel32               push the original return address; jmp rel32: no return address lies in the copy
  *   call *place              the same, then jmp *place
  *   [rip + disp]             another disp
+ *
+ * Each instruction of the copy is known by its origin (abi/plan.h): an unwinder that comes upon it goes on in the original.
  */
 #include "plan/planner.h"
 
 struct copy {
 	const struct ada_planner *planner;
-	uint64_t to, inside_from;
+	uint64_t from, to, inside_from;
+	uint64_t at;				/* of the original that is being copied */
 	struct ada_body *body;
 	struct { uint64_t address; uint16_t offset; } places[ADA_BODY_MAX];	/* each instruction's in the copy */
 	uint16_t place_count;
@@ -28,6 +31,21 @@ static void put(struct copy *copy, const void *bytes, size_t count)
 	}
 	memcpy(copy->body->bytes + copy->body->length, bytes, count);
 	copy->body->length = (uint16_t)(copy->body->length + count);
+}
+
+/* The next instruction of the copy is (part of) the original at copy->at. */
+static void put_origin(struct copy *copy, uint8_t pushed)
+{
+	struct ada_body *body = copy->body;
+	const struct ada_plan_origin *last = body->origin_count ? &body->origins[body->origin_count - 1] : NULL;
+	struct ada_plan_origin origin = {(uint8_t)body->length, (uint8_t)(copy->at - copy->from), pushed, 0};
+
+	if (last && last->pushed == pushed && origin.original - last->original == origin.body - last->body)
+		return;				/* as it would be without */
+	if (body->origin_count == sizeof body->origins / sizeof *body->origins)
+		copy->full = true;
+	else if (!copy->full)
+		body->origins[body->origin_count++] = origin;
 }
 
 static void put_byte(struct copy *copy, uint8_t byte)
@@ -78,8 +96,10 @@ static void put_push_return(struct copy *copy, uint64_t address)
 
 	put_reloc(copy, ADA_RELOC_LOW32, address, 0, copy->body->length + 1u);
 	put(copy, push, sizeof push);
+	put_origin(copy, 8);
 	put_reloc(copy, ADA_RELOC_HIGH32, address, 0, copy->body->length + 4u);
 	put(copy, move, sizeof move);
+	put_origin(copy, 8);
 }
 
 static bool copy_branch(struct copy *copy, const ZydisDecodedInstruction *instruction, uint64_t at)
@@ -101,12 +121,14 @@ static bool copy_branch(struct copy *copy, const ZydisDecodedInstruction *instru
 		put_byte(copy, 0x80 | (opcode & 0x0f));
 		put_rel32(copy, target);
 	} else if (instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && opcode >= 0xe0 && opcode <= 0xe3) {
-		static const uint8_t over[] = {0x02, 0xeb, 0x05};
-
 		if (instruction->attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE)
 			put_byte(copy, 0x67);
 		put_byte(copy, opcode);
-		put(copy, over, sizeof over);
+		put_byte(copy, 0x02);
+		put_origin(copy, 0);
+		put_byte(copy, 0xeb);
+		put_byte(copy, 0x05);
+		put_origin(copy, 0);
 		put_jump(copy, target);
 	} else {
 		return false;			/* xbegin */
@@ -182,12 +204,12 @@ static bool close_inner(struct copy *copy)
 enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from,
 			      struct ada_body *body)
 {
-	struct copy copy = {.planner = planner, .to = to, .inside_from = inside_from, .body = body};
+	struct copy copy = {.planner = planner, .from = from, .to = to, .inside_from = inside_from, .body = body};
 	ZydisDecodedInstruction instruction;
 	bool flow_ends = false;
 	uint64_t rest;
 
-	body->length = body->reloc_count = 0;
+	body->length = body->reloc_count = body->origin_count = 0;
 	for (uint64_t at = from; at < to; at += instruction.length) {
 		const uint8_t *bytes = ada_code_at(planner, at, &rest);
 
@@ -195,12 +217,16 @@ enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, 
 			return ADA_REFUSAL_UNDECODABLE;
 		copy.places[copy.place_count].address = at;
 		copy.places[copy.place_count++].offset = body->length;
+		copy.at = at;
+		put_origin(&copy, 0);
 		if (!copy_instruction(&copy, &instruction, bytes, at))
 			return ADA_REFUSAL_UNDECODABLE;
 		flow_ends = ada_ends_flow(&instruction) || ada_is_call(&instruction);
 	}
 	if (!flow_ends) {
 		copy.inside_from = copy.to = 0;
+		copy.at = to;
+		put_origin(&copy, 0);
 		put_jump(&copy, to);
 	}
 	return copy.full || !close_inner(&copy) ? ADA_REFUSAL_UNDECODABLE : ADA_REFUSAL_NONE;

@@ -221,6 +221,27 @@ static void check_branches(struct subject *subject, const struct body *body, con
 	}
 }
 
+/* The body's instructions in [from, body->at) stand for the original one at `original`; behind its push, those of a call do so
+ * with another stack pointer. */
+static void check_origins(struct subject *subject, const struct body *body, uint64_t from, const struct instruction *original)
+{
+	struct body rest = *body;
+	struct instruction copy;
+
+	for (rest.at = from; rest.at < body->at;) {
+		const struct ada_plan_origin *origin = ada_plan_origins(subject->plan) + body->hook->origin_first;
+		unsigned pushed = original->i.mnemonic == ZYDIS_MNEMONIC_CALL && rest.at > from ? 8 : 0;
+
+		while (origin[1].body <= rest.at)
+			origin++;
+		if (body->hook->patch_address + origin->original + rest.at - origin->body != original->address ||
+		    origin->pushed != pushed)
+			report(subject, original->address, "another origin");
+		if (!next_of_body(subject, &rest, &copy))
+			return;
+	}
+}
+
 static uint64_t compare_hook(struct subject *subject, const struct ada_plan_hook *hook)
 {
 	struct body body = {.address = (subject->elf->address_end + 0x20001234) & ~15ull, .hook = hook};
@@ -243,8 +264,11 @@ static uint64_t compare_hook(struct subject *subject, const struct ada_plan_hook
 		/* The jump back, and nothing behind it. */
 		if (at >= hook->patch_address + patch_bytes(hook) && next_of_body(subject, &rest, &last) &&
 		    rest.at == hook->body_bytes && last.i.mnemonic == ZYDIS_MNEMONIC_JMP && is_relative(&last) &&
-		    meaning(&last, &last.operands[0]) == at)
+		    meaning(&last, &last.operands[0]) == at) {
+			last.address = hook->form == ADA_PATCH_NOP ? hook->patch_address : at;
+			check_origins(subject, &rest, body.at, &last);
 			break;
+		}
 		if (!decode_original(subject, at, &list[count])) {
 			report(subject, at, "does not decode");
 			return at;
@@ -255,6 +279,7 @@ static uint64_t compare_hook(struct subject *subject, const struct ada_plan_hook
 			report(subject, at, wrong);
 			return at;
 		}
+		check_origins(subject, &body, list[count].body - body.address, &list[count]);
 		at += list[count].i.length;
 		if (body.at == hook->body_bytes) {
 			if (!ends_flow(&list[count]))

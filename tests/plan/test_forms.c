@@ -97,6 +97,34 @@ static void test_forms(void **unused)
 	}
 }
 
+/* What in a body isn't where it was, by hand. */
+static void test_origins(void **unused)
+{
+	static const struct {
+		const char *name;
+		struct ada_plan_origin origins[8];
+	} cases[] = {
+		{"jump_plain", {{0, 0, 0, 0}}},
+		{"nop_pad_endbr", {{0, 0, 0, 0}}},
+		{"short_jcc", {{0, 0, 0, 0}, {8, 4, 0, 0}}},		/* test 2, jz 2 as 6, lea */
+		{"use_jrcxz", {{0, 0, 0, 0}, {5, 3, 0, 0}, {7, 3, 0, 0}, {12, 5, 0, 0}}},
+		{"call_second", {{0, 0, 0, 0}, {6, 1, 8, 0}, {14, 1, 8, 0}}},
+		{"call_rip", {{0, 0, 0, 0}, {5, 0, 8, 0}, {13, 0, 8, 0}}},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct ada_plan_hook *hook = &ada_plan_hooks(plan)[find(cases[i].name)->hook];
+		const struct ada_plan_origin *origin = ada_plan_origins(plan) + hook->origin_first;
+		size_t count = 1;
+
+		while (count < 8 && cases[i].origins[count].body)
+			count++;
+		if (memcmp(origin, cases[i].origins, count * sizeof *origin))
+			fail_msg("origins of %s", cases[i].name);
+		assert_int_equal(origin[count].body, ADA_ORIGIN_END);
+	}
+}
+
 static void test_what_is_a_function(void **unused)
 {
 	const struct ada_plan_function *nameless = find("after_nameless");
@@ -171,7 +199,8 @@ static void test_results(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms), cmocka_unit_test(test_what_is_a_function), cmocka_unit_test(test_results),
+		cmocka_unit_test(test_forms), cmocka_unit_test(test_origins),
+		cmocka_unit_test(test_what_is_a_function), cmocka_unit_test(test_results),
 	};
 	uint64_t *calls;
 
