@@ -43,6 +43,7 @@
 #define ENTRY_SLOT 72			/* the function's return slot */
 #define EXIT_SITE 56			/* number of the stub */
 #define EXIT_SLOT 64
+#define EXIT_SITES_FIELD 23		/* offset in ada_exit of what leads to ada_sites */
 
 .macro SAVE_ONE register
 	push %\register
@@ -260,14 +261,22 @@ ada_entry:
 ada_exit:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 8
+	# Return address saved at: ada_sites[number in the slot].return_address, where ada_sites = the place that the lea below
+	# means, whose field is in the same 64 bytes of code as all the instructions that this is for.
+	.cfi_escape 0x10,16,20, 0x38,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
 	push (%rsp)			# EXIT_SITE
 	.cfi_adjust_cfa_offset 8
 	SAVE
 	mov EXIT_SITE(%rsp),%ecx
 	lea ada_sites(%rip),%rax
+	.if .-ada_exit-4-EXIT_SITES_FIELD
+	.error "EXIT_SITES_FIELD"
+	.endif
 	shl $5,%ecx			# SITE_BYTES
 	mov SITE_RETURN_ADDRESS(%rax,%rcx),%rax
 	mov %rax,EXIT_SLOT(%rsp)	# from here on the unwinder sees an ordinary frame
+	.cfi_offset rip,-8
 	LOAD_THREAD
 .Lexit_again:
 	RSEQ_ARM exit
