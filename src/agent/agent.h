@@ -42,18 +42,28 @@ struct ada_hook_spec {
 	uint64_t function_id;
 	const uint8_t *body;		/* relocated prologue that ends in its jump back; NULL: jmp *target */
 	uint32_t body_bytes;
+	uint64_t original;		/* what the body's start is a copy of */
+	const uint8_t *origins;		/* struct ada_plan_origin (abi/plan.h) of the body; NULL: a plain copy. Must stay */
 	uint64_t target;		/* body NULL: where the call goes (GOT hooks) */
 	uint64_t replacement;		/* an intercept: calls go here, and nothing is recorded; else 0 */
 };
-#define ADA_BODY_INLINE_BYTES 43	/* longer bodies count in whole towards overflow_bytes */
-int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes);
+#define ADA_CELL_BYTES 64
+#define ADA_TRAMPOLINE_HEAD_BYTES 21
+/* Cells that a trampoline takes. */
+static inline uint32_t ada_region_cells(uint32_t body_bytes)
+{
+	return (ADA_TRAMPOLINE_HEAD_BYTES + body_bytes + ADA_CELL_BYTES - 1) / ADA_CELL_BYTES;
+}
+int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t cells);
 /* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
 int ada_region_seal(struct ada_region *region);		/* code becomes read and execute only */
+bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region; any thread, any time */
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */
 bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
 uint64_t ada_stub_real_return(uint64_t address);	/* the program's return address behind a stub's, else `address` itself */
+void ada_find_object_start(uint64_t real);		/* address of libc's _dl_find_object; 0: there is none */
 void ada_site_forget_refused(void);			/* what ada_module_text_is_hookable said no to is asked again */
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
 bool ada_module_text_is_hookable(uint64_t return_address);

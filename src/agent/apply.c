@@ -35,7 +35,7 @@ static bool hook_makes_sense(const struct ada_plan_header *plan, const struct ad
 	return hook->function < plan->function_count && hook->body_offset <= plan->bodies_bytes &&
 	       hook->body_bytes <= plan->bodies_bytes - hook->body_offset && hook->reloc_first <= plan->reloc_count &&
 	       hook->reloc_count <= plan->reloc_count - hook->reloc_first && hook->patch_bytes <= sizeof hook->expected &&
-	       hook->form >= ADA_PATCH_JUMP && hook->form <= ADA_PATCH_NOP;
+	       hook->form >= ADA_PATCH_JUMP && hook->form <= ADA_PATCH_NOP && hook->origin_first < plan->origin_count;
 }
 
 static bool is_wanted(const struct application *job, uint32_t number)
@@ -96,6 +96,9 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 		.function_id = ADA_FUNCTION_ID(job->id, hook->function),
 		.body = (const uint8_t *)job->module->plan + job->module->plan->bodies_offset + hook->body_offset,
 		.body_bytes = hook->body_bytes,
+		.original = job->module->bias + hook->patch_address,
+		.origins = (const uint8_t *)job->module->plan + job->module->plan->origins_offset +
+			   hook->origin_first * sizeof(struct ada_plan_origin),
 		.replacement = replacement,
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);
@@ -119,24 +122,21 @@ static int intercept_build(struct application *job, const struct ada_plan_hook *
 static int region_build(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
-	uint32_t hooks = 0, overflow_bytes = 0;
+	uint32_t cells = 0;
 	int status;
 
 	for (uint32_t i = 0; i < plan->hook_count; i++) {
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 
-		if (!is_wanted(job, i))
-			continue;
-		hooks++;
-		if (hook->body_bytes > ADA_BODY_INLINE_BYTES)
-			overflow_bytes += hook->body_bytes;
+		if (is_wanted(job, i))
+			cells += ada_region_cells(hook->body_bytes);
 	}
-	if (!hooks)
+	if (!cells)
 		return 0;
 	job->entries = ada_sys_map(plan->hook_count * sizeof *job->entries);
 	if (!job->entries)
 		return -ENOMEM;
-	status = ada_region_reserve(&job->region, job->module->start, job->module->end, hooks, overflow_bytes);
+	status = ada_region_reserve(&job->region, job->module->start, job->module->end, cells);
 	for (uint32_t i = 0; i < plan->hook_count && !status; i++) {
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 		uint8_t *body;

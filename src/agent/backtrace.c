@@ -1,5 +1,6 @@
-/* _Unwind_Backtrace and backtrace as the program calls them: without the frames of stubs, and of ourselves, so that a program
- * which reads its own backtrace sees exactly what it would see untraced. These two are the only symbols that the agent exports.
+/* _Unwind_Backtrace and backtrace as the program calls them: without the frames of stubs, of trampolines that a signal
+ * interrupted, and of ourselves, so that a program which reads its own backtrace sees exactly what it would see untraced. The
+ * agent exports these two and _dl_find_object (find_object.c), and nothing else.
  */
 #include <dlfcn.h>
 #include <unwind.h>
@@ -49,7 +50,7 @@ static bool unwinder_find(struct unwinder *found)
 	return true;
 }
 
-/* What a walk has to leave out: its first frame, which is ours, and the stubs'. */
+/* What a walk has to leave out: its first frame, which is ours, the stubs' and the trampolines'. */
 struct filter {
 	_Unwind_Trace_Fn visit;
 	void *argument;
@@ -60,10 +61,13 @@ struct filter {
 static _Unwind_Reason_Code filter_visit(struct _Unwind_Context *context, void *argument)
 {
 	struct filter *filter = argument;
+	uint64_t address = filter->ip(context);
 	bool first = !filter->begun;
 
 	filter->begun = true;
-	return first || ada_stub_is_return(filter->ip(context)) ? _URC_NO_REASON : filter->visit(context, filter->argument);
+	if (first || ada_stub_is_return(address) || ada_region_holds(address))
+		return _URC_NO_REASON;
+	return filter->visit(context, filter->argument);
 }
 
 /* Part of its caller: one frame is ours. */

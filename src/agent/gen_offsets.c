@@ -1,6 +1,7 @@
 /* Prints offsets.h: the constants and offsets of layout.h, for the assembly. Runs when ada is built. */
 #include <stdio.h>
 #include <linux/rseq.h>
+#include "abi/plan.h"
 #include "agent/layout.h"
 
 #define CONSTANT(name) printf("#define %s %lld\n", #name, (long long)(name))
@@ -8,6 +9,9 @@
 /* hook.S holds the address to which the trampoline's call returns, not the hook's */
 #define HOOK(name, member) printf("#define %s %zu\n", #name, \
 	ADA_BLOCK_BYTES - ADA_TRAMPOLINE_RETURN + offsetof(struct ada_hook, member))
+
+/* region.S has a trampoline's address */
+#define CELL(name, member) printf("#define %s %zu\n", #name, ADA_BLOCK_BYTES + offsetof(struct ada_hook, member))
 
 int main(void)
 {
@@ -28,6 +32,16 @@ int main(void)
 	OFFSET(SITE_FUNCTION_ID, struct ada_site, function_id);
 	HOOK(HOOK_FUNCTION_ID, function_id);
 	HOOK(HOOK_CACHE, cache);
+	CONSTANT(ADA_TRAMPOLINE_BYTES);
+	CONSTANT(ADA_TRAMPOLINE_BODY);
+	CONSTANT(ADA_TRAMPOLINE_JUMP);
+	OFFSET(ORIGIN_BODY, struct ada_plan_origin, body);
+	OFFSET(ORIGIN_ORIGINAL, struct ada_plan_origin, original);
+	OFFSET(ORIGIN_PUSHED, struct ada_plan_origin, pushed);
+	printf("#define ORIGIN_BYTES %zu\n", sizeof(struct ada_plan_origin));
+	CELL(CELL_START, start);
+	CELL(CELL_ORIGINAL, original);
+	CELL(CELL_ORIGINS, origins);
 	OFFSET(EVENT_COUNTER, struct ada_event, timestamp_ns);
 	OFFSET(EVENT_FUNCTION_ID, struct ada_event, function_id);
 	OFFSET(EVENT_TID, struct ada_event, thread_id);

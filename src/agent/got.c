@@ -181,7 +181,7 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 {
 	uint32_t count = module->plan->import_count;
 	struct ada_region *region;
-	int status = ada_region_reserve(&region, module->start, module->end, wanted, 0);
+	int status = ada_region_reserve(&region, module->start, module->end, wanted);
 
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct ada_hook_spec spec = { .function_id = targets[i].function_id, .target = targets[i].address };

@@ -38,8 +38,9 @@
 
 #define ADA_TRAMPOLINE_BYTES 64
 #define ADA_TRAMPOLINE_RETURN 6			/* where the trampoline's call of ada_entry comes back */
+#define ADA_TRAMPOLINE_JUMP 11			/* from here on the stack pointer is past the return slot, ... */
 #define ADA_TRAMPOLINE_NO_STUB 16		/* enters the body without an exit stub */
-#define ADA_TRAMPOLINE_BODY 21			/* the relocated prologue, which a stub calls */
+#define ADA_TRAMPOLINE_BODY 21			/* ... to here: the relocated prologue, which a stub calls */
 #define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
 
 struct ada_frame {
@@ -67,7 +68,11 @@ struct ada_hook {
 	struct ada_site *cache;			/* one word: key and value can't disagree. Filled once, kept */
 	uint64_t entry;				/* ada_entry, or an intercept's replacement: the trampoline's first jump */
 	uint64_t target;			/* of a GOT hook: what its body jumps to */
-	uint64_t reserved[4];			/* no cache line of hooks holds code, and no two share one */
+	/* For unwinders: region.S. No cache line of hooks holds code, and no two share one. */
+	uint64_t start;				/* of the trampoline that has this cell; later cells of a long one have no more */
+	uint64_t original;			/* what the body's start is a copy of */
+	const uint8_t *origins;			/* struct ada_plan_origin, of the rest of the body */
+	uint64_t reserved;
 };
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
 

@@ -54,6 +54,7 @@ uint32_t ada_module_count(void);
 struct ada_module *ada_module_of(uint64_t address);		/* the one whose span holds it; NULL: none */
 bool ada_module_changed(void);					/* the link map differs from the table */
 bool ada_module_move_agent_last(void);				/* our own entry of the link map; false: not found */
+uint64_t ada_module_find_symbol(const char *name);		/* its first definition outside the agent; 0: none */
 /* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
  * at the start only. `conversation` NULL: they are entered in the table, and left alone for good. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary);

@@ -108,6 +108,21 @@ bool ada_module_move_agent_last(void)
 	return true;
 }
 
+uint64_t ada_module_find_symbol(const char *name)
+{
+	struct ada_symbols symbols;
+
+	for (const struct link_map *map = loader_list(); map; map = map->l_next) {
+		const Elf64_Sym *symbol;
+
+		ada_symbols_read(&symbols, map->l_ld, map->l_addr);
+		symbol = map->l_ld == _DYNAMIC ? NULL : ada_symbols_find(&symbols, name, "");
+		if (symbol)
+			return map->l_addr + symbol->st_value;
+	}
+	return 0;
+}
+
 /* Program headers: the main program's as the kernel said, others' behind the ELF header that begins each mapping. */
 static bool segments_find(struct ada_module *module, const uint64_t *auxiliary)
 {

@@ -44,6 +44,7 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	char **end = environment;
 	uint64_t mask, bytes;
 
+	ada_find_object_start(ada_module_find_symbol("_dl_find_object"));
 	while (*end)			/* before it is shortened: the kernel's vector lies behind */
 		end++;
 	/* musl, or someone's loader: nothing that is known here about libc would hold */

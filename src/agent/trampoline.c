@@ -1,40 +1,44 @@
 /* Regions of trampolines, within reach of a module's 5-byte jumps.
  *
- *   +------------------+------------------+------------------+------------------+-- --+----------+
- *   | code of block 0  | hooks of block 0 | code of block 1  | hooks of block 1 |     | overflow |
- *   +------------------+------------------+------------------+------------------+-- --+----------+
- *   ADA_BLOCK_BYTES each; only what is used is ever touched
+ *   +------------------+------------------+------------------+------------------+--
+ *   | code of block 0  | hooks of block 0 | code of block 1  | hooks of block 1 |
+ *   +------------------+------------------+------------------+------------------+--
+ *   ADA_BLOCK_BYTES each, in cells of 64 bytes; only what is used is ever touched
  *
- * A trampoline (64 bytes; its hook lies ADA_BLOCK_BYTES behind it, so that no cache line holds code and data):
+ * A trampoline (one cell, or as many as its body needs; its hook lies ADA_BLOCK_BYTES behind it, so that no cache line
+ * holds code and data):
  *
  *   0   call *hook.entry(%rip)      ada_entry            or   jmp *hook.entry(%rip)    an intercept's replacement
  *   6   lea 8(%rsp),%rsp            over the slot: the stub's call makes it anew, without touching the flags
  *   11  jmp *-24(%rsp)              what ada_entry left there: a stub, or
  *   16  lea -8(%rsp),%rsp           ... the body without a stub
- *   21  the body: relocated prologue ending in its jump back; a jump to the overflow part where it is too long
+ *   21  the body: relocated prologue ending in its jump back
  *
- * Nothing describes trampolines and bodies to an unwinder: a backtrace from a signal that hits one ends there.
+ * How an unwinder gets through one: region.S.
  */
 #include <sys/mman.h>
+#include "abi/plan.h"
 #include "agent/core.h"
 
 #define PAGE_BYTES 4096ull
-#define HOOKS_A_BLOCK (ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES)
+#define CELLS_A_BLOCK (ADA_BLOCK_BYTES / ADA_CELL_BYTES)
+#define CELLS_MAX 5u				/* of one trampoline: its body has up to 255 bytes */
 #define REACH_BYTES (1ull << 30)
 #define STEP_BYTES (4ull << 20)
 #define GAP_BYTES (16ull << 20)			/* left free between a module and its region */
 
-static_assert(ADA_BODY_INLINE_BYTES == ADA_TRAMPOLINE_BYTES - ADA_TRAMPOLINE_BODY, "agent.h");
+static_assert(ADA_CELL_BYTES == ADA_TRAMPOLINE_BYTES && ADA_TRAMPOLINE_HEAD_BYTES == ADA_TRAMPOLINE_BODY, "agent.h");
 static_assert(offsetof(struct ada_hook, entry) < 128 && offsetof(struct ada_hook, target) < 128, "within the hook");
 
 struct ada_region {
 	uint8_t *memory;
 	uint64_t bytes;
-	uint32_t hooks, hooks_used;
-	uint8_t *overflow, *overflow_end;	/* what is left of it */
-	uint64_t overflow_bytes;		/* all of it, in pages at the region's end */
+	uint32_t cells, cells_used;
+	struct ada_region *next;
 };
 
+static struct ada_region *regions;		/* sealed, for readers without lock: none is ever taken out */
+static const struct ada_plan_origin plain_origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
 static struct ada_site no_site;			/* caches point here until they know better: no return address is 0 */
 
 static uint64_t pages(uint64_t bytes)
@@ -56,29 +60,28 @@ static uint8_t *reserve(uint64_t near_start, uint64_t near_end, uint64_t bytes)
 	return memory;
 }
 
-int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes)
+int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t near_end, uint32_t cells)
 {
-	uint32_t blocks = hooks / HOOKS_A_BLOCK, rest = hooks % HOOKS_A_BLOCK;
-	uint64_t hooks_bytes = 2ull * blocks * ADA_BLOCK_BYTES;
+	uint32_t blocks, rest;
 	struct ada_region *region;
+	uint64_t bytes;
 
-	if (rest)
-		hooks_bytes += ADA_BLOCK_BYTES + pages(rest * ADA_TRAMPOLINE_BYTES);
-	if (hooks_bytes + overflow_bytes > REACH_BYTES / 2)
+	cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX;	/* left over at the ends of blocks */
+	blocks = cells / CELLS_A_BLOCK;
+	rest = cells % CELLS_A_BLOCK;
+	bytes = 2ull * blocks * ADA_BLOCK_BYTES + (rest ? ADA_BLOCK_BYTES + pages(rest * ADA_CELL_BYTES) : 0);
+	if (bytes > REACH_BYTES / 2)
 		return -E2BIG;
 	region = ada_sys_map(sizeof *region);
 	if (!region)
 		return -ENOMEM;
-	region->bytes = hooks_bytes + pages(overflow_bytes);
+	region->bytes = bytes;
 	region->memory = reserve(near_start, near_end, region->bytes);
 	if (!region->memory) {
 		ada_sys_unmap(region, sizeof *region);
 		return -ENOMEM;
 	}
-	region->hooks = hooks;
-	region->overflow = region->memory + hooks_bytes;
-	region->overflow_end = region->overflow + overflow_bytes;
-	region->overflow_bytes = pages(overflow_bytes);
+	region->cells = cells;
 	*result = region;
 	return 0;
 }
@@ -95,41 +98,44 @@ static uint8_t *put_jump(uint8_t *at, const char *opcode, uint32_t opcode_bytes,
 	return at + sizeof distance;
 }
 
-static int body_put(struct ada_region *region, const struct ada_hook_spec *spec, uint8_t *at, const struct ada_hook *hook,
-		    uint8_t **body)
+static struct ada_hook *hook_of(uint8_t *cell)
 {
-	if (!spec->body) {
-		put_jump(at, "\xff\x25", 2, &hook->target);	/* jmp *target */
-	} else if (spec->body_bytes > ADA_BODY_INLINE_BYTES) {
-		if (spec->body_bytes > (uint64_t)(region->overflow_end - region->overflow))
-			return -ENOSPC;
-		put_jump(at, "\xe9", 1, region->overflow);
-		at = region->overflow;
-		region->overflow += spec->body_bytes;
-	}
-	if (spec->body)
-		memcpy(at, spec->body, spec->body_bytes);
-	if (body)
-		*body = at;
-	return 0;
+	return (struct ada_hook *)(cell + ADA_BLOCK_BYTES);
+}
+
+/* The first of that many cells in one block, or NULL. */
+static uint8_t *cells_take(struct ada_region *region, uint32_t count)
+{
+	uint32_t number = region->cells_used, left = CELLS_A_BLOCK - number % CELLS_A_BLOCK;
+
+	if (left < count)
+		number += left;
+	if (number + count > region->cells)
+		return NULL;
+	region->cells_used = number + count;
+	return region->memory + 2ull * (number / CELLS_A_BLOCK) * ADA_BLOCK_BYTES + number % CELLS_A_BLOCK * ADA_CELL_BYTES;
 }
 
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body)
 {
-	uint32_t number = region->hooks_used;
-	uint8_t *trampoline = region->memory + 2ull * (number / HOOKS_A_BLOCK) * ADA_BLOCK_BYTES +
-			      number % HOOKS_A_BLOCK * ADA_TRAMPOLINE_BYTES;
-	struct ada_hook *hook = (struct ada_hook *)(trampoline + ADA_BLOCK_BYTES);
-	int result;
+	uint32_t cells = ada_region_cells(spec->body_bytes);
+	uint8_t *trampoline = cells_take(region, cells);
+	struct ada_hook *hook;
 
-	if (number == region->hooks)
+	if (!trampoline)
 		return -ENOSPC;
-	result = body_put(region, spec, trampoline + ADA_TRAMPOLINE_BODY, hook, body);
-	if (result)
-		return result;
-	region->hooks_used++;
+	for (uint32_t i = 1; i < cells; i++)
+		hook_of(trampoline + i * ADA_CELL_BYTES)->start = (uint64_t)trampoline;
+	hook = hook_of(trampoline);
 	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &no_site, .target = spec->target,
-				   .entry = spec->replacement ? spec->replacement : (uint64_t)ada_entry };
+				   .entry = spec->replacement ? spec->replacement : (uint64_t)ada_entry,
+				   .start = (uint64_t)trampoline, .original = spec->body ? spec->original : spec->target,
+				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins };
+	*body = trampoline + ADA_TRAMPOLINE_BODY;
+	if (spec->body)
+		memcpy(*body, spec->body, spec->body_bytes);
+	else
+		put_jump(*body, "\xff\x25", 2, &hook->target);	/* jmp *target */
 	put_jump(trampoline, spec->replacement ? "\xff\x25" : "\xff\x15", 2, &hook->entry);
 	memcpy(trampoline + ADA_TRAMPOLINE_RETURN,
 	       "\x48\x8d\x64\x24\x08"		/* lea 8(%rsp),%rsp */
@@ -142,17 +148,31 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 int ada_region_seal(struct ada_region *region)
 {
 	const int code = PROT_READ | PROT_EXEC;
-	uint8_t *block = region->memory, *end = region->memory + region->bytes;
-	uint32_t left = region->hooks_used;
+	uint8_t *block = region->memory;
+	uint32_t left = region->cells_used;
 	long result = 0;
 
 	for (; left && !ada_sys_failed(result); block += 2 * ADA_BLOCK_BYTES) {
-		uint32_t here = left < HOOKS_A_BLOCK ? left : HOOKS_A_BLOCK;
+		uint32_t here = left < CELLS_A_BLOCK ? left : CELLS_A_BLOCK;
 
-		result = ada_sys_protect(block, pages(here * ADA_TRAMPOLINE_BYTES), code);
+		result = ada_sys_protect(block, pages(here * ADA_CELL_BYTES), code);
 		left -= here;
 	}
-	if (region->overflow_bytes && !ada_sys_failed(result))
-		result = ada_sys_protect(end - region->overflow_bytes, region->overflow_bytes, code);
+	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
+	__atomic_store_n(&regions, region, __ATOMIC_RELEASE);
 	return ada_sys_failed(result) ? (int)result : 0;
+}
+
+bool ada_region_holds(uint64_t address)
+{
+	const struct ada_region *region = __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
+
+	for (; region; region = region->next) {
+		uint64_t offset = address - (uint64_t)region->memory, block = offset / ADA_BLOCK_BYTES;
+
+		if (offset < region->bytes && block % 2 == 0 &&
+		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_CELL_BYTES < region->cells_used)
+			return true;
+	}
+	return false;
 }

@@ -18,7 +18,6 @@
 #pragma weak _Unwind_GetIP
 #pragma weak _Unwind_SetGR
 #pragma weak _Unwind_SetIP
-#pragma weak _dl_find_object
 
 #define GR_RAX 0
 #define GR_RDX 1
@@ -33,7 +32,7 @@ static bool accessors_fit(uint64_t caller)
 {
 	struct dl_find_object own, accessor;
 
-	return _Unwind_GetCFA && _Unwind_GetIP && _Unwind_SetGR && _Unwind_SetIP && _dl_find_object &&
+	return _Unwind_GetCFA && _Unwind_GetIP && _Unwind_SetGR && _Unwind_SetIP &&
 	       !_dl_find_object((void *)caller, &own) && !_dl_find_object((void *)_Unwind_GetCFA, &accessor) &&
 	       own.dlfo_link_map == accessor.dlfo_link_map;
 }

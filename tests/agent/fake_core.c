@@ -54,6 +54,10 @@ void ada_core_longjmp(uint64_t sp)
 	attached->reserved2[1] = sp > (uint64_t)&sp;		/* a jump goes up the stack */
 }
 
+void ada_find_object_start(uint64_t real)
+{
+}
+
 bool ada_core_is_silent(void)
 {
 	return false;
@@ -63,9 +67,9 @@ void ada_site_forget_refused(void)
 {
 }
 
-int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t hooks, uint32_t overflow_bytes)
+int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t cells)
 {
-	size_t bytes = (hooks * (size_t)SLOT_BYTES + overflow_bytes + 4095) & ~4095ull;
+	size_t bytes = (cells * (size_t)SLOT_BYTES + 4095) & ~4095ull;
 
 	for (uint64_t wish = (near_end + 4095) & ~4095ull; wish < near_start + REACH; wish += 1 << 20) {
 		uint8_t *memory = ada_sys_map_at((void *)wish, bytes, PROT_READ | PROT_WRITE | PROT_EXEC);

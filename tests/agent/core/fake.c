@@ -112,7 +112,7 @@ int fake_hook(void *const *begin, void *const *end)
 
 	if (begin == end)
 		return 0;
-	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], end - begin, 0))
+	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], end - begin))
 		abort();
 	for (; begin < end; begin++)
 		hooked += hook_one(region, *begin);

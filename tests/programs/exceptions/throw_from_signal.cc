@@ -2,7 +2,6 @@
  *
  * flags: -fnon-call-exceptions -fasynchronous-unwind-tables
  * compilers: gcc
- * known: an instruction that faults in a copied prologue (gcc -O2) lies where no unwind table is
  * expect: segv 100
  * expect: fpe 100
  */

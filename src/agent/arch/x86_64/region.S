@@ -1,0 +1,141 @@
+# What an unwinder is told of trampolines and bodies (trampoline.c): see find_object.c for how it comes to ask.
+#
+# A trampoline has no frame of its own. To an unwinder it is one that the original interrupted, as a signal handler's is:
+# its caller is the place in the original that the instruction stands for, with all registers as they are. From there on the
+# module's own unwind tables say the truth: rows, personality and landing pads of the very instruction.
+#
+# One CIE and one FDE for all regions and every address in them. What differs is computed from the instruction pointer:
+#
+#   trampoline = cell(rip).start                           offset = rip - trampoline
+#   offset < ADA_TRAMPOLINE_BODY                           original + 0; 8 bytes up from ADA_TRAMPOLINE_JUMP on
+#   otherwise, by the last origin with body <= offset - ADA_TRAMPOLINE_BODY:
+#                                                          original + origin.original + what is left; origin.pushed bytes down
+#
+# libgcc knows the handler's frame by CFA, less one where the frame was interrupted: so the CFA is a byte above the stack
+# pointer of the original, which no frame's is, and a rule of its own for the stack pointer says the truth (as in stubs.S).
+#include "offsets.h"
+
+#define DW_OP_deref 0x06
+#define DW_OP_const1s 0x09
+#define DW_OP_dup 0x12
+#define DW_OP_drop 0x13
+#define DW_OP_over 0x14
+#define DW_OP_pick 0x15
+#define DW_OP_swap 0x16
+#define DW_OP_rot 0x17
+#define DW_OP_and 0x1a
+#define DW_OP_minus 0x1c
+#define DW_OP_neg 0x1f
+#define DW_OP_plus 0x22
+#define DW_OP_plus_uconst 0x23
+#define DW_OP_shl 0x24
+#define DW_OP_bra 0x28
+#define DW_OP_ge 0x2a
+#define DW_OP_gt 0x2b
+#define DW_OP_lt 0x2d
+#define DW_OP_skip 0x2f
+#define DW_OP_lit0 0x30
+#define DW_OP_rsp 0x77,0		/* breg7 + 0 */
+#define DW_OP_rip 0x80,0		/* breg16 + 0 */
+#define DW_OP_deref_size 0x94
+#define DW_CFA_def_cfa_expression 0x0f
+#define DW_CFA_val_expression 0x16
+#define DW_EH_PE_pcrel_sdata4 0x1b
+#define DW_EH_PE_omit 0xff
+
+.macro ADD constant
+	.byte DW_OP_plus_uconst
+	.uleb128 \constant
+.endm
+.macro JUMP opcode, label		# 2 bytes, from behind them
+	.byte \opcode
+	.short \label-.-2
+.endm
+
+# Leaves the trampoline, then the offset in its body and a pointer to the origin; from \head on, the trampoline and the offset.
+.macro FIND head
+	.byte DW_OP_rip
+	.byte DW_OP_rip, DW_OP_const1s, -ADA_TRAMPOLINE_BYTES, DW_OP_and
+	ADD CELL_START
+	.byte DW_OP_deref			# rip, trampoline
+	.byte DW_OP_dup, DW_OP_rot, DW_OP_minus	# trampoline, offset
+	.byte DW_OP_dup, DW_OP_lit0+ADA_TRAMPOLINE_BODY, DW_OP_lt
+	JUMP DW_OP_bra, \head
+	.byte DW_OP_lit0+ADA_TRAMPOLINE_BODY, DW_OP_minus
+	.byte DW_OP_over
+	ADD CELL_ORIGINS
+	.byte DW_OP_deref			# trampoline, offset in the body, first origin
+.Lnext\@:
+	.byte DW_OP_dup
+	ADD ORIGIN_BYTES+ORIGIN_BODY
+	.byte DW_OP_deref_size, 1		# where the next one begins
+	.byte DW_OP_pick, 2, DW_OP_gt
+	JUMP DW_OP_bra, .Lfound\@
+	ADD ORIGIN_BYTES
+	JUMP DW_OP_skip, .Lnext\@
+.Lfound\@:
+.endm
+
+	.section .rodata
+	.p2align 3
+	.globl ada_region_frames
+	.hidden ada_region_frames
+	.type ada_region_frames,@object
+ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
+	.byte 1, DW_EH_PE_pcrel_sdata4, DW_EH_PE_omit, DW_EH_PE_omit
+	.long .Lcie-.
+.Lcie:
+	.long .Lfde-.-4
+	.long 0
+	.byte 1
+	.asciz "zRS"			# S: what the next frame was interrupted at is an instruction, not a return address
+	.uleb128 1
+	.sleb128 -8
+	.byte 16
+	.uleb128 1
+	.byte 0				# addresses are absolute
+	.p2align 3
+.Lfde:
+	.long .Lend-.-4
+	.long .-.Lcie
+	.quad 1, 1<<63			# every address: asked only for those in regions
+	.uleb128 0
+
+	.byte DW_CFA_def_cfa_expression
+	.uleb128 .Lcfa_end-.Lcfa
+.Lcfa:
+	FIND .Lcfa_head
+	ADD ORIGIN_PUSHED
+	.byte DW_OP_deref_size, 1
+	JUMP DW_OP_skip, .Lcfa_known
+.Lcfa_head:
+	.byte DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ge, DW_OP_lit0+3, DW_OP_shl, DW_OP_neg
+.Lcfa_known:
+	.byte DW_OP_rsp, DW_OP_plus
+	ADD 1
+.Lcfa_end:
+
+	.byte DW_CFA_val_expression, 7, 2, DW_OP_lit0+1, DW_OP_minus	# from the CFA
+
+	.byte DW_CFA_val_expression, 16
+	.uleb128 .Lra_end-.Lra
+.Lra:
+	FIND .Lra_head
+	.byte DW_OP_dup
+	ADD ORIGIN_ORIGINAL
+	.byte DW_OP_deref_size, 1, DW_OP_swap
+	ADD ORIGIN_BODY
+	.byte DW_OP_deref_size, 1, DW_OP_minus, DW_OP_plus
+	JUMP DW_OP_skip, .Lra_known
+.Lra_head:
+	.byte DW_OP_drop, DW_OP_lit0
+.Lra_known:				# trampoline, offset in the original
+	.byte DW_OP_swap
+	ADD CELL_ORIGINAL
+	.byte DW_OP_deref, DW_OP_plus
+.Lra_end:
+	.p2align 3
+.Lend:
+	.long 0
+	.size ada_region_frames,.-ada_region_frames
+	.section .note.GNU-stack,"",@progbits
