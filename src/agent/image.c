@@ -1,15 +1,32 @@
-/* Can what is about to be executed take the agent? The loader would print an error for a library of the wrong class, and a
- * static program would only find two strange variables in its environment; neither may see anything of ours.
+/* Can what is about to be executed take the agent? The loader would print an error for a library of the wrong class, musl's
+ * would take it in and crash, and a static program would only find two strange variables in its environment; none of them may
+ * see anything of ours.
  *
  * When in doubt, yes: a file that can't be read can still be executed. Runs in vfork children and signal handlers.
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include "agent/life.h"
+#include "agent/mem.h"
 #include "agent/sys.h"
 
 #define SCRIPTS_MAX 4				/* the kernel's own limit on interpreters of interpreters */
+
+/* Is the loader, whose path lies at `offset`, glibc's? */
+static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
+{
+	char path[PATH_MAX];
+	const char *name = path;
+
+	if (bytes > sizeof path || ada_sys_read(fd, path, bytes, offset) != (long)bytes || !bytes || path[bytes - 1])
+		return false;
+	for (const char *at = path; *at; at++)
+		if (*at == '/')
+			name = at + 1;
+	return ada_string_equal(name, "ld-linux-x86-64.so.2");
+}
 
 /* A dynamically linked program of this machine: it names a loader. */
 static bool elf_takes_agent(int fd, const Elf64_Ehdr *header)
@@ -23,7 +40,7 @@ static bool elf_takes_agent(int fd, const Elf64_Ehdr *header)
 		if (ada_sys_read(fd, &segment, sizeof segment, header->e_phoff + i * sizeof segment) != sizeof segment)
 			return false;
 		if (segment.p_type == PT_INTERP)
-			return true;
+			return loader_is_ours(fd, segment.p_offset, segment.p_filesz);
 	}
 	return false;
 }

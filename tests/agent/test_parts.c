@@ -124,13 +124,14 @@ static void image_write(const char *path, const void *bytes, size_t count, mode_
 
 static void gives_the_agent_to_whom_it_helps(void **state)
 {
-	struct { Elf64_Ehdr elf; Elf64_Phdr segment; } image = {
+	struct { Elf64_Ehdr elf; Elf64_Phdr segment; char loader[32]; } image = {
 		.elf = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 }, .e_machine = EM_X86_64, .e_phentsize = sizeof(Elf64_Phdr),
 			 .e_phnum = 1, .e_phoff = sizeof(Elf64_Ehdr) },
-		.segment = { .p_type = PT_INTERP },
+		.segment = { .p_type = PT_INTERP, .p_offset = offsetof(typeof(image), loader), .p_filesz = 32 },
+		.loader = "/lib64/ld-linux-x86-64.so.2",
 	};
 	static const char *const names[] = {
-		"dynamic", "setuid", "static", "cut", "narrow", "script", "script-of-static", "script-of-itself", "empty",
+		"dynamic", "musl", "cut-loader", "setuid", "static", "cut", "narrow", "script", "script-of-static", "script-of-itself", "empty",
 	};
 	char directory[] = "/tmp/ada-image-XXXXXX";
 
@@ -138,6 +139,9 @@ static void gives_the_agent_to_whom_it_helps(void **state)
 	assert_int_equal(chdir(directory), 0);
 	image_write("dynamic", &image, sizeof image, 0700);
 	image_write("setuid", &image, sizeof image, 04700);
+	image_write("cut-loader", &image, sizeof image - 8, 0700);
+	strcpy(image.loader, "/lib/ld-musl-x86_64.so.1");
+	image_write("musl", &image, sizeof image, 0700);
 	image.segment.p_type = PT_LOAD;
 	image_write("static", &image, sizeof image, 0700);
 	image_write("cut", &image, sizeof image.elf, 0700);
@@ -155,6 +159,8 @@ static void gives_the_agent_to_whom_it_helps(void **state)
 	assert_true(ada_image_takes_agent(AT_FDCWD, "empty", 0));
 	assert_false(ada_image_takes_agent(AT_FDCWD, "setuid", 0));
 	assert_false(ada_image_takes_agent(AT_FDCWD, "static", 0));
+	assert_false(ada_image_takes_agent(AT_FDCWD, "musl", 0));
+	assert_false(ada_image_takes_agent(AT_FDCWD, "cut-loader", 0));
 	assert_false(ada_image_takes_agent(AT_FDCWD, "cut", 0));
 	assert_false(ada_image_takes_agent(AT_FDCWD, "narrow", 0));
 	assert_false(ada_image_takes_agent(AT_FDCWD, "script-of-static", 0));
