@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/file.h"
 
 static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
@@ -27,6 +28,9 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 		return ada_error_system(error, ENOMEM, "%s", thread);
 	int rc = atf_index_writer_open(&lane->writer, path, &writer);
 	if (rc) {
+		int code = errno;
+		unlink(path);			/* no room for its header: no segment */
+		errno = code;
 		lane->writer = NULL;
 		return told(rc, lane, directory, error);
 	}

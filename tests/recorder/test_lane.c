@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "recorder/lane.h"
 
@@ -136,12 +138,34 @@ static void a_gap_behind_a_full_disks_cut_is_none(void **state)
 	ada_lane_free(&lane);
 }
 
+/* Not even the header has room: no file is left that nobody lists. */
+static void a_segment_that_cant_begin_is_none(void **state)
+{
+	struct ada_lane_options options = { .clock = clock_used };
+	struct ada_lane lane = { .thread_id = 5 };
+	struct ada_event event = { .event_kind = ADA_EVENT_CALL };
+	struct ada_error error = { "" };
+	struct rlimit before, none;
+	char path[96];
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	int rc = ada_lane_append(&lane, &options, directory, 0, &event, 1, &error);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(rc, -EFBIG);
+	snprintf(path, sizeof(path), "%s/thread_0/index.atf", directory);
+	assert_int_equal(access(path, F_OK), -1);
+	ada_lane_free(&lane);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(numbers_go_on_over_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
