@@ -90,6 +90,25 @@ static const struct rule prefix_rules[] = {
 	{"_dl_", ADA_REFUSAL_CALLER_LOOKUP},
 };
 
+/* Namespaces, as mangled, of the sanitizers' own functions, which a program may hold in itself. They key on return addresses,
+ * and the leak checker runs some of them beside the program on the very same thread data (clone without a TLS of its own). */
+static const char *const sanitizers[] = {
+	"11__sanitizer", "14__interception", "6__asan", "6__lsan", "6__msan", "6__tsan", "7__ubsan", "8__hwasan", "9__memprof",
+};
+
+static bool is_sanitizers(const char *mangled)
+{
+	const char *name = mangled + strlen("_ZN");
+
+	if (strncmp(mangled, "_ZN", 3))
+		return false;
+	name += *name == 'K';			/* const */
+	for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
+		if (!strncmp(name, sanitizers[i], strlen(sanitizers[i])))
+			return true;
+	return false;
+}
+
 static int compare_exact(const void *name, const void *rule)
 {
 	return strcmp(name, ((const struct rule *)rule)->name);
@@ -114,7 +133,7 @@ enum ada_refusal ada_name_refusal(const char *name)
 
 	/* Nearly all names are C++ or Rust ones. */
 	if (name[0] == '_' && name[1] == 'Z')
-		return ADA_REFUSAL_NONE;
+		return is_sanitizers(name) ? ADA_REFUSAL_RUNTIME : ADA_REFUSAL_NONE;
 	for (size_t i = 0; i < sizeof prefix_rules / sizeof *prefix_rules; i++)
 		if (!strncmp(name, prefix_rules[i].name, strlen(prefix_rules[i].name)))
 			return prefix_rules[i].refusal;

@@ -142,6 +142,9 @@ static void test_names(void **unused)
 	assert_int_equal(ada_name_refusal("dlsym@@GLIBC_2.34"), ADA_REFUSAL_CALLER_LOOKUP);
 	assert_int_equal(ada_name_refusal("_dl_fixup"), ADA_REFUSAL_CALLER_LOOKUP);
 	assert_int_equal(ada_name_refusal("__asan_report_load4"), ADA_REFUSAL_CALLER_LOOKUP);
+	assert_int_equal(ada_name_refusal("_ZN6__lsan11DoLeakCheckEv"), ADA_REFUSAL_RUNTIME);
+	assert_int_equal(ada_name_refusal("_ZNK11__sanitizer10StackTrace5PrintEv"), ADA_REFUSAL_RUNTIME);
+	assert_int_equal(ada_name_refusal("_ZN8__sanity4testEv"), ADA_REFUSAL_NONE);
 	assert_int_equal(ada_name_refusal("_setjmp"), ADA_REFUSAL_RETURNS_TWICE);
 	assert_int_equal(ada_name_refusal("vfork"), ADA_REFUSAL_RETURNS_TWICE);
 	assert_int_equal(ada_name_refusal("swapcontext"), ADA_REFUSAL_STACK_SWITCH);
