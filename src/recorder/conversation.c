@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/grower.h"
+#include "recorder/process.h"
 #include "recorder/provider.h"
 #include "recorder/server.h"
 #include "recorder/symbols.h"
@@ -79,6 +81,13 @@ static void note_exec(struct ada_provider *provider)
 	pthread_mutex_unlock(&provider->lock);
 }
 
+/* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
+static pid_t traced_parent(const struct talk *talk)
+{
+	pid_t parent = ada_process_parent(talk->pid);
+	return ada_provider_of(talk->recorder, parent) ? parent : 0;
+}
+
 static int greet(struct talk *talk, const struct ada_hello *hello)
 {
 	struct ada_recorder *recorder = talk->recorder;
@@ -108,10 +117,11 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (known && !parent)
 		note_exec(known);
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
-			       parent ? parent->pid : known ? known->parent_pid : 0, parent, &agent_fd, &error)) {
+			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, error.text);
 		talk->provider = NULL;
 	}
+	ada_grower_wake(recorder);	/* now, not when the main thread comes by: the program is about to run */
 	int rc = welcome(talk, agent_fd);
 	if (agent_fd >= 0)
 		close(agent_fd);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include "recorder/process.h"
 
 /* linux/pidfd.h of 6.15, which Debian 12's headers don't have yet. */
 struct pidfd_info_v2 {
@@ -25,19 +26,9 @@ struct ada_exit_info ada_exit_of_status(int status)
 
 static bool status_of_zombie(pid_t pid, int *status)
 {
-	char path[40], line[1024];
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	size_t length = fread(line, 1, sizeof(line) - 1, file);
-	fclose(file);
-	line[length] = 0;
-	const char *rest = strrchr(line, ')');	/* the name before it may hold anything */
-	if (!rest || rest[1] != ' ' || rest[2] != 'Z')
-		return false;
-	const char *last = strrchr(line, ' ');	/* exit_code is the last field */
-	return last && sscanf(last, "%d", status) == 1;
+	char line[1024];
+	const char *stat = ada_process_stat(pid, line, sizeof(line)), *last = stat ? strrchr(stat, ' ') : NULL;
+	return last && stat[0] == 'Z' && sscanf(last, "%d", status) == 1;	/* exit_code is the last field */
 }
 
 static bool status_of_pidfd(int pidfd, int *status)

@@ -48,21 +48,22 @@ static void *run(void *argument)
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error)
 {
 	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	recorder->grower_wake = grower->wake;
 	int rc = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
 	grower->running = !rc;
 	return rc ? ada_error_system(error, rc, "no thread") : 0;
 }
 
-void ada_grower_wake(struct ada_grower *grower)
+void ada_grower_wake(const struct ada_recorder *recorder)
 {
-	eventfd_write(grower->wake, 1);
+	eventfd_write(recorder->grower_wake, 1);
 }
 
 void ada_grower_close(struct ada_grower *grower)
 {
 	if (grower->running) {
 		__atomic_store_n(&grower->quit, true, __ATOMIC_RELEASE);
-		ada_grower_wake(grower);
+		ada_grower_wake(grower->recorder);
 		pthread_join(grower->thread, NULL);
 	}
 	if (grower->wake >= 0)

@@ -12,6 +12,6 @@ struct ada_grower {
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);
-void ada_grower_wake(struct ada_grower *grower);
+void ada_grower_wake(const struct ada_recorder *recorder);	/* any thread: a process is about to record */
 void ada_grower_close(struct ada_grower *grower);
 #endif

@@ -101,10 +101,8 @@ static void keep_manifest(struct loop *loop, struct ada_provider *provider, uint
 	pthread_mutex_unlock(&provider->lock);
 	if (!due)
 		return;
-	if (!provider->begun) {
-		ada_grower_wake(&loop->grower);
+	if (!provider->begun)
 		loop->sessions_changed = true;
-	}
 	provider->begun = true;
 	provider->manifest_ns = now;
 	write_or_tell(ada_manifest_write(provider, &error), &error);

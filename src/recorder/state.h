@@ -90,6 +90,7 @@ struct ada_recorder {
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
 	int wake;			/* eventfd: other threads have news for the main one */
+	int grower_wake;		/* the grower's eventfd */
 	pid_t main_pid;
 	int main_pidfd;
 	struct ada_exit_info main_exit;

@@ -1,0 +1,10 @@
+/* What /proc says of a process. */
+#ifndef ADA_RECORDER_PROCESS_H
+#define ADA_RECORDER_PROCESS_H
+#include <stddef.h>
+#include <sys/types.h>
+
+/* /proc/PID/stat behind the name: "S PPID ..."; NULL: there is no such process. Points into `line`. */
+const char *ada_process_stat(pid_t pid, char *line, size_t bytes);
+pid_t ada_process_parent(pid_t pid);	/* 0: not known */
+#endif
