@@ -159,17 +159,9 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 
 uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->functions.count;
+	size_t until = ada_array_below(&planner->functions, address, address + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->functions.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? (uint32_t)low - 1 : ADA_PLAN_NONE;
+	return until ? (uint32_t)until - 1 : ADA_PLAN_NONE;
 }
 
 static const struct candidate *candidate_at(const struct candidates *candidates, uint64_t address)

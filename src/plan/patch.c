@@ -17,17 +17,9 @@
 
 static uint64_t next_piece(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->pieces.count;
+	size_t next = ada_array_below(&planner->pieces, start, address + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->pieces.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < planner->pieces.count ? planner->pieces.items[low].start : UINT64_MAX;
+	return next < planner->pieces.count ? planner->pieces.items[next].start : UINT64_MAX;
 }
 
 bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint64_t end)
@@ -64,17 +56,9 @@ static bool may_hide_branch(const struct ada_planner *planner, const struct ada_
 
 struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->pads.count;
+	size_t at = ada_array_below(&planner->pads, end, address + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->pads.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < planner->pads.count && planner->pads.items[low].start <= address ? &planner->pads.items[low] : NULL;
+	return at < planner->pads.count && planner->pads.items[at].start <= address ? &planner->pads.items[at] : NULL;
 }
 
 enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start,

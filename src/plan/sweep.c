@@ -49,17 +49,9 @@ static int note_branch(struct ada_planner *planner, const struct walk *walk, uin
 
 static struct ada_slot_use *slot_at(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->slots.count;
+	size_t at = ada_array_below(&planner->slots, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->slots.items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < planner->slots.count && planner->slots.items[low].address == address ? &planner->slots.items[low] : NULL;
+	return at < planner->slots.count && planner->slots.items[at].address == address ? &planner->slots.items[at] : NULL;
 }
 
 static bool is_indirect_branch(const ZydisDecodedInstruction *instruction)
@@ -270,15 +262,5 @@ void ada_targets_sort(struct ada_planner *planner)
 
 size_t ada_targets_from(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->targets.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->targets.items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_array_below(&planner->targets, address, address);
 }

@@ -12,17 +12,9 @@
 
 static const struct ada_piece *piece_of(const struct ada_planner *planner, uint64_t address)
 {
-	size_t low = 0, high = planner->pieces.count;
+	size_t next = ada_array_below(&planner->pieces, start, address + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->pieces.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &planner->pieces.items[low - 1] : NULL;
+	return next ? &planner->pieces.items[next - 1] : NULL;
 }
 
 static bool is_possible(const struct ada_planner *planner, uint64_t target, uint64_t start, uint64_t end)

@@ -40,11 +40,30 @@ static void test_too_large_is_refused_and_harmless(void **state)
 	ada_array_free(&array);
 }
 
+static void test_below_counts_what_is_smaller(void **state)
+{
+	struct place { uint32_t other; uint64_t address; };
+	ADA_ARRAY(struct place) array = {0};
+	static const uint64_t addresses[] = {10, 20, 20, 30, UINT64_MAX};
+
+	assert_int_equal(ada_array_below(&array, address, 5), 0);
+	for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+		assert_int_equal(ada_array_push(&array, (struct place){99, addresses[i]}), 0);
+	assert_int_equal(ada_array_below(&array, address, 0), 0);
+	assert_int_equal(ada_array_below(&array, address, 10), 0);
+	assert_int_equal(ada_array_below(&array, address, 11), 1);
+	assert_int_equal(ada_array_below(&array, address, 20), 1);
+	assert_int_equal(ada_array_below(&array, address, 21), 3);
+	assert_int_equal(ada_array_below(&array, address, UINT64_MAX), 4);
+	ada_array_free(&array);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_push_keeps_every_item),
 		cmocka_unit_test(test_push_takes_an_initialiser),
+		cmocka_unit_test(test_below_counts_what_is_smaller),
 		cmocka_unit_test(test_too_large_is_refused_and_harmless),
 	};
 
