@@ -49,16 +49,8 @@ static const struct ada_column module_columns[] = {
 	{ "path", "PATH", ADA_CELL_NAME },
 };
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
-	return 0;
-}
-
 static const struct argp argp = {
-	.parser = parse_option,
+	.parser = ada_reading_parse,
 	.doc = "Prints what a session holds: the command, processes, threads, modules, events and losses."
 	       "\vHOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
 	       " row a process.",

@@ -15,16 +15,8 @@ static const struct ada_column columns[] = {
 	{ "message", NULL, ADA_CELL_TEXT },
 };
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
-	return 0;
-}
-
 static const struct argp argp = {
-	.parser = parse_option,
+	.parser = ada_reading_parse,
 	.doc = "Checks every byte of a session that can be checked, and what its files say of each other."
 	       "\vText lists what failed; json and csv list every check. Exit status: 0 if all is well, 1 if something is damaged,"
 	       " 125 if it is no session.",

@@ -90,6 +90,14 @@ const struct argp ada_reading_argp = {
 	.args_doc = "[SESSION]",
 };
 
+error_t ada_reading_parse(int key, char *argument, struct argp_state *state)
+{
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = state->input;
+	return 0;
+}
+
 enum { OPTION_FROM = 0x1000, OPTION_TO };
 
 static error_t parse_narrowing(int key, char *argument, struct argp_state *state)

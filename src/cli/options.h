@@ -17,6 +17,8 @@ struct ada_reading {
 	enum ada_format format;
 };
 extern const struct argp ada_reading_argp;	/* --format, SESSION */
+/* The parser of a command whose input is a struct ada_reading, and that has no option of its own. */
+error_t ada_reading_parse(int key, char *argument, struct argp_state *state);
 
 struct ada_narrowing {
 	const char *thread, *from, *to;	/* as given: what they mean depends on the session */
