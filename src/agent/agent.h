@@ -62,7 +62,6 @@ bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region;
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */
 bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
-uint64_t ada_stub_real_return(uint64_t address);	/* the program's return address behind a stub's, else `address` itself */
 void ada_find_object_start(uint64_t real);		/* address of libc's _dl_find_object; 0: there is none */
 void ada_site_forget_refused(void);			/* what ada_module_text_is_hookable said no to is asked again */
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */

@@ -22,13 +22,6 @@ bool ada_stub_is_return(uint64_t address)
 	return address - (uint64_t)ada_stubs < (uint64_t)ADA_STUB_COUNT * ADA_STUB_BYTES;
 }
 
-uint64_t ada_stub_real_return(uint64_t address)
-{
-	while (ada_stub_is_return(address))
-		address = ada_sites[(address - (uint64_t)ada_stubs) / ADA_STUB_BYTES].return_address;
-	return address;
-}
-
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)
 {
 	struct ada_site *site;
