@@ -137,6 +137,65 @@ int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, 
 bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position, const struct ada_event **event);
 void atf_merge_close(struct atf_merge *merge);
 
+/* --- detail: registers and stack of the events inside windows --------------------------------------------------------
+ * One file a segment: detail.atf goes with index.atf, detail.1.atf with index.1.atf. */
+struct atf_detail {			/* one record, decoded */
+	uint64_t timestamp_ns, function_id;
+	uint32_t index_seq;		/* of its event in the index file of the same segment */
+	uint32_t detail_seq;
+	uint16_t event_type;		/* ATF_DETAIL_CALL, ATF_DETAIL_RETURN; others are passed on as they are */
+	uint16_t flags;
+	uint32_t thread_id;
+	uint64_t x[8];
+	uint64_t lr, fp, sp;
+	const uint8_t *stack;		/* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
+	uint16_t stack_size;
+	uint64_t vectors[8];		/* valid with flag ATF_DETAIL_VECTORS */
+};
+/* DIRECTORY/detail.atf, detail.1.atf, ... */
+int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment);
+
+struct atf_detail_writer;
+struct atf_detail_options {
+	uint32_t thread_id;
+	uint8_t arch;
+	struct atf_sink *sink;		/* as for the index */
+};
+int atf_detail_writer_open(struct atf_detail_writer **writer, const char *path, const struct atf_detail_options *options);
+/* Begins a window: the records from here on are its own, the first one's detail_seq is first_detail_seq. first_ordinal and
+ * event_count are filled in by the writer. A window without records leaves no entry. */
+int atf_detail_writer_window(struct atf_detail_writer *writer, const AtfDetailWindow *window);
+/* Bounds and counts of the last window begun, as they have become. */
+int atf_detail_writer_window_update(struct atf_detail_writer *writer, const AtfDetailWindow *window);
+/* Of the window begun last; detail_seq must be the next one, index_seq and time may not fall (-ATF_ERROR_RANGE). */
+int atf_detail_writer_append(struct atf_detail_writer *writer, const struct atf_detail *record);
+int atf_detail_writer_flush(struct atf_detail_writer *writer);
+uint64_t atf_detail_writer_count(const struct atf_detail_writer *writer);
+int atf_detail_writer_close(struct atf_detail_writer *writer);	/* tables, footer, header, fsync; and frees */
+void atf_detail_writer_abandon(struct atf_detail_writer *writer);
+
+struct atf_detail_file;
+int atf_detail_open(struct atf_detail_file **file, const char *path, struct atf_message *message);
+void atf_detail_close(struct atf_detail_file *file);
+enum atf_completeness atf_detail_completeness(const struct atf_detail_file *file);
+const AtfDetailHeader *atf_detail_header(const struct atf_detail_file *file);
+uint64_t atf_detail_count(const struct atf_detail_file *file);
+uint64_t atf_detail_window_count(const struct atf_detail_file *file);
+int atf_detail_window(const struct atf_detail_file *file, uint64_t number, AtfDetailWindow *window);
+/* By position in the file: O(1) where the offset table is sound, else after one scan at open. */
+int atf_detail_get(const struct atf_detail_file *file, uint64_t ordinal, struct atf_detail *record);
+/* Forward: the record of an event by its detail_seq. 0; ATF_NOT_PERSISTED (> 0), which is no error: it lies outside every
+ * window; < 0. Without a window table (no footer) it goes by index_seq, see atf_detail_find_index. */
+enum { ATF_NOT_PERSISTED = 1 };
+int atf_detail_find(const struct atf_detail_file *file, uint32_t detail_seq, struct atf_detail *record);
+int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq, struct atf_detail *record);
+/* Backward: atf_index_get(index, record.index_seq). Checks as atf_index_verify, and, where `index` is given, each record
+ * against its event and each event inside a window against its record. */
+int atf_detail_verify(const char *path, const struct atf_index *index, atf_finding *found, void *context);
+int atf_detail_recover(const char *path, struct atf_message *message);
+/* Of the thread's event at `position`: as atf_detail_find. Opens the files when first asked. */
+int atf_thread_detail(struct atf_thread *thread, uint64_t position, struct atf_detail *record);
+
 /* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ------------------------------------
  * Records that never reached the file, between others that did, become LOST events of one event each. Refuses a file
  * that a writer holds (flock) and one that is damaged; one that is complete stays as it is. The message says what was

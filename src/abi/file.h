@@ -67,6 +67,43 @@ typedef struct __attribute__((packed)) {
 static_assert(sizeof(AtfDetailHeader) == 64, "detail header");
 static_assert(offsetof(AtfDetailHeader, events_offset) == 24, "events_offset");
 
+enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 };	/* event_type */
+#define ATF_DETAIL_VECTORS 1u			/* flags: uint64_t vectors[8] follow the stack's bytes */
+#define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64)
+
+typedef struct __attribute__((packed)) {	/* then the payload; the next record follows at once */
+	uint32_t total_length;			/* header and payload */
+	uint16_t event_type;
+	uint16_t flags;
+	uint32_t index_seq;			/* of the event, in the index file of the same segment */
+	uint32_t thread_id;
+	uint64_t timestamp;			/* the event's */
+} DetailEventHeader;
+static_assert(sizeof(DetailEventHeader) == 24, "detail event header");
+
+/* x86-64: x_regs on CALL = rdi rsi rdx rcx r8 r9 rax r10; on RETURN = rax rdx and the low halves of xmm0 xmm1, rest 0. lr =
+ * return address, fp = rbp, sp = rsp at the return slot. ARM64: x0 to x7, x30, x29, sp; vectors = d0 to d7. */
+typedef struct __attribute__((packed)) {
+	uint64_t function_id;
+	uint64_t x_regs[8];
+	uint64_t lr, fp, sp;
+	uint16_t stack_size;			/* 0 to 256: bytes that follow */
+	uint16_t reserved;
+} DetailFunctionPayload;
+static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
+
+/* Behind the last record, 8-aligned: uint64_t offset[event_count] (of each record from the file's start), then the windows
+ * that touched this thread, in order. Their records lie without holes: record n of a window has detail_seq
+ * first_detail_seq + n and offset[first_ordinal + n]. */
+typedef struct __attribute__((packed)) {
+	uint64_t start_ns, end_ns, marked_ns;	/* marked_ns: of the window's first mark, on whatever thread */
+	uint64_t first_detail_seq, first_ordinal, event_count;
+	uint32_t marked_count;			/* of the window, all threads together */
+	uint32_t window_id;			/* manifest: detail_lane.windows[window_id] */
+	uint64_t reserved;
+} AtfDetailWindow;
+static_assert(sizeof(AtfDetailWindow) == 64, "detail window");
+
 typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
 	uint32_t checksum;			/* CRC32 of the events section */

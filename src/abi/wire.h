@@ -1,4 +1,5 @@
-/* What the recorder and the agent share: the segment in /dev/shm and the messages on the socket.
+/* What the recorder and the agent share: the segment in /dev/shm and the messages on the socket. The detail lane's part of
+ * the segment is in abi/detail.h, the policy's and the marks' in abi/policy.h.
  *
  * One segment a provider (a traced process image), made by the recorder, named /dev/shm/ada-SESSION-PID-N, passed as a
  * file descriptor. It outlives both processes: `ada recover` finishes the files from it.
@@ -28,10 +29,13 @@
  */
 #ifndef ADA_ABI_WIRE_H
 #define ADA_ABI_WIRE_H
+#include "abi/detail.h"
 #include "abi/plan.h"
+#include "abi/policy.h"
 #include "abi/record.h"
 
-#define ADA_WIRE_VERSION 1
+#define ADA_NONE UINT32_MAX
+#define ADA_WIRE_VERSION 2
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
@@ -48,7 +52,8 @@ struct ada_chunk {
 	uint64_t first_seq;		/* agent: index_seq of the event at offset 64 */
 	uint32_t thread;		/* agent: number in the thread table */
 	uint32_t status;		/* enum ada_chunk_status (atomic) */
-	uint8_t reserved[40];
+	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
+	uint8_t reserved[36];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
 
@@ -85,18 +90,22 @@ struct ada_crash {
 };
 static_assert(sizeof(struct ada_crash) == 696, "crash record");
 
-struct ada_shm_thread {			/* 64 bytes; written by the agent unless said otherwise */
+struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwise */
 	uint32_t thread_id;		/* OS thread id */
 	uint32_t status;		/* 0 unused, 1 live, 2 ended (atomic) */
-	uint32_t chunk;			/* number of the chunk it fills, or UINT32_MAX (atomic) */
-	uint32_t reserved;
+	uint32_t chunk;			/* number of the index chunk it fills, or UINT32_MAX (atomic) */
+	/* 1 while C code writes an event, from before it reads the counter (full barrier) until after the commit: such an event
+	 * may still come with an old time. One of hook.S can't: a preemption restarts it. */
+	uint32_t writing;
 	uint64_t start_counter;		/* TSC when it was first seen */
 	uint64_t lost;			/* events dropped in all (atomic) */
 	uint64_t orphans;		/* returns whose call this thread did not record: not in the index */
 	uint64_t skipped;		/* calls not recorded: stub table or shadow stack full */
 	char name[16];			/* comm when first seen */
+	uint64_t detail_dropped;	/* events of chunks without a detail chunk */
+	uint8_t reserved[56];
 };
-static_assert(sizeof(struct ada_shm_thread) == 64, "shm thread");
+static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
 enum { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
 
 struct ada_shm_module {			/* 512 bytes */
@@ -109,7 +118,8 @@ struct ada_shm_module {			/* 512 bytes */
 	uint32_t mismatched;		/* entries whose bytes were not as planned: left alone */
 	uint32_t imports;		/* GOT slots hooked */
 	uint32_t flags;			/* enum ada_module_flag */
-	uint8_t reserved[8];
+	uint32_t function_base;		/* of the plan reply: number in the policy's tables of its function 0; 0: none has one */
+	uint32_t reserved;
 	char path[424];
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
@@ -121,17 +131,26 @@ struct ada_shm {
 	uint32_t header_bytes;		/* sizeof(struct ada_shm) */
 	uint64_t total_bytes;
 	uint64_t free_offset, sealed_offset, modules_offset, threads_offset, index_offset;
+	uint64_t marks_offset, policy_offset, detail_free_offset, detail_sealed_offset, detail_offset;
 	uint32_t index_chunks;
 	uint32_t chunk_bytes;
 	uint32_t index_mode;		/* enum ada_index_mode */
 	uint32_t on_full;		/* enum ada_on_full */
 	uint32_t pid;
 	uint32_t provider;		/* number in the session */
+	uint32_t detail_chunks;		/* 0: no detail lane */
+	uint32_t detail_chunk_bytes;	/* ADA_CHUNK_BYTES * detail_scale */
+	uint32_t detail_scale;		/* bytes of a detail record / 32; even (abi/detail.h) */
+	uint32_t detail_stack_bytes;	/* captured at most: a multiple of 16 */
+	uint32_t detail_mode;		/* enum ada_detail_mode */
+	uint32_t reserved0;
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;			/* 1: record no more (atomic) */
 	uint32_t returned;		/* counts chunks given back; futex of --on-full=block (atomic) */
 	uint32_t recorder_pid;		/* 0 once the recorder is gone in order; a blocked agent checks it */
-	uint32_t reserved1[7];
+	uint32_t detail_returned;	/* counts detail chunks given back (atomic) */
+	/* Bytes from this very word to the flags of the policy in force: what the hook tests (abi/policy.h). Never 0. */
+	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */
 	uint32_t disabled __attribute__((aligned(64)));	/* enum ada_disable (atomic, first reason stays) */
 	uint32_t thread_count;		/* entries of the thread table in use (atomic) */
@@ -144,9 +163,16 @@ struct ada_shm {
 	uint64_t sites_refused;		/* pairs left without a stub: table full, or no module's text */
 	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
 	uint32_t reserved2[15];
+	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
+	uint64_t late_entry;		/* void late_entry(void): raw system calls only, on late_stack */
+	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */
+	uint64_t agent_text_start, agent_text_end;
+	struct ada_detail_control detail __attribute__((aligned(64)));
+	struct ada_mark_control marks __attribute__((aligned(64)));
 	struct ada_crash crash __attribute__((aligned(64)));
 };
-static_assert(offsetof(struct ada_shm, disabled) == 128, "agent's line");
+static_assert(offsetof(struct ada_shm, policy_flags) % 8 == 0, "atomic");
+static_assert(offsetof(struct ada_shm, disabled) % 64 == 0, "agent's line");
 static_assert(offsetof(struct ada_shm, crash) % 64 == 0, "crash");
 static_assert(sizeof(struct ada_shm) <= 4096, "one page");
 
@@ -211,6 +237,7 @@ struct ada_module_message {
 enum ada_plan_reply_flag {
 	ADA_PLAN_REPLY_TRACE = 1,	/* hook the functions */
 	ADA_PLAN_REPLY_IMPORTS = 2,	/* hook the GOT slots */
+	ADA_PLAN_REPLY_NAMED = 4,	/* not traced: hooked are only the functions of the filter, which triggers name */
 };
 #define ADA_FILTER_BYTES_MAX (128u << 10)	/* fits a packet; a module with more hooks than bits is not hooked */
 struct ada_plan_reply {			/* with a descriptor of the plan where bytes is not 0 */
@@ -221,7 +248,7 @@ struct ada_plan_reply {			/* with a descriptor of the plan where bytes is not 0 
 	/* --functions and --exclude: follows the struct, a bitmap of bytes, low bit first (1 = hook it): first by hook number,
 	 * then by import number (bit hook_count + import). filter_bytes 0: all. At most ADA_FILTER_BYTES_MAX */
 	uint32_t filter_bytes;
-	uint32_t reserved;
+	uint32_t function_base;		/* of the module's function 0 in the policy's tables; 0: none */
 };
 
 struct ada_applied {			/* counts are in the module table */

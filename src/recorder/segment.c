@@ -22,9 +22,19 @@ static uint64_t page_up(uint64_t bytes)
 	return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
-static void lay_out(struct ada_segment *segment, struct ada_shm *shm, uint64_t pool_bytes)
+static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
 {
-	segment->chunks = (uint32_t)(pool_bytes / ADA_CHUNK_BYTES);
+	shm->detail_stack_bytes = ADA_DETAIL_ROOM(options->detail_stack_bytes);
+	shm->detail_scale = ADA_DETAIL_SCALE(shm->detail_stack_bytes);
+	shm->detail_chunk_bytes = ADA_CHUNK_BYTES * shm->detail_scale;
+	shm->detail_mode = options->detail_mode;
+	segment->detail_chunks = shm->detail_chunks = (uint32_t)(options->detail_buffer_bytes / shm->detail_chunk_bytes);
+}
+
+static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
+{
+	segment->chunks = (uint32_t)(options->index_buffer_bytes / ADA_CHUNK_BYTES);
+	lay_out_detail(segment, shm, options);
 	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof(shm->magic));
 	shm->version = ADA_WIRE_VERSION;
 	shm->header_bytes = sizeof(*shm);
@@ -32,8 +42,13 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, uint64_t p
 	shm->sealed_offset = shm->free_offset + page_up((segment->chunks + 63) / 64 * 8);
 	shm->modules_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint32_t));
 	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
-	shm->index_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
-	shm->total_bytes = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
+	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
+	shm->detail_free_offset = shm->policy_offset + ADA_POLICY_BYTES;
+	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_chunks + 63) / 64 * 8);
+	shm->index_offset = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint32_t));
+	shm->detail_offset = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
+	shm->total_bytes = shm->detail_offset + (uint64_t)segment->detail_chunks * shm->detail_chunk_bytes;
 	shm->index_chunks = segment->chunks;
 	shm->chunk_bytes = ADA_CHUNK_BYTES;
 	segment->total_bytes = shm->total_bytes;
@@ -48,6 +63,11 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
 	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
 	segment->pool = base + layout->index_offset;
+	segment->marks = (struct ada_mark *)(base + layout->marks_offset);
+	segment->policy = base + layout->policy_offset;
+	segment->detail_free_map = (uint64_t *)(base + layout->detail_free_offset);
+	segment->detail_sealed_ring = (uint32_t *)(base + layout->detail_sealed_offset);
+	segment->detail_pool = base + layout->detail_offset;
 }
 
 static int allocate(struct ada_segment *segment, const void *from, uint64_t bytes)
@@ -90,6 +110,22 @@ static int grow_modules(struct ada_segment *segment)
 	return rc;
 }
 
+int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = offset & ~(PAGE - 1);
+	return allocate(segment, segment->policy + first, page_up(offset + bytes - first));
+}
+
+/* What every hook reads: marks, the empty table 0 with the flags of function 0, the states. */
+static int policy_begin(struct ada_segment *segment)
+{
+	return allocate(segment, segment->marks, ADA_MARKS * sizeof(struct ada_mark)) ?:
+	       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + PAGE) ?:
+	       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, PAGE) ?:
+	       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, PAGE) ?:
+	       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
+}
+
 static int create_file(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	char path[96];
@@ -109,7 +145,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	struct ada_shm layout = { 0 };
 	*segment = (struct ada_segment){ .fd = -1 };
 	*agent_fd = -1;
-	lay_out(segment, &layout, options->index_buffer_bytes);
+	lay_out(segment, &layout, options);
 	int rc = create_file(segment, options, agent_fd, error);
 	if (rc)
 		goto fail;
@@ -124,6 +160,8 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	}
 	point(segment, memory, &layout);
 	rc = allocate(segment, memory, layout.modules_offset) ?: grow_modules(segment) ?: grow_threads(segment) ?:
+	     policy_begin(segment) ?:
+	     allocate(segment, segment->detail_free_map, layout.index_offset - layout.detail_free_offset + PAGE) ?:
 	     grow_chunks(segment, CHUNKS_AT_START);
 	if (rc) {
 		rc = ada_error_system(error, -rc, "no room in /dev/shm for a buffer (df /dev/shm)");
@@ -134,6 +172,8 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.pid = options->pid;
 	layout.provider = options->provider;
 	layout.recorder_pid = (uint32_t)getpid();
+	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
+	layout.detail.pin.start = ADA_PIN_NONE;
 	*segment->shm = layout;
 	return 0;
 fail:

@@ -16,6 +16,12 @@ struct ada_segment {
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
 	uint8_t *pool;
+	struct ada_mark *marks;
+	uint8_t *policy;		/* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
+	uint64_t *detail_free_map;
+	uint32_t *detail_sealed_ring;
+	uint8_t *detail_pool;
+	uint32_t detail_chunks;		/* 0: no detail lane */
 	uint64_t total_bytes;
 	uint32_t chunks;
 	int fd;				/* for allocation and the question whether anyone still maps it */
@@ -30,6 +36,9 @@ struct ada_segment_options {
 	uint64_t index_buffer_bytes;
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
+	uint64_t detail_buffer_bytes;	/* 0: no detail lane */
+	uint32_t detail_stack_bytes;
+	enum ada_detail_mode detail_mode;
 	uint32_t session, pid, provider;	/* session: the recorder's pid */
 };
 
@@ -43,6 +52,14 @@ bool ada_segment_in_use(const struct ada_segment *segment);
 /* The recorder takes no more: the agent records no more, and no one waits for a chunk. */
 void ada_segment_leave(struct ada_segment *segment);
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
+
+/* Pages for bytes [offset, offset + bytes) of the policy area. 0 or -errno. */
+int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes);
+
+static inline struct ada_policy_table *ada_segment_policy_table(const struct ada_segment *segment, int number)
+{
+	return (struct ada_policy_table *)(segment->policy + (uint64_t)number * ADA_POLICY_TABLE_BYTES);
+}
 
 /* How many chunks have memory: none beyond may be touched. */
 static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segment)

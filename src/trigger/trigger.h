@@ -1,0 +1,67 @@
+/* Triggers: from the text of a rule to what the agent and the recorder go by. Grammar: docs/man/ada-trace.1, DESIGN section 5.
+ *
+ *   KIND=ARGS | KIND OP VALUE | KIND=ARGS OP VALUE, then @option,option...
+ */
+#ifndef ADA_TRIGGER_TRIGGER_H
+#define ADA_TRIGGER_TRIGGER_H
+#include <stdbool.h>
+#include "abi/policy.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "trigger/pattern.h"
+
+struct ada_trigger {
+	char *text;			/* as it was given */
+	char *kind_text;		/* for manifests: text without options, its first "=" as ":" ("symbol:malloc", "cpu>90%") */
+	char *pattern_text;		/* what follows KIND=, without options; "" where there is nothing */
+	enum ada_rule_kind kind;
+	ADA_ARRAY(struct ada_pattern) patterns;	/* of functions; empty: names none */
+	enum ada_rule_op op;
+	enum { ADA_TRIGGER_NO_VALUE, ADA_TRIGGER_INTEGER, ADA_TRIGGER_REAL, ADA_TRIGGER_NS, ADA_TRIGGER_BYTES,
+	       ADA_TRIGGER_SHARE /* 0 to 1 */, ADA_TRIGGER_RATE } unit;
+	int64_t integer;		/* INTEGER, NS, BYTES; calls of a RATE */
+	double real;			/* REAL, SHARE */
+	uint64_t per_ns;		/* RATE */
+	int argument;			/* arg=F:N: 1 to 6 */
+	uint32_t percentile;		/* per 100,000 */
+	bool type_given;		/* @long, @ptr, @int, @double, ... */
+	enum ada_value_type type;
+	uint64_t signals;		/* bit n - 1 */
+	uint32_t from_minute, to_minute;/* time=: of the local day; from > to: over midnight */
+	char exception[136];		/* glob of the type's name; "": all */
+	/* Options */
+	bool nocase, pre_given, post_given;
+	uint64_t pre_ns, pre_events, post_ns, post_events;
+	uint64_t over, after, every, limit, limit_ns;
+	char *label;			/* NULL: none */
+};
+
+typedef void ada_trigger_warning(void *context, const char *text);	/* one line */
+/* -EINVAL with one line that names the character where the text stops making sense. An invalid regex is taken literally, with
+ * a warning, or is an error where `strict`. */
+int ada_trigger_parse(struct ada_trigger **trigger, const char *text, bool strict, ada_trigger_warning *warn, void *context,
+		      struct ada_error *error);
+void ada_trigger_free(struct ada_trigger *trigger);
+/* The rules of a file: a line each, blank lines and lines that begin with # left out. Strings are malloc'ed; origins "FILE:LINE". */
+struct ada_trigger_lines { ADA_ARRAY(char *) texts; ADA_ARRAY(char *) origins; };
+int ada_trigger_file(struct ada_trigger_lines *lines, const char *path, struct ada_error *error);
+void ada_trigger_lines_free(struct ada_trigger_lines *lines);
+
+/* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
+bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names);
+/* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of a function that it names have to be looked at; 0: none (of no function). */
+int ada_trigger_flags(const struct ada_trigger *trigger);
+/* The agent's form. `type`: of the value where it isn't given. Rolls that the rule doesn't give are taken from `rolls`. */
+struct ada_rolls { uint64_t pre_ns, pre_events, post_ns, post_events; };
+void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls,
+		      enum ada_value_type type, struct ada_rule *rule);
+/* How the result (argument 0) or an integer argument of a function is to be read: DWARF type, else the table of libc's
+ * prototypes, else int. `path` NULL: no DWARF. */
+enum ada_value_type ada_value_type_of(const char *path, const char *mangled, int argument);
+/* For "no such function": the nearest of the names offered so far, at most 3, comma-separated, into text; "" none near. */
+struct ada_nearest;
+struct ada_nearest *ada_nearest_open(const char *wanted);
+void ada_nearest_offer(struct ada_nearest *nearest, const char *name);
+void ada_nearest_text(const struct ada_nearest *nearest, char *text, size_t size);
+void ada_nearest_close(struct ada_nearest *nearest);
+#endif
