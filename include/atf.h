@@ -45,12 +45,13 @@ struct atf_message { char text[256]; };	/* one line, no newline */
 /* Where blocks go. The default sink is pwrite(2); the recorder's is io_uring. A block belongs to the sink from write()
  * until the sink calls atf_block_done, at once or later, on the writer's thread. Meanwhile the sink may change bytes,
  * length and offset to keep track of what is left of it (a short write). */
+struct atf_stream;
 struct atf_block {
 	uint8_t *bytes;			/* aligned to 4096 */
 	size_t length;			/* multiple of 4096, but for flushes and the last of a file */
 	off_t offset;			/* in the file; multiple of 4096 */
 	int fd;
-	struct atf_index_writer *writer;
+	struct atf_stream *stream;	/* the writer's part that it belongs to */
 };
 /* A sink that wants O_DIRECT opens the path twice: the descriptor that open() returns takes any offset and length (the
  * writer uses it for header and footer, and the sink for blocks whose length is no multiple of 4096). */

@@ -11,7 +11,7 @@ const char *atf_error_text(int error)
 	switch (error < 0 ? -error : error) {
 	case ATF_OK: return "no error";
 	case ATF_ERROR_SYSTEM: return strerror(errno);
-	case ATF_ERROR_NOT_ATF: return "not an ATF index file";
+	case ATF_ERROR_NOT_ATF: return "not an ATF file";
 	case ATF_ERROR_VERSION: return "a version of the format that this program doesn't read";
 	case ATF_ERROR_CORRUPT: return "damaged file";
 	case ATF_ERROR_RANGE: return "out of range";
@@ -19,6 +19,14 @@ const char *atf_error_text(int error)
 	case ATF_ERROR_MEMORY: return "out of memory";
 	default: return "unknown error";
 	}
+}
+
+int atf_system(int error)
+{
+	if (!error)
+		return 0;
+	errno = -error;
+	return -ATF_ERROR_SYSTEM;
 }
 
 static void message_format(struct atf_message *message, const char *format, va_list arguments)

@@ -11,6 +11,8 @@
 extern struct atf_sink atf_sink_pwrite;
 int atf_pwrite_all(int fd, const void *bytes, size_t length, off_t offset);	/* 0 or -errno */
 
+int atf_system(int error);	/* -errno: sets errno and returns -ATF_ERROR_SYSTEM; 0: 0 */
+
 /* Sets the message (NULL is fine) and returns -error. */
 int atf_fail(struct atf_message *message, enum atf_error error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
