@@ -32,11 +32,18 @@ int ada_marks_open(struct ada_marks **marks, struct ada_segment *segment, struct
 /* Enters new marks and resolves what can be by now. True where anything changed. The caller has drained the index, and reads
  * the pin before this call: a mark that came after that makes its compare-and-swap fail. */
 bool ada_marks_read(struct ada_marks *marks);
-/* No thread writes any more, all is drained: what is still open ends with its thread's last event. */
+/* No thread writes any more, all is drained: the ring to its end, post-rolls that are over. Those that aren't stay open until
+ * ada_windows_end: the process's end is theirs. */
 void ada_marks_finish(struct ada_marks *marks, uint64_t end_ns);
 void ada_marks_close(struct ada_marks *marks);
 
 /* Of the mark entered last; ns 0: none yet. */
 struct ada_mark_last { uint64_t ns, rules; uint32_t version; };
 struct ada_mark_last ada_marks_last(const struct ada_marks *marks);
+struct ada_marks_seen {
+	uint64_t entered;		/* marks, the missed ones included */
+	uint64_t missed;		/* told by number only: the ring was full */
+	uint64_t unreadable;		/* places that their thread never finished, or that made no sense */
+};
+struct ada_marks_seen ada_marks_seen(const struct ada_marks *marks);
 #endif

@@ -15,6 +15,8 @@
 #include "base/array.h"
 
 #define ADA_WINDOW_MARKS_KEPT 1000		/* of each window, the first ones; markedCount counts all */
+#define ADA_WINDOW_MARKS_FEW 10			/* once all windows together keep ADA_WINDOWS_MARKS_KEPT */
+#define ADA_WINDOWS_MARKS_KEPT 100000
 #define ADA_WINDOW_OPEN UINT64_MAX
 
 struct ada_window_mark {
@@ -23,10 +25,16 @@ struct ada_window_mark {
 	uint32_t version;		/* of the policy */
 	uint32_t thread;		/* UINT32_MAX: none */
 	uint32_t segment;		/* index file that index_seq counts in */
-	uint64_t index_seq;		/* UINT64_MAX: no event */
+	uint64_t index_seq;		/* UINT64_MAX: no event, or its place is not known yet */
+	uint64_t seq;			/* the same as the ring counts */
 	uint64_t function_id, value;
+	uint64_t more;			/* marks that it stands for beside itself (the ring was full) */
+	bool none;			/* no mark at all: it only keeps all (--detail-mode=streaming) */
 	uint64_t start_ns, end_ns;	/* the window that it asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */
-	uint64_t ticket;		/* with an open end: whoever resolves it names this; else 0 */
+	uint64_t ticket;		/* with an open end: whoever resolves it names this. Several marks may share one */
+	uint64_t pre_ns, pre_events, post_ns, post_events;	/* the rolls that were asked for */
+	uint64_t pin_start;		/* counter from which on chunks were pinned for it */
+	uint32_t shorts;		/* known from the start: its thread had no more events before it */
 };
 
 enum ada_window_short {			/* bits: why a window has less than was asked */
@@ -37,13 +45,16 @@ enum ada_window_short {			/* bits: why a window has less than was asked */
 	ADA_SHORT_STOPPED = 16,		/* the recording was ended */
 	ADA_SHORT_FROZEN = 32,		/* it was being written when a longer pre-roll was asked for */
 	ADA_SHORT_DISK = 64,		/* detail files can't be written */
+	ADA_SHORT_THREAD = 128,		/* its thread ended in a post-roll counted in events */
 };
 
 struct ada_window {
-	uint32_t id;			/* position in the manifest: windows are renumbered by start when settled */
-	uint64_t start_ns, end_ns;	/* as cut so far; end ADA_WINDOW_OPEN */
-	uint64_t marked_ns;		/* first mark */
+	uint32_t id;			/* position in the manifest, by start; final once it and all before it are frozen or settled */
+	uint64_t start_ns, end_ns;	/* as cut so far, inclusive; end ADA_WINDOW_OPEN */
+	uint64_t marked_ns, last_marked_ns;	/* outside the bounds where a hole took the marked event's detail */
 	uint64_t asked_start_ns, asked_end_ns;	/* as the marks asked, before any cut */
+	uint64_t pre_ns, pre_events, post_ns, post_events;	/* the longest rolls of its marks */
+	uint64_t pin_start;		/* the lowest of its marks; UINT64_MAX: none */
 	uint64_t rules;			/* slots of all marks */
 	uint32_t version;		/* of the policy at its first mark */
 	uint32_t shorts;		/* enum ada_window_short */
@@ -51,6 +62,8 @@ struct ada_window {
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
 	uint64_t event_count;		/* records written, all threads */
+	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A
+	 * settled window never changes; one that is frozen and closed isn't extended either: a new one begins right behind it. */
 	bool closed, frozen, settled;
 };
 
@@ -59,8 +72,12 @@ struct ada_windows;
 struct ada_windows *ada_windows_open(uint64_t start_ns);
 void ada_windows_close(struct ada_windows *windows);
 int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark);	/* 0 or -ENOMEM */
+/* The post-roll of all marks with this ticket ends here. */
 void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns);
-/* No detail of some thread between the two (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. */
+/* ... earlier than asked, and why. */
+void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts);
+/* No detail of some thread between the two (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. Remembered: marks that
+ * come later get their windows cut, too. Of what is settled it changes nothing: holes are told before. */
 void ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why);
 /* Closes what is over at now_ns. True where any window was closed. */
 bool ada_windows_tick(struct ada_windows *windows, uint64_t now_ns);
@@ -71,4 +88,6 @@ size_t ada_windows_count(const struct ada_windows *windows);
 struct ada_window *ada_windows_at(const struct ada_windows *windows, size_t i);
 /* The window that holds the time, or NULL. */
 struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns);
+/* Marks that fell, late, wholly into what was settled or frozen and closed: in no window's list. */
+uint64_t ada_windows_late(const struct ada_windows *windows);
 #endif
