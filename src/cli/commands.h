@@ -4,6 +4,10 @@
 #define ADA_CLI_COMMANDS_H
 
 int ada_cmd_trace(int argc, char **argv);
+int ada_cmd_status(int argc, char **argv);
+int ada_cmd_mark(int argc, char **argv);
+int ada_cmd_stop(int argc, char **argv);
+int ada_cmd_trigger(int argc, char **argv);
 int ada_cmd_functions(int argc, char **argv);
 int ada_cmd_info(int argc, char **argv);
 int ada_cmd_dump(int argc, char **argv);

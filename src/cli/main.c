@@ -12,6 +12,10 @@ static const struct command {
 	const char *does;
 } commands[] = {
 	{ "trace", ada_cmd_trace, "run a program and record it" },
+	{ "status", ada_cmd_status, "how a recording stands that is under way" },
+	{ "mark", ada_cmd_mark, "keep the detail around this moment of a recording" },
+	{ "stop", ada_cmd_stop, "end a recording; the program runs on" },
+	{ "trigger", ada_cmd_trigger, "rules of a recording: add, remove, list; test one on a stored session" },
 	{ "functions", ada_cmd_functions, "what of a program would be hooked, and what not and why" },
 	{ "info", ada_cmd_info, "what a session holds: processes, threads, modules, losses" },
 	{ "report", ada_cmd_report, "calls and times per function" },

@@ -14,11 +14,9 @@ void ada_progress_open(struct ada_progress *progress, bool quiet)
 	*progress = (struct ada_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
 }
 
-struct totals { uint64_t events, lost, overwritten, threads; size_t processes, live; };
-
-static struct totals add_up(struct ada_recorder *recorder)
+struct ada_totals ada_progress_totals(struct ada_recorder *recorder)
 {
-	struct totals totals = { 0 };
+	struct ada_totals totals = { 0 };
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
@@ -41,7 +39,7 @@ void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recor
 	uint64_t now = ada_clock_boottime_ns();
 	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS)
 		return;
-	struct totals totals = add_up(recorder);
+	struct ada_totals totals = ada_progress_totals(recorder);
 	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
 	fprintf(stderr, "\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
 		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
@@ -86,7 +84,7 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 
 void ada_progress_summary(struct ada_recorder *recorder)
 {
-	struct totals totals = add_up(recorder);
+	struct ada_totals totals = ada_progress_totals(recorder);
 	size_t problems = 0;
 	char lost[96] = "nothing lost";
 	if (totals.lost)

@@ -9,6 +9,8 @@ struct ada_progress {
 	uint64_t drawn_ns, events;	/* at the last drawing */
 };
 
+struct ada_totals { uint64_t events, lost, overwritten, threads; size_t processes, live; };
+struct ada_totals ada_progress_totals(struct ada_recorder *recorder);
 void ada_progress_open(struct ada_progress *progress, bool quiet);
 void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recorder);	/* at most five times a second */
 void ada_progress_clear(struct ada_progress *progress);

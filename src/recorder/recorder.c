@@ -3,7 +3,7 @@
  *   check the program -> make the session -> server, grower -> spawn -> loop -> last manifests, session.json, summary
  *
  * The loop sleeps in poll: up to 1 ms while chunks come, longer and longer while none do. Signals come by signalfd: the
- * terminal's go to the program as well, SIGTERM and SIGHUP are passed on, a second SIGINT ends the recording.
+ * terminal's go to the program as well, SIGTERM and SIGHUP are passed on, a second SIGINT or `ada stop` ends the recording.
  */
 #include "recorder/recorder.h"
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "recorder/control.h"
 #include "recorder/exit.h"
 #include "recorder/grower.h"
 #include "recorder/manifest.h"
@@ -46,7 +47,7 @@ struct loop {
 	int signals;
 	int timeout_ms;
 	int interrupts;			/* SIGINTs seen */
-	bool main_ended, stop;
+	bool main_ended, stop, asked;	/* asked: by `ada stop` */
 	bool sessions_changed;
 	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
 	ADA_ARRAY(struct pollfd) polls;
@@ -182,6 +183,8 @@ static bool pass(struct loop *loop)
 		loop->session_ns = now;
 		write_or_tell(ada_session_write(recorder, false, &error), &error);
 	}
+	if (ada_control_turn(recorder->control, now))
+		loop->stop = loop->asked = true;
 	ada_progress_draw(&loop->progress, recorder);
 	return busy;
 }
@@ -292,6 +295,8 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 static void close_parts(struct ada_recorder *recorder)
 {
 	struct ada_provider *provider;
+	if (recorder->control)
+		ada_control_close(recorder->control);
 	if (recorder->server)
 		ada_server_close(recorder->server);
 	for (size_t i = 0; (provider = provider_at(recorder, i)); i++) {
@@ -338,9 +343,11 @@ static int prepare_process(struct loop *loop, struct ada_inheritance *inheritanc
 static int launch(struct loop *loop, const char *agent, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	int rc = ada_session_write(recorder, false, error);
+	int rc = ada_server_open(&recorder->server, recorder, error);
 	if (!rc)
-		rc = ada_server_open(&recorder->server, recorder, error);
+		rc = ada_control_open(&recorder->control, recorder, ada_server_directory(recorder->server), error);
+	if (!rc)
+		rc = ada_session_write(recorder, false, error);
 	if (!rc)
 		rc = ada_grower_open(&loop->grower, recorder, error);
 	if (rc)
@@ -385,7 +392,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	ada_progress_open(&loop.progress, options->quiet);
 	run(&loop);
 	end(&loop);
-	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : 128 + SIGINT;
+	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:
 	ada_grower_close(&loop.grower);
 	close_parts(&recorder);

@@ -142,6 +142,11 @@ const char *ada_server_path(const struct ada_server *server)
 	return server->address.sun_path;
 }
 
+const char *ada_server_directory(const struct ada_server *server)
+{
+	return server->directory;
+}
+
 size_t ada_server_busy(struct ada_server *server)
 {
 	pthread_mutex_lock(&server->lock);

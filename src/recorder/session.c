@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/control.h"
 #include "recorder/manifest.h"
 #include "recorder/provider.h"
 
@@ -204,6 +205,8 @@ int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_
 	json_object_object_add(object, "notRecorded", unrecorded);
 	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
 	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));
+	const char *control = recorder->control && !finalized ? ada_control_path(recorder->control) : NULL;
+	json_object_object_add(object, "control", control ? json_object_new_string(control) : NULL);
 	json_object_object_add(object, "finalized", json_object_new_boolean(finalized));
 	return ada_json_replace(path, object, error);
 }

@@ -89,6 +89,7 @@ struct ada_recorder {
 	struct ada_sink *sink;
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
+	struct ada_control *control;
 	int wake;			/* eventfd: other threads have news for the main one */
 	int grower_wake;		/* the grower's eventfd */
 	pid_t main_pid;

@@ -17,7 +17,7 @@ TRACE = {
     "--segment-size=many": "segment-size",
     "--functions=re:(": "functions",
 }
-COMMANDS = ["trace", "functions", "info", "dump", "report", "verify"]
+COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "report", "verify"]
 
 
 @pytest.mark.parametrize("option", TRACE)

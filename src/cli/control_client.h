@@ -1,0 +1,23 @@
+/* Speaking to a session that is being recorded (src/recorder/control.h has the requests). */
+#ifndef ADA_CLI_CONTROL_CLIENT_H
+#define ADA_CLI_CONTROL_CLIENT_H
+#include <json-c/json.h>
+#include <limits.h>
+#include <sys/un.h>
+#include "base/error.h"
+
+struct ada_live {
+	char session[PATH_MAX];		/* its directory */
+	struct sockaddr_un address;
+};
+
+/* `given`: a session or one of its pid directories; NULL: ada_traces/latest. -ESRCH: it has ended. */
+int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error);
+/* Puts the request. *answer is the caller's, and says "ok": what the recorder refuses is an error here. -ESRCH: it has ended.
+ * seconds: how long to wait for the answer, 0: as long as it takes. */
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
+json_object *ada_live_request(const char *name);
+
+/* Whether the first argument of a command means a session: it names a directory. */
+int ada_is_directory(const char *argument);
+#endif

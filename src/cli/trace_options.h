@@ -1,0 +1,23 @@
+/* The options of `ada trace`: from words to struct ada_trace_options. */
+#ifndef ADA_CLI_TRACE_OPTIONS_H
+#define ADA_CLI_TRACE_OPTIONS_H
+#include <argp.h>
+#include "base/array.h"
+#include "recorder/recorder.h"
+
+struct ada_trace_words {
+	struct ada_trace_options *options;
+	struct ada_error error;
+	const char *stack_bytes, *no_detail;	/* as given, to find contradictions with what else is given */
+	bool stack_off;				/* --detail=regs */
+	ADA_ARRAY(char *) owned;		/* lines of trigger files, and where they stand */
+};
+
+/* Sets the defaults. */
+void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options);
+/* What can only be judged when all is read. 0, or -EINVAL and one line. */
+int ada_trace_words_check(struct ada_trace_words *words);
+void ada_trace_words_close(struct ada_trace_words *words);
+/* Input: struct ada_trace_words. All options; the program and its arguments are the caller's. */
+extern const struct argp ada_trace_argp;
+#endif
