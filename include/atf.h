@@ -146,14 +146,14 @@ struct atf_detail {			/* one record, decoded */
 	uint32_t detail_seq;
 	uint16_t event_type;		/* ATF_DETAIL_CALL, ATF_DETAIL_RETURN; others are passed on as they are */
 	uint16_t flags;
-	uint32_t thread_id;
+	uint32_t thread_id;		/* the writer puts its own */
 	uint64_t x[8];
 	uint64_t lr, fp, sp;
 	const uint8_t *stack;		/* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
 	uint16_t stack_size;
 	uint64_t vectors[8];		/* valid with flag ATF_DETAIL_VECTORS */
 };
-/* DIRECTORY/detail.atf, detail.1.atf, ... */
+/* DIRECTORY/detail.atf, detail.1.atf, ...: as atf_index_path. */
 int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment);
 
 struct atf_detail_writer;
@@ -163,12 +163,14 @@ struct atf_detail_options {
 	struct atf_sink *sink;		/* as for the index */
 };
 int atf_detail_writer_open(struct atf_detail_writer **writer, const char *path, const struct atf_detail_options *options);
-/* Begins a window: the records from here on are its own, the first one's detail_seq is first_detail_seq. first_ordinal and
- * event_count are filled in by the writer. A window without records leaves no entry. */
+/* Begins a window: the records from here on are its own, the first one's detail_seq is first_detail_seq (-ATF_ERROR_RANGE where
+ * an earlier window has it). first_ordinal and event_count are filled in by the writer. A window without records leaves no
+ * entry. */
 int atf_detail_writer_window(struct atf_detail_writer *writer, const AtfDetailWindow *window);
-/* Bounds and counts of the last window begun, as they have become. */
+/* Bounds, marks and id of the last window begun, as they have become; more records may follow. */
 int atf_detail_writer_window_update(struct atf_detail_writer *writer, const AtfDetailWindow *window);
-/* Of the window begun last; detail_seq must be the next one, index_seq and time may not fall (-ATF_ERROR_RANGE). */
+/* Of the window begun last; detail_seq must be the next one, index_seq rises and time may not fall
+ * (-ATF_ERROR_RANGE). */
 int atf_detail_writer_append(struct atf_detail_writer *writer, const struct atf_detail *record);
 int atf_detail_writer_flush(struct atf_detail_writer *writer);
 uint64_t atf_detail_writer_count(const struct atf_detail_writer *writer);
@@ -185,8 +187,9 @@ uint64_t atf_detail_window_count(const struct atf_detail_file *file);
 int atf_detail_window(const struct atf_detail_file *file, uint64_t number, AtfDetailWindow *window);
 /* By position in the file: O(1) where the offset table is sound, else after one scan at open. */
 int atf_detail_get(const struct atf_detail_file *file, uint64_t ordinal, struct atf_detail *record);
-/* Forward: the record of an event by its detail_seq. 0; ATF_NOT_PERSISTED (> 0), which is no error: it lies outside every
- * window; < 0. Without a window table (no footer) it goes by index_seq, see atf_detail_find_index. */
+/* Forward: the record of an event by its detail_seq, or by its index_seq. 0; ATF_NOT_PERSISTED (> 0), which is no error: it
+ * lies outside every window; < 0. Records have no detail_seq without a window table (atf_detail_window_count 0, as in a file
+ * without a footer): atf_detail_find then returns -ATF_ERROR_RANGE, and records that are read have ADA_NO_DETAIL. */
 enum { ATF_NOT_PERSISTED = 1 };
 int atf_detail_find(const struct atf_detail_file *file, uint32_t detail_seq, struct atf_detail *record);
 int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq, struct atf_detail *record);
@@ -194,8 +197,10 @@ int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq
  * against its event and each event inside a window against its record. */
 int atf_detail_verify(const char *path, const struct atf_index *index, atf_finding *found, void *context);
 int atf_detail_recover(const char *path, struct atf_message *message);
-/* Of the thread's event at `position`: as atf_detail_find. Opens the files when first asked. */
+/* Of the thread's event at `position`: as atf_detail_find, also without a window table. Opens the files when first asked. */
 int atf_thread_detail(struct atf_thread *thread, uint64_t position, struct atf_detail *record);
+/* The detail file of a segment, the thread's; NULL: there is none, or it can't be read. */
+const struct atf_detail_file *atf_thread_detail_file(struct atf_thread *thread, uint32_t segment);
 
 /* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ------------------------------------
  * Records that never reached the file, between others that did, become LOST events of one event each. Refuses a file

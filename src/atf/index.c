@@ -1,13 +1,7 @@
 /* Reader of an index file: a mapping, and the layout that layout.c found in it. */
 #include "atf/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HOLE_MAX (256u << 10)			/* events: 8 MiB */
 
@@ -25,43 +19,9 @@ int atf_index_open_bytes(struct atf_index **index_out, const void *bytes, size_t
 		free(index);
 		return status;
 	}
-	index->bytes = bytes;
-	index->events = (const struct ada_event *)(index->bytes + ATF_EVENTS_OFFSET);
+	index->events = (const struct ada_event *)((const uint8_t *)bytes + ATF_EVENTS_OFFSET);
 	*index_out = index;
 	return 0;
-}
-
-/* Maps the file as it is now. */
-static int index_map(struct atf_index **index, int fd, struct atf_message *message)
-{
-	struct stat stat;
-	void *bytes = NULL;
-	size_t size;
-	int status;
-
-	if (fstat(fd, &stat) < 0)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
-	if (!S_ISREG(stat.st_mode))
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "not a regular file");
-	size = (size_t)stat.st_size;
-	if (size) {
-		bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-		if (bytes == MAP_FAILED)
-			return atf_fail(message, ATF_ERROR_SYSTEM, "cannot map it: %s", strerror(errno));
-	}
-	status = atf_index_open_bytes(index, bytes, size, message);
-	if (!status)
-		(*index)->mapped = true;
-	else if (bytes)
-		munmap(bytes, size);
-	return status;
-}
-
-static bool file_has_grown(int fd, uint64_t size)
-{
-	struct stat stat;
-
-	return fstat(fd, &stat) == 0 && (uint64_t)stat.st_size > size;
 }
 
 /* A file that its writer finishes right now has a header that is newer than the size we saw: then look again. */
@@ -70,37 +30,39 @@ int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *mess
 	int tries = 3, status;
 
 	for (;;) {
-		status = index_map(index, fd, message);
-		if (status || (*index)->layout.completeness != ATF_DAMAGED || !--tries ||
-		    !file_has_grown(fd, (*index)->layout.size))
+		struct atf_mapping mapping;
+
+		status = atf_map(&mapping, fd, message);
+		if (status)
 			return status;
+		status = atf_index_open_bytes(index, mapping.bytes, mapping.size, message);
+		if (status) {
+			atf_unmap(&mapping);
+			return status;
+		}
+		(*index)->mapping = mapping;
+		if ((*index)->layout.completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, mapping.size))
+			return 0;
 		atf_index_close(*index);
 	}
 }
 
+static int open_fd(void *index, int fd, struct atf_message *message)
+{
+	return atf_index_open_fd(index, fd, message);
+}
+
 int atf_index_open(struct atf_index **index, const char *path, struct atf_message *message)
 {
-	struct atf_message reason = { "" };
-	int fd, status;
-
 	*index = NULL;
-	atf_say(message, "%s", "");
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = atf_index_open_fd(index, fd, &reason);
-	if (reason.text[0])
-		atf_say_of(message, path, reason.text);
-	close(fd);
-	return status;
+	return atf_open_path(path, open_fd, index, message);
 }
 
 void atf_index_close(struct atf_index *index)
 {
 	if (!index)
 		return;
-	if (index->mapped)
-		munmap((void *)index->bytes, index->layout.size);
+	atf_unmap(&index->mapping);
 	free(index);
 }
 

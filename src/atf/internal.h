@@ -21,6 +21,21 @@ void atf_say(struct atf_message *message, const char *format, ...) __attribute__
 void atf_say_of(struct atf_message *message, const char *path, const char *reason);
 int atf_fail_of(struct atf_message *message, const char *path, enum atf_error error, const char *reason);
 
+/* A file in memory, as it was when it was mapped: map.c. */
+struct atf_mapping {
+	const uint8_t *bytes;
+	uint64_t size;				/* 0: empty, nothing is mapped */
+};
+int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message);
+void atf_unmap(const struct atf_mapping *mapping);
+bool atf_has_grown(int fd, uint64_t size);
+/* Opens for reading; the message of open_fd gets the path in front. `file` is passed on. */
+typedef int atf_open_fd(void *file, int fd, struct atf_message *message);
+int atf_open_path(const char *path, atf_open_fd *open_fd, void *file, struct atf_message *message);
+struct atf_kind { const char *article, *name, *magic, *other_name, *other_magic; };
+/* Size of a header, magic, byte order, version. */
+int atf_identity_check(const uint8_t *bytes, uint64_t size, const struct atf_kind *kind, struct atf_message *message);
+
 /* Header and footer of an index file as they belong to `count` events with this CRC. */
 struct atf_summary {
 	uint64_t count;
@@ -46,9 +61,8 @@ int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t si
 
 struct atf_index {
 	struct atf_layout layout;
-	const uint8_t *bytes;
+	struct atf_mapping mapping;		/* size 0: the bytes are the caller's */
 	const struct ada_event *events;
-	bool mapped;
 };
 int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message);	/* maps; the fd stays open */
 /* An index in memory that the caller owns: aligned to 8, unchanged until atf_index_close. */

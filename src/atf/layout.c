@@ -12,14 +12,15 @@
 #define EVENT_BYTES ((uint64_t)sizeof(struct ada_event))
 #define FOOTER_BYTES ((uint64_t)sizeof(AtfIndexFooter))
 
-static int header_check(const AtfIndexHeader *header, struct atf_message *message)
+static const struct atf_kind index_kind = { "an", "index", ATF_INDEX_MAGIC, "detail", ATF_DETAIL_MAGIC };
+
+static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t size, struct atf_message *message)
 {
-	if (header->endian != ATF_ENDIAN_LITTLE)
-		return atf_fail(message, ATF_ERROR_VERSION, "byte order %u, and only little-endian (1) can be read",
-				header->endian);
-	if (header->version != ATF_VERSION)
-		return atf_fail(message, ATF_ERROR_VERSION, "version %u of the format, and only version %d can be read",
-				header->version, ATF_VERSION);
+	int status = atf_identity_check(bytes, size, &index_kind, message);
+
+	if (status)
+		return status;
+	memcpy(header, bytes, sizeof *header);
 	if (header->event_size != EVENT_BYTES)
 		return atf_fail(message, ATF_ERROR_VERSION, "events of %" PRIu32 " bytes, and only events of %" PRIu64
 				" can be read", header->event_size, EVENT_BYTES);
@@ -27,24 +28,6 @@ static int header_check(const AtfIndexHeader *header, struct atf_message *messag
 		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged header: events at %" PRIu64 " instead of %u",
 				header->events_offset, ATF_EVENTS_OFFSET);
 	return 0;
-}
-
-static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t size, struct atf_message *message)
-{
-	const size_t magic_bytes = sizeof header->magic;
-
-	if (!size)
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "empty, not an ATF index file");
-	if (size >= magic_bytes && !memcmp(bytes, ATF_DETAIL_MAGIC, magic_bytes))
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "an ATF detail file, not an index file");
-	if (size < magic_bytes || memcmp(bytes, ATF_INDEX_MAGIC, magic_bytes))
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "not an ATF index file: it does not begin with \"%s\"",
-				ATF_INDEX_MAGIC);
-	if (size < sizeof *header)
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "cut inside the header: %" PRIu64 " bytes of %zu", size,
-				sizeof *header);
-	memcpy(header, bytes, sizeof *header);
-	return header_check(header, message);
 }
 
 /* A footer at `offset`, if what stands there is one that belongs there. */

@@ -11,24 +11,38 @@
 struct segment {
 	struct atf_index *index;
 	uint64_t start;				/* position of its first event in the thread */
+	struct atf_detail_file *detail;
+	int detail_status;			/* of opening it */
+	bool detail_wanted;			/* it was tried */
 };
 
 struct atf_thread {
 	uint32_t segment_count;
 	uint64_t count;
+	char *directory;
 	bool cut;				/* segments follow that can't be read */
 	struct segment segments[];
 };
 
-int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment)
+static int segment_path(char *path, size_t size, const char *directory, const char *lane, uint32_t segment)
 {
 	char number[16] = "";
 	int length;
 
 	if (segment)
 		snprintf(number, sizeof number, "%u.", segment);
-	length = snprintf(path, size, "%s/index.%satf", directory, number);
+	length = snprintf(path, size, "%s/%s.%satf", directory, lane, number);
 	return length < 0 || (size_t)length >= size ? -ATF_ERROR_RANGE : 0;
+}
+
+int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	return segment_path(path, size, directory, "index", segment);
+}
+
+int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment)
+{
+	return segment_path(path, size, directory, "detail", segment);
 }
 
 /* The segment's number, or -1 where the name is not one's. */
@@ -114,8 +128,12 @@ int atf_thread_open(struct atf_thread **thread_out, const char *directory, struc
 	if (highest != count - 1)
 		return atf_fail_of(message, directory, ATF_ERROR_CORRUPT, "segments of the index are missing");
 	thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
-	if (!thread)
+	if (thread)
+		thread->directory = strdup(directory);
+	if (!thread || !thread->directory) {
+		free(thread);
 		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	}
 	status = thread_open_segments(thread, directory, count, message);
 	if (status) {
 		atf_thread_close(thread);
@@ -131,8 +149,11 @@ void atf_thread_close(struct atf_thread *thread)
 
 	if (!thread)
 		return;
-	for (i = 0; i < thread->segment_count; i++)
+	for (i = 0; i < thread->segment_count; i++) {
 		atf_index_close(thread->segments[i].index);
+		atf_detail_close(thread->segments[i].detail);
+	}
+	free(thread->directory);
 	free(thread);
 }
 
@@ -156,12 +177,11 @@ uint64_t atf_thread_count(const struct atf_thread *thread)
 	return thread->count;
 }
 
-const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)
+/* Of a position that there is. */
+static uint32_t segment_of(const struct atf_thread *thread, uint64_t position)
 {
 	uint32_t low = 0, high = thread->segment_count;
 
-	if (position >= thread->count)
-		return NULL;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -170,7 +190,17 @@ const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t
 		else
 			high = middle;
 	}
-	return atf_index_events(thread->segments[low].index) + (position - thread->segments[low].start);
+	return low;
+}
+
+const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)
+{
+	const struct segment *segment;
+
+	if (position >= thread->count)
+		return NULL;
+	segment = &thread->segments[segment_of(thread, position)];
+	return atf_index_events(segment->index) + (position - segment->start);
 }
 
 /* Segments are few and each is in order: the first that has an answer has it. */
@@ -186,4 +216,54 @@ uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns)
 			return segment->start + seq;
 	}
 	return thread->count;
+}
+
+/* Opens a segment's detail file when it is first asked for. 0, ATF_NOT_PERSISTED where there is none, or < 0. */
+static int detail_open(struct atf_thread *thread, uint32_t number)
+{
+	struct segment *segment = &thread->segments[number];
+	char path[PATH_MAX];
+
+	if (segment->detail_wanted)
+		return segment->detail_status;
+	segment->detail_wanted = true;
+	segment->detail_status = atf_detail_path(path, sizeof path, thread->directory, number);
+	if (!segment->detail_status)
+		segment->detail_status = atf_detail_open(&segment->detail, path, NULL);
+	if (segment->detail_status == -ATF_ERROR_SYSTEM && errno == ENOENT)
+		segment->detail_status = ATF_NOT_PERSISTED;
+	return segment->detail_status;
+}
+
+const struct atf_detail_file *atf_thread_detail_file(struct atf_thread *thread, uint32_t segment)
+{
+	return segment < thread->segment_count && !detail_open(thread, segment) ? thread->segments[segment].detail : NULL;
+}
+
+int atf_thread_detail(struct atf_thread *thread, uint64_t position, struct atf_detail *record)
+{
+	const struct ada_event *event = atf_thread_get(thread, position);
+	struct segment *segment;
+	uint64_t index_seq;
+	uint32_t number;
+	int status;
+
+	if (!event)
+		return -ATF_ERROR_RANGE;
+	if (event->detail_seq == ADA_NO_DETAIL)
+		return ATF_NOT_PERSISTED;
+	number = segment_of(thread, position);
+	segment = &thread->segments[number];
+	index_seq = position - segment->start;
+	status = detail_open(thread, number);
+	if (status)
+		return status;
+	if (atf_detail_window_count(segment->detail))
+		status = atf_detail_find(segment->detail, event->detail_seq, record);
+	else
+		status = atf_detail_find_index(segment->detail, (uint32_t)index_seq, record);
+	if (status)
+		return status;
+	record->detail_seq = event->detail_seq;
+	return record->index_seq == index_seq ? 0 : -ATF_ERROR_CORRUPT;
 }

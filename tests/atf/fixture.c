@@ -16,6 +16,7 @@ int fixture_make(void **state)
 	strcpy(fixture->directory, "/tmp/ada-test-atf-XXXXXX");
 	assert_non_null(mkdtemp(fixture->directory));
 	snprintf(fixture->path, sizeof fixture->path, "%s/index.atf", fixture->directory);
+	snprintf(fixture->detail, sizeof fixture->detail, "%s/detail.atf", fixture->directory);
 	*state = fixture;
 	return 0;
 }
