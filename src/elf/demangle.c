@@ -9,3 +9,10 @@ char *ada_elf_demangle(const char *name)
 		return NULL;
 	return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
 }
+
+char *ada_elf_demangle_bare(const char *name)
+{
+	if (name[0] != '_')
+		return NULL;
+	return cplus_demangle(name, DMGL_ANSI | DMGL_AUTO);
+}

@@ -5,4 +5,6 @@
 /* Not ada_demangle: libiberty has one, for the language of that name.
  * malloc'ed, or NULL where `name` is not mangled. A "@VERSION" or GCC's ".part.0" and the like at the end are kept. */
 char *ada_elf_demangle(const char *name);
+/* The same without parameters and the type of the result: "ns::f". */
+char *ada_elf_demangle_bare(const char *name);
 #endif

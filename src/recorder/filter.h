@@ -1,6 +1,4 @@
-/* --functions, --exclude and --modules: which names are meant. A pattern is a literal name, a glob (it has * ? or [), or
- * re:REGEX (PCRE2, searched anywhere in the name). Names are tried as they are in the file and demangled; of a demangled
- * C++ name also without its parameters. */
+/* --functions, --exclude and --modules: which names are meant. Patterns: trigger/pattern.h. */
 #ifndef ADA_RECORDER_FILTER_H
 #define ADA_RECORDER_FILTER_H
 #include <stdbool.h>

@@ -16,11 +16,18 @@ struct ada_pattern {
 
 /* -EINVAL for a regex that doesn't compile: *offset is the character of `text` (from 0) where it fails. */
 int ada_pattern_compile(struct ada_pattern *pattern, const char *text, bool nocase, size_t *offset, struct ada_error *error);
+/* `text` as it is, though it looks like a glob or a regex. 0 or -ENOMEM. */
+int ada_pattern_literal(struct ada_pattern *pattern, const char *text, bool nocase, struct ada_error *error);
 void ada_pattern_free(struct ada_pattern *pattern);
 
-/* A function's names, demangled once for all patterns. */
-struct ada_names { const char *mangled; char *demangled, *bare; /* NULL: none; bare: without parameters */ };
+/* A function's names, demangled once for all patterns. NULL: none. */
+struct ada_names {
+	const char *mangled;
+	char *plain;			/* mangled, without "@VERSION" where it has one */
+	char *demangled, *bare;		/* bare: without parameters, where it has any */
+};
 void ada_names_open(struct ada_names *names, const char *mangled);
 void ada_names_close(struct ada_names *names);
+/* Not from two threads at once with one pattern: a regex has its memory for matching. */
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names);
 #endif

@@ -1,4 +1,4 @@
-/* Triggers: from the text of a rule to what the agent and the recorder go by. Grammar: docs/man/ada-trace.1, DESIGN section 5.
+/* Triggers: from the text of a rule to what the agent and the recorder go by. Grammar: docs/man/ada-triggers.7, DESIGN section 5.
  *
  *   KIND=ARGS | KIND OP VALUE | KIND=ARGS OP VALUE, then @option,option...
  */
@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "trigger/pattern.h"
 
+#define ADA_TRIGGER_CPUS_MAX 1024
+
 struct ada_trigger {
 	char *text;			/* as it was given */
 	char *kind_text;		/* for manifests: text without options, its first "=" as ":" ("symbol:malloc", "cpu>90%") */
@@ -18,9 +20,10 @@ struct ada_trigger {
 	ADA_ARRAY(struct ada_pattern) patterns;	/* of functions; empty: names none */
 	enum ada_rule_op op;
 	enum { ADA_TRIGGER_NO_VALUE, ADA_TRIGGER_INTEGER, ADA_TRIGGER_REAL, ADA_TRIGGER_NS, ADA_TRIGGER_BYTES,
-	       ADA_TRIGGER_SHARE /* 0 to 1 */, ADA_TRIGGER_RATE } unit;
+	       ADA_TRIGGER_SHARE, ADA_TRIGGER_RATE } unit;
 	int64_t integer;		/* INTEGER, NS, BYTES; calls of a RATE */
-	double real;			/* REAL, SHARE */
+	bool negative;			/* INTEGER: written with "-" (0xffffffffffffffff is not, though integer is -1) */
+	double real;			/* REAL, SHARE: 0.9 is 90 %; of CPU time 1 is one CPU's, so up to ADA_TRIGGER_CPUS_MAX */
 	uint64_t per_ns;		/* RATE */
 	int argument;			/* arg=F:N: 1 to 6 */
 	uint32_t percentile;		/* per 100,000 */
@@ -37,8 +40,8 @@ struct ada_trigger {
 };
 
 typedef void ada_trigger_warning(void *context, const char *text);	/* one line */
-/* -EINVAL with one line that names the character where the text stops making sense. An invalid regex is taken literally, with
- * a warning, or is an error where `strict`. */
+/* -EINVAL with one line, "at character N: ...", N from 1: where the text stops making sense; the caller puts the text and its
+ * origin before it. An invalid regex is taken literally, with a warning that begins alike, or is an error where `strict`. */
 int ada_trigger_parse(struct ada_trigger **trigger, const char *text, bool strict, ada_trigger_warning *warn, void *context,
 		      struct ada_error *error);
 void ada_trigger_free(struct ada_trigger *trigger);

@@ -1,0 +1,104 @@
+/* The nearest of many names, by edits of one character (also two swapped). Each name offered costs little: where its length
+ * alone says that it is farther than what is held already nothing is computed, and a row that is too far ends it. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "trigger/trigger.h"
+
+#define KEPT 3
+#define LENGTH_MAX 63
+
+struct ada_nearest {
+	char wanted[LENGTH_MAX + 1];
+	size_t length;
+	unsigned farthest;		/* no name farther than this is near */
+	size_t count;
+	struct { unsigned distance; char name[LENGTH_MAX + 1]; } kept[KEPT];
+};
+
+struct ada_nearest *ada_nearest_open(const char *wanted)
+{
+	struct ada_nearest *nearest = calloc(1, sizeof *nearest);
+
+	if (!nearest)
+		return NULL;
+	nearest->length = strnlen(wanted, LENGTH_MAX);
+	memcpy(nearest->wanted, wanted, nearest->length);
+	nearest->farthest = nearest->length < 6 ? 1 : nearest->length < 10 ? 2 : 3;
+	return nearest;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* Damerau's distance of neighbours, case counting nothing where all else agrees; more than `limit`: limit + 1. */
+static unsigned distance(const char *a, size_t a_length, const char *b, size_t b_length, unsigned limit)
+{
+	unsigned rows[3][LENGTH_MAX + 2];
+
+	for (size_t j = 0; j <= b_length; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= a_length; i++) {
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3], best = (unsigned)i;
+
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= b_length; j++) {
+			bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+
+			row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = least(row[j], before[j - 2] + 1);
+			best = least(best, row[j]);
+		}
+		if (best > limit + 1)
+			return limit + 1;
+	}
+	return least(rows[a_length % 3][b_length], limit + 1);
+}
+
+void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
+{
+	size_t length = strnlen(name, LENGTH_MAX + 1), at;
+	unsigned far, limit;
+
+	if (!nearest || length > LENGTH_MAX || !length)
+		return;
+	limit = nearest->count == KEPT ? nearest->kept[KEPT - 1].distance : nearest->farthest;
+	far = (unsigned)(length > nearest->length ? length - nearest->length : nearest->length - length);
+	if (far > limit)
+		return;
+	far = distance(nearest->wanted, nearest->length, name, length, limit);
+	if (far > nearest->farthest || (nearest->count == KEPT && far >= nearest->kept[KEPT - 1].distance))
+		return;
+	for (size_t i = 0; i < nearest->count; i++)
+		if (strcmp(nearest->kept[i].name, name) == 0)
+			return;
+	for (at = nearest->count < KEPT ? nearest->count++ : KEPT - 1; at && nearest->kept[at - 1].distance > far; at--)
+		nearest->kept[at] = nearest->kept[at - 1];
+	nearest->kept[at].distance = far;
+	memcpy(nearest->kept[at].name, name, length + 1);
+}
+
+/* Where one is a single slip away, those that are farther were not meant. */
+static bool near_enough(const struct ada_nearest *nearest, size_t i)
+{
+	return nearest->kept[i].distance <= nearest->kept[0].distance * 3 / 2;
+}
+
+void ada_nearest_text(const struct ada_nearest *nearest, char *text, size_t size)
+{
+	size_t used = 0;
+
+	if (size)
+		text[0] = '\0';
+	for (size_t i = 0; nearest && i < nearest->count && used < size && near_enough(nearest, i); i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", nearest->kept[i].name);
+}
+
+void ada_nearest_close(struct ada_nearest *nearest)
+{
+	free(nearest);
+}
