@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/grower.h"
+#include "recorder/policy.h"
 #include "recorder/process.h"
 #include "recorder/provider.h"
 #include "recorder/server.h"
@@ -27,6 +28,7 @@ struct talk {
 	struct ada_provider *provider;
 	int socket;
 	pid_t pid;			/* the peer's, as the kernel says */
+	bool start;			/* of a program: its first modules are told of */
 };
 
 /* 0, or < 0: closed, silent for too long, or no message of ours. */
@@ -116,11 +118,15 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 		return welcome(talk, -1);
 	if (known && !parent)
 		note_exec(known);
+	talk->start = !parent;
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
 			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, error.text);
 		talk->provider = NULL;
 	}
+	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
+	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
+		fprintf(stderr, "ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
 	ada_grower_wake(recorder);	/* now, not when the main thread comes by: the program is about to run */
 	int rc = welcome(talk, agent_fd);
 	if (agent_fd >= 0)
@@ -183,40 +189,104 @@ static void remember(struct ada_provider *provider, uint32_t id, const struct ad
 	pthread_mutex_unlock(&provider->lock);
 }
 
+/* Which plan the module gets, and why: traced, hooked where triggers name its functions, or only its names. */
+static const struct ada_plan *choose_plan(const struct talk *talk, const struct ada_shm_module *module, const char *path, bool traced,
+					  struct ada_module_state *state)
+{
+	const struct ada_plan *plan;
+	state->planned = ada_plans_get(talk->recorder->plans, path, traced);
+	plan = state->planned ? state->planned->plan : NULL;
+	if (plan && !traced && ada_policy_names(talk->recorder->policy, plan)) {
+		const struct ada_planned *full = ada_plans_get(talk->recorder->plans, path, true);
+		state->named = full && full->plan;
+		if (state->named) {
+			state->planned = full;
+			plan = full->plan;
+		} else if (full) {
+			fprintf(stderr, "ada: what triggers name can't be hooked: %s\n", full->error.text);
+		}
+	}
+	if (!plan && state->planned)
+		state->problem = state->planned->error;
+	else if (plan && !same_file(plan, module))
+		ada_error_set(&state->problem, ESTALE, "%s is not the file that was loaded (build-ids differ): it was replaced", path);
+	state->traced = plan && !*state->problem.text && traced;
+	state->named &= !*state->problem.text;
+	return *state->problem.text ? NULL : plan;
+}
+
+/* --functions and --exclude, and what triggers name. NULL with *bytes 0: all. False: no memory, or too many to say. */
+static bool make_filter(const struct talk *talk, struct ada_module_state *state, uint8_t **filter, uint32_t *bytes)
+{
+	const struct ada_planned *planned = state->planned;
+	const struct ada_plan_header *header = ada_plan_header(planned->plan);
+	uint32_t named_bytes;
+	*filter = NULL;
+	*bytes = 0;
+	uint8_t *named = ada_policy_hooks(talk->recorder->policy, planned->plan, &named_bytes);
+	if (state->traced && !planned->filter) {
+		free(named);
+		return true;
+	}
+	uint64_t wanted = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+	uint8_t *made = wanted <= ADA_FILTER_BYTES_MAX ? calloc(wanted + 1, 1) : NULL;
+	if (made && state->traced)
+		memcpy(made, planned->filter, wanted);
+	for (uint32_t i = 0; made && i < named_bytes; i++) {
+		state->named_hooks += (uint32_t)__builtin_popcount(named[i] & ~made[i]);
+		made[i] |= named[i];
+	}
+	free(named);
+	*filter = made;
+	*bytes = (uint32_t)wanted;
+	return made;
+}
+
+/* What the agent is to do with it. False: with nothing but its names. */
+static bool instruct(const struct talk *talk, struct ada_module_state *state, struct ada_plan_reply *answer, uint8_t **filter)
+{
+	if (!state->traced && !state->named)
+		return false;
+	if (!make_filter(talk, state, filter, &answer->filter_bytes)) {
+		ada_error_set(&state->problem, E2BIG, "has too many functions to filter them by name");
+		state->traced = state->named = false;
+		answer->filter_bytes = 0;
+		return false;
+	}
+	if (state->traced)
+		answer->flags = ADA_PLAN_REPLY_TRACE | (talk->recorder->options->libcalls ? ADA_PLAN_REPLY_IMPORTS : 0);
+	else if (state->named_hooks)
+		answer->flags = ADA_PLAN_REPLY_NAMED;
+	answer->head.bytes += answer->filter_bytes;
+	if (answer->flags)
+		ada_policy_hooked(talk->recorder->policy, talk->provider, answer->module_id, state->planned->plan, *filter);
+	return true;
+}
+
 static int answer_module(struct talk *talk, const struct ada_module_message *message)
 {
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
 	struct ada_module_state state = { .known = true };
-	const struct ada_trace_options *options = talk->recorder->options;
 	struct ada_shm_module module = { 0 };
 	char path[PATH_MAX];
 	const struct ada_plan *plan = NULL;
+	uint8_t *filter = NULL;
 	if (!read_module(talk->provider, message->module_id, &module))
 		return -EPROTO;
-	bool wanted = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&options->modules, module.path);
-	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT)) {
-		wanted = false;
-	} else if (module_path(talk, &module, path)) {
+	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
+	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
+		;
+	else if (module_path(talk, &module, path))
 		ada_error_set(&state.problem, ENOENT, "its file can't be found");
-	} else {
-		state.planned = ada_plans_get(talk->recorder->plans, path, wanted);
-		plan = state.planned ? state.planned->plan : NULL;
-		if (!plan && state.planned)
-			state.problem = state.planned->error;
-		else if (plan && !same_file(plan, &module))
-			ada_error_set(&state.problem, ESTALE, "%s is not the file that was loaded (build-ids differ): it was replaced", path);
-		if (*state.problem.text)
-			plan = NULL;
-	}
+	else
+		plan = choose_plan(talk, &module, path, traced, &state);
 	if (plan) {
-		state.traced = wanted;
 		answer.plan_bytes = ada_plan_bytes(plan);
-		answer.flags = wanted ? ADA_PLAN_REPLY_TRACE | (options->libcalls ? ADA_PLAN_REPLY_IMPORTS : 0) : 0;
-		answer.filter_bytes = state.planned->filter_bytes;
-		answer.head.bytes += answer.filter_bytes;
+		answer.function_base = ada_policy_module(talk->recorder->policy, talk->provider, message->module_id, path, plan);
+		instruct(talk, &state, &answer, &filter);
 	}
-	int rc = reply(talk->socket, &answer, sizeof(answer), plan ? state.planned->filter : NULL, answer.filter_bytes,
-		       plan ? ada_plan_fd(plan) : -1);
+	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
+	free(filter);
 	/* While the agent applies the plan. */
 	struct ada_error error = { "" };
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
@@ -247,6 +317,8 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	while (!receive(socket, &message)) {
 		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
 			break;
+		if (message.head.type == ADA_MESSAGE_DONE && talk.start)
+			ada_policy_warn_unknown(recorder->policy, talk.provider);
 		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
 			break;
 	}

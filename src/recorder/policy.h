@@ -11,6 +11,7 @@
 
 struct ada_policy;
 struct ada_provider;
+struct ada_recorder;
 /* Parses options->triggers: -EINVAL with a line that names the origin. Warnings go to stderr. */
 int ada_policy_open(struct ada_policy **policy, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error);
 void ada_policy_close(struct ada_policy *policy);
@@ -27,10 +28,15 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan);
 /* Bit by hook number of a decoded plan: hooks of functions that rules name. malloc'ed; NULL: none or no memory. */
 uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan, uint32_t *bytes);
+/* What the agent is told to hook of a module: bits by hook number of a decoded plan; NULL: all. */
+void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const struct ada_plan *plan,
+		       const uint8_t *hooks);
+/* Its segment goes: what its rules counted is kept. Under provider->lock. */
+void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider);
 /* When the program is loaded: a warning for each pattern that fits no function yet, with the nearest names. */
 void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *provider);
 
-/* Live. 0 and the new version; or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
+/* Live. 0, and ada_policy_version is the new one; or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
 int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error);
 int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error);
 
@@ -38,9 +44,10 @@ struct ada_rule_info {
 	uint32_t id, slot, since, until;	/* versions; until UINT32_MAX: in force */
 	const struct ada_trigger *trigger;	/* lives as long as the policy */
 	struct ada_rule rule;			/* the agent's form */
-	uint64_t matches, marks;		/* over all providers */
+	uint64_t matches, marks;		/* over all providers; ada_policy_rule: over those that are gone */
 };
-size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room);	/* those in force */
+/* Takes every provider->lock in turn: not for callers that hold one. The others below may be called under any lock. */
+size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room);	/* those in force, by id */
 /* The rule that had this slot under this version; false: none. */
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info);
 uint32_t ada_policy_version(struct ada_policy *policy);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "recorder/exit.h"
 #include "recorder/manifest.h"
+#include "recorder/policy.h"
 #include "recorder/session.h"
 
 void ada_recorder_wake(struct ada_recorder *recorder)
@@ -236,6 +237,7 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 	if (!now && ada_segment_in_use(&provider->segment))
 		return false;
 	pthread_mutex_lock(&provider->lock);
+	ada_policy_leave(provider->recorder->policy, provider);
 	ada_segment_leave(&provider->segment);
 	provider->mapped = false;
 	ada_segment_destroy(&provider->segment);

@@ -23,6 +23,7 @@
 #include "recorder/exit.h"
 #include "recorder/grower.h"
 #include "recorder/manifest.h"
+#include "recorder/policy.h"
 #include "recorder/progress.h"
 #include "recorder/provider.h"
 #include "recorder/server.h"
@@ -283,6 +284,12 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	     ada_sink_open(&recorder->sink, false);
 	if (rc)
 		return ada_error_system(error, -rc, "ada can't start");
+	const struct ada_clock_anchor *anchors;
+	size_t anchor_count = ada_clock_anchors(recorder->clock, &anchors);
+	rc = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
+	if (rc)
+		return rc;
+	ada_policy_attach(recorder->policy, recorder);
 	recorder->lane_options = (struct ada_lane_options){
 		.sink = ada_sink_atf(recorder->sink), .clock = recorder->clock,
 		.circular = options->index_mode == ADA_INDEX_CIRCULAR,
@@ -305,6 +312,7 @@ static void close_parts(struct ada_recorder *recorder)
 	}
 	ada_array_free(&recorder->providers);
 	ada_array_free(&recorder->unrecorded);
+	ada_policy_close(recorder->policy);
 	if (recorder->sink && ada_sink_close(recorder->sink))
 		fprintf(stderr, "ada: the disk may not hold everything: an fsync failed\n");
 	ada_plans_close(recorder->plans);

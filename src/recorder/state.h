@@ -30,6 +30,8 @@ struct ada_exit_info {
 struct ada_module_state {
 	bool known;			/* the agent told of it */
 	bool traced, symbols;
+	bool named;			/* not traced, but hooked where triggers name its functions */
+	uint32_t named_hooks;		/* beyond those of `planned`'s filter, because triggers name their functions */
 	const struct ada_planned *planned;
 	struct ada_error problem;	/* why it isn't traced though asked for */
 };
@@ -85,6 +87,7 @@ struct ada_recorder {
 	struct ada_inheritance inheritance;
 	struct ada_filter *filter;
 	struct ada_plans *plans;
+	struct ada_policy *policy;
 	struct ada_clock *clock;
 	struct ada_sink *sink;
 	struct ada_lane_options lane_options;
