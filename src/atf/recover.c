@@ -5,7 +5,7 @@
  * right and the loss is counted. Nothing else in the events section changes. Cut short and done again it comes to the
  * same.
  */
-#include "atf/internal.h"
+#include "atf/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,8 +62,9 @@ static int recover_events(int fd, const struct atf_index *index, struct atf_summ
 	return 0;
 }
 
-static int recover_file(int fd, const struct atf_index *index, uint64_t *lost)
+static int recover_file(int fd, const struct atf_index *index, bool has_detail, uint64_t *lost)
 {
+	AtfIndexHeader header = index->layout.header;
 	struct atf_summary summary = { .count = index->layout.count };
 	int status;
 
@@ -74,13 +75,15 @@ static int recover_file(int fd, const struct atf_index *index, uint64_t *lost)
 		return -EBADMSG;
 	if (ftruncate(fd, (off_t)(ATF_EVENTS_OFFSET + summary.count * sizeof(struct ada_event))) < 0)
 		return -errno;
-	status = atf_finish(fd, &index->layout.header, &summary);
+	if (has_detail)
+		header.flags |= ATF_FLAG_HAS_DETAIL;
+	status = atf_finish(fd, &header, &summary);
 	if (status)
 		return status;
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int recover_open(int fd, struct atf_message *message)
+static int recover_open(int fd, bool has_detail, struct atf_message *message)
 {
 	struct atf_index *index;
 	uint64_t lost, count;
@@ -96,7 +99,7 @@ static int recover_open(int fd, struct atf_message *message)
 		atf_say(message, "complete, nothing to do");
 	} else if (index->layout.completeness == ATF_DAMAGED) {
 		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
-	} else if ((status = recover_file(fd, index, &lost)) == -EBADMSG) {
+	} else if ((status = recover_file(fd, index, has_detail, &lost)) == -EBADMSG) {
 		status = atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
 	} else if (status) {
 		errno = -status;
@@ -119,7 +122,7 @@ int atf_index_recover(const char *path, struct atf_message *message)
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = recover_open(fd, &reason);
+	status = recover_open(fd, atf_has_detail_file(path), &reason);
 	atf_say_of(message, path, reason.text);
 	close(fd);
 	return status;

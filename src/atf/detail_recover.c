@@ -1,0 +1,208 @@
+/* Recovery of a detail file: footer and tables for the whole records that a crash left. What stands behind them (part of a
+ * record, space that was never written) is cut off.
+ *
+ * The windows died with the recorder. The index file beside tells each record's detail_seq: records that follow each other
+ * without a gap become a window from the first one's time to the last one's, with window_id UINT32_MAX and no mark. Where the
+ * index can't tell, there are no windows, and records are found by index_seq only. A file whose footer was written keeps its
+ * windows. Cut short and done again it comes to the same.
+ */
+#include "atf/detail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include "atf/verify.h"
+
+struct recovery {
+	int fd;
+	const struct atf_detail_file *file;
+	struct atf_detail_summary summary;
+	AtfDetailWindow *windows;
+	size_t window_count;
+};
+
+/* The record's event, if it is surely that. */
+static const struct ada_event *event_of(const struct atf_index *index, const struct atf_detail *record)
+{
+	const struct ada_event *event;
+
+	if (record->index_seq >= atf_index_count(index))
+		return NULL;
+	event = &atf_index_events(index)[record->index_seq];
+	return event->timestamp_ns == record->timestamp_ns && event->function_id == record->function_id &&
+	       event->detail_seq != ADA_NO_DETAIL ? event : NULL;
+}
+
+static AtfDetailWindow *window_add(struct recovery *recovery)
+{
+	/* Doubles at each power of two. */
+	if (!(recovery->window_count & (recovery->window_count - 1))) {
+		size_t room = recovery->window_count ? 2 * recovery->window_count : 1;
+		AtfDetailWindow *larger = realloc(recovery->windows, room * sizeof *larger);
+
+		if (!larger)
+			return NULL;
+		recovery->windows = larger;
+	}
+	return &recovery->windows[recovery->window_count++];
+}
+
+/* False: out of memory, or the index does not tell. */
+static bool windows_from_index(struct recovery *recovery, const struct atf_index *index)
+{
+	AtfDetailWindow *window = NULL;
+	uint64_t next = 0, i;
+
+	for (i = 0; i < recovery->file->count; i++) {
+		struct atf_detail record;
+		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL : event_of(index, &record);
+
+		if (!event || event->detail_seq < next)
+			return false;
+		if (!window || event->detail_seq != next) {
+			window = window_add(recovery);
+			if (!window)
+				return false;
+			*window = (AtfDetailWindow){
+				.start_ns = record.timestamp_ns,
+				.first_detail_seq = event->detail_seq,
+				.first_ordinal = i,
+				.window_id = UINT32_MAX,
+			};
+		}
+		window->end_ns = record.timestamp_ns;
+		window->event_count++;
+		next = event->detail_seq + 1ull;
+	}
+	return true;
+}
+
+static void find_windows(struct recovery *recovery, const char *path)
+{
+	struct atf_index *index;
+	char index_path[PATH_MAX];
+
+	if (!atf_lane_path(index_path, sizeof index_path, path, "detail", "index") || atf_index_open(&index, index_path, NULL))
+		return;
+	if (!windows_from_index(recovery, index))
+		recovery->window_count = 0;
+	atf_index_close(index);
+}
+
+/* Sums up the records. False: not all of them can be read. */
+static bool sum_up(struct recovery *recovery)
+{
+	const struct atf_detail_file *file = recovery->file;
+	uint64_t i;
+
+	for (i = 0; i < file->count; i++) {
+		const uint8_t *bytes = file->bytes + file->offsets[i];
+		struct atf_detail record;
+
+		if (atf_detail_get(file, i, &record) || file->offsets[i] != ATF_EVENTS_OFFSET + recovery->summary.bytes)
+			return false;
+		atf_detail_count_in(&recovery->summary, &record, bytes, ((const DetailEventHeader *)bytes)->total_length);
+	}
+	return true;
+}
+
+/* The footer is there: only the header is missing. */
+static int finish_header(struct recovery *recovery)
+{
+	AtfDetailHeader header = recovery->file->header;
+	int status;
+
+	if (recovery->file->footer.checksum != recovery->summary.checksum)
+		return -EBADMSG;
+	atf_detail_header_finish(&header, &recovery->summary);
+	status = atf_pwrite_all(recovery->fd, &header, sizeof header, 0);
+	return status || fsync(recovery->fd) == 0 ? status : -errno;
+}
+
+static int finish_file(struct recovery *recovery, const char *path)
+{
+	const struct atf_detail_file *file = recovery->file;
+	int status;
+
+	if (file->has_footer)
+		return finish_header(recovery);
+	find_windows(recovery, path);
+	if (ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
+		return -errno;
+	status = atf_detail_finish(recovery->fd, &file->header, &recovery->summary, file->offsets, recovery->windows,
+				   recovery->window_count);
+	return status || fsync(recovery->fd) == 0 ? status : -errno;
+}
+
+static void say_what_was_done(const struct recovery *recovery, uint64_t behind, struct atf_message *message)
+{
+	const struct atf_detail_file *file = recovery->file;
+	char windows[64] = "", rest[96] = "";
+
+	if (file->count && !recovery->window_count && !file->has_footer)
+		snprintf(windows, sizeof windows, "; their windows are not known");
+	if (behind)
+		snprintf(rest, sizeof rest, "; %" PRIu64 " bytes behind them are no whole record and were cut off", behind);
+	atf_say(message, "recovered %" PRIu64 " records%s%s", file->count, windows, rest);
+}
+
+static int recover_records(struct recovery *recovery, const char *path, struct atf_message *message)
+{
+	const struct atf_detail_file *file = recovery->file;
+	/* Looked at before it is cut off; space that was only allocated is no loss. */
+	uint64_t behind = file->has_footer || atf_is_zero(file->bytes + file->end, file->size - file->end) ? 0 :
+			  file->size - file->end;
+	int status = sum_up(recovery) ? finish_file(recovery, path) : -EBADMSG;
+
+	if (status == -EBADMSG)
+		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the records do not have the footer's CRC32");
+	if (status) {
+		errno = -status;
+		return atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
+	}
+	say_what_was_done(recovery, behind, message);
+	return 0;
+}
+
+static int recover_open(int fd, const char *path, struct atf_message *message)
+{
+	struct recovery recovery = { .fd = fd };
+	struct atf_detail_file *file;
+	int status;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return atf_fail(message, ATF_ERROR_SYSTEM, "still being written by another process");
+	status = atf_detail_open_fd(&file, fd, message);
+	if (status)
+		return status;
+	recovery.file = file;
+	if (file->completeness == ATF_COMPLETE)
+		atf_say(message, "complete, nothing to do");
+	else if (file->completeness == ATF_DAMAGED)
+		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
+	else
+		status = recover_records(&recovery, path, message);
+	free(recovery.windows);
+	atf_detail_close(file);
+	return status;
+}
+
+int atf_detail_recover(const char *path, struct atf_message *message)
+{
+	struct atf_message reason;
+	int fd, status;
+
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
+	status = recover_open(fd, path, &reason);
+	atf_say_of(message, path, reason.text);
+	close(fd);
+	return status;
+}
