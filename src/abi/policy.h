@@ -74,8 +74,10 @@ struct ada_rule {			/* 256 bytes */
 	uint64_t percentile;		/* per 100,000: p99.9 is 99,900 */
 	uint64_t over;			/* samples, at most ADA_SAMPLE_BYTES * 8 */
 	uint64_t per_ticks;		/* of a rate */
-	uint64_t after, every;		/* matches left out at first; then one in `every` marks (0 and 1: each) */
-	uint64_t limit, limit_ticks;	/* at most `limit` marks within `limit_ticks`; 0: no limit */
+	/* Matches left out at first (new-caller: calls whose callers are only learned); of those after them the first and then
+	 * every `every`-th marks (0 and 1: each) */
+	uint64_t after, every;
+	uint64_t limit, limit_ticks;	/* at most `limit` marks within `limit_ticks`; 0: no limit. See limit_start below */
 	uint64_t pre_ticks, pre_events;	/* both 0: from the mark on. Both set: whichever reaches back further */
 	uint64_t post_ticks, post_events;
 	uint64_t signals;		/* bit n - 1: signal n */
@@ -103,18 +105,22 @@ static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 #define ADA_POLICY_TABLE_BYTES (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX)
 static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
 
-/* Agents change it atomically; zeroed by the recorder when its slot gets a new rule. */
+/* Agents change it atomically, without locks; zeroed by the recorder when its slot gets a new rule, its samples first and its
+ * incarnation last. An agent that is about to change it for the rule before looks at incarnation first: so that it can't come
+ * too late, a slot is not given away again while another one has been empty for longer.
+ *
+ * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another. */
 struct ada_rule_state {			/* 128 bytes */
 	uint32_t incarnation;
 	uint32_t above;			/* percentile, rate: the bound is exceeded now */
 	uint64_t matches;		/* events that fitted the rule, whatever after, every and limit made of them */
-	uint64_t marks;			/* of them, those that marked */
-	uint64_t limit_start, limit_count;
+	uint64_t limit_start, limit_count;	/* a span of limit_ticks begins with the first mark after the last span's end */
+	uint64_t marks;			/* of the matches, those that marked */
 	uint64_t samples;		/* percentile, rate: taken so far. new-caller: addresses held */
-	uint64_t exceeding;		/* percentile: of the last `over` */
-	uint64_t lock;			/* of samples and exceeding; tried a bounded number of times */
+	uint64_t exceeding;		/* percentile: of the last `over`. rate: calls before this bucket. new-caller: calls */
+	uint64_t reserved0;
 	uint64_t last_counter;		/* of its last mark */
-	uint64_t overlooked;		/* samples or addresses that had no room or met the lock */
+	uint64_t overlooked;		/* samples or addresses that had no room */
 	uint8_t reserved[48];
 };
 static_assert(sizeof(struct ada_rule_state) == 128, "rule state");

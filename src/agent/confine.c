@@ -19,8 +19,6 @@
 
 #define PROGRAM_MAX 4096			/* instructions, as the kernel has it */
 
-static bool filtered;
-
 /* What recording needs, crash records and ends of threads too. Pointers mean nothing to a filter: 0 does. */
 static const struct seccomp_data needs[] = {
 	{ .nr = SYS_rt_sigprocmask, .args = { SIG_BLOCK, 0, 0, 8 } }, { .nr = SYS_rt_sigprocmask, .args = { SIG_SETMASK, 0, 0, 8 } },
@@ -155,7 +153,7 @@ static bool program_allows(uint64_t address)
 
 void ada_confine(uint64_t program)
 {
-	filtered = true;
+	ada_sys_filtered = true;
 	if (ada_core_is_silent() || (program && program_allows(program)))
 		return;
 	ada_core_disable(ADA_DISABLE_CONFINED);
@@ -164,5 +162,5 @@ void ada_confine(uint64_t program)
 
 bool ada_confined(void)
 {
-	return filtered;
+	return ada_sys_filtered;
 }

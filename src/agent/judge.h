@@ -6,6 +6,7 @@
  */
 #ifndef ADA_AGENT_JUDGE_H
 #define ADA_AGENT_JUDGE_H
+#include <stdbool.h>
 #include <stdint.h>
 #include "abi/wire.h"
 
@@ -29,6 +30,9 @@ struct ada_judged {
 	uint64_t xmm0;			/* low half; valid with registers */
 };
 void ada_judge(const struct ada_judged *event);
-/* In the handler of a fatal or named signal, once: marks under `crash` and `signal` rules. thread ADA_NONE: not recorded. */
-void ada_judge_signal(int number, uint64_t fault_address, uint64_t counter, uint32_t thread, uint64_t seq);
+/* In the handler of a signal that a rule names, or that is about to end the process (`fatal`), once: marks under `signal` and,
+ * where it is fatal, `crash` rules. thread ADA_NONE: not recorded. seq: of the thread's last event; UINT64_MAX: none. */
+void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread, uint64_t seq);
+/* The calling thread opens a chunk (chunk.c), with signals blocked: what pre-rolls counted in events reach back by. */
+void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
 #endif

@@ -36,6 +36,8 @@ static inline uint64_t ada_sys_counter(void)
 	return __builtin_ia32_rdtsc();
 }
 
+extern bool ada_sys_filtered;			/* the program has put filters of seccomp on itself (confine.c) */
+
 /* All signals but those that an instruction raises; the two that libc keeps for itself included. */
 uint64_t ada_sys_signals_block(void);			/* the mask before */
 void ada_sys_signals_restore(uint64_t mask);

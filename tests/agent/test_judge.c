@@ -1,0 +1,289 @@
+/* The judge alone: each kind of rule, and what a mark says. Counters are made up, so that every answer is known beforehand. */
+#include <stdio.h>
+#include <time.h>
+#include "judge_fixture.h"
+
+static void calls_of_named_functions_mark(void **state)
+{
+	struct ada_rule *rule = rule_put(5, ADA_RULE_SYMBOL);
+	struct ada_judged event = call_at(1000000);
+	struct ada_mark *mark = marks();
+
+	rule->pre_ticks = 3000;
+	rule->post_ticks = 500;
+	table(0)->version = 9;
+	event.number = FUNCTION + 1;
+	assert_false(marks_for(&event));
+	event.number = 0;
+	assert_false(marks_for(&event));
+	event.number = 5000;			/* beyond the table's functions */
+	assert_false(marks_for(&event));
+	assert_false(return_marks(1, 1000000));
+	assert_true(call_marks(1000000));
+	assert_int_equal(shm->marks.head, 1);
+	assert_int_equal(mark->ready, 1);
+	assert_int_equal(mark->counter, 1000000);
+	assert_int_equal(mark->rules, 1 << 5);
+	assert_int_equal(mark->version, 9);
+	assert_int_equal(mark->thread, 2);
+	assert_int_equal(mark->seq, 5);
+	assert_int_equal(mark->function_id, 0x1234);
+	assert_int_equal(mark->pin_start, 997000);
+	assert_int_equal(mark->pin_end, 1000500);
+	assert_true(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, 0, 997000));
+	assert_false(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, 0, 997000 - 4096));
+	assert_int_equal(shm->detail.pin.end, 1000500);
+	rule->flags = 0;
+	assert_false(call_marks(2000000));
+}
+
+static void rules_that_fit_one_event_are_one_mark(void **state)
+{
+	for (uint32_t slot = 0; slot < 64; slot++) {
+		struct ada_rule *rule = rule_put(slot, slot % 3 ? ADA_RULE_SYMBOL : ADA_RULE_LATENCY);
+
+		rule->op = ADA_OP_GT;
+		rule->pre_ticks = 100 + slot;
+		rule->post_ticks = 1000 - slot;
+		rule->every = slot % 3 == 2 ? 2 : 0;
+	}
+	for (uint32_t call = 0; call < 3; call++) {
+		uint64_t expected = 0;
+
+		assert_true(call_marks(5000));
+		for (uint32_t slot = 0; slot < 64; slot++)
+			expected |= (uint64_t)(slot % 3 == 1 || (slot % 3 == 2 && call % 2 == 0)) << slot;
+		assert_true(marks()[call].rules == expected);
+		assert_int_equal(marks()[call].pre_ticks, call % 2 ? 161 : 162);
+		assert_int_equal(marks()[call].post_ticks, 999);
+	}
+	assert_int_equal(marked(), 3);
+	assert_int_equal(ada_rule_state(shm, 2)->matches, 3);
+	assert_int_equal(ada_rule_state(shm, 2)->marks, 2);
+}
+
+struct comparison { enum ada_value_type type; uint64_t raw; enum ada_rule_op op; int64_t operand; bool fits; };
+
+static void values_are_compared_by_their_type(void **state)
+{
+	static const struct comparison cases[] = {
+		{ ADA_VALUE_I32, 0xffffffff, ADA_OP_LT, 0, true }, { ADA_VALUE_I64, 0xffffffff, ADA_OP_LT, 0, false },
+		{ ADA_VALUE_U32, 0xdead00000005, ADA_OP_EQ, 5, true }, { ADA_VALUE_I8, 0x1ff, ADA_OP_EQ, -1, true },
+		{ ADA_VALUE_U8, 0x1ff, ADA_OP_EQ, 255, true }, { ADA_VALUE_I16, 0x8000, ADA_OP_LE, -32768, true },
+		{ ADA_VALUE_U16, 0x18000, ADA_OP_GE, 32768, true }, { ADA_VALUE_U64, -1ull, ADA_OP_GT, 5, true },
+		{ ADA_VALUE_I64, -1ull, ADA_OP_GT, 5, false }, { ADA_VALUE_I64, 5, ADA_OP_NE, 5, false },
+		{ ADA_VALUE_I64, 5, ADA_OP_GE, 5, true }, { ADA_VALUE_I64, 5, ADA_OP_LE, 4, false },
+		{ ADA_VALUE_I64, 5, ADA_OP_NONE, 5, false },
+	};
+	struct ada_rule *rule = rule_put(1, ADA_RULE_RETURN);
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		rule->type = cases[i].type;
+		rule->op = cases[i].op;
+		rule->operand.i = cases[i].operand;
+		registers.rax = cases[i].raw;
+		assert_int_equal(return_marks(1, 2), cases[i].fits);
+	}
+}
+
+static uint64_t bits_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, 8);
+	return bits;
+}
+
+static uint64_t bits_of_float(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, 4);
+	return bits | 0xabcdull << 32;			/* what lies above it in the register */
+}
+
+static void real_numbers_compare_as_in_c(void **state)
+{
+	static const float values[] = { 0.0f, -0.0f, 1.0f, -1.0f, 1.5f, 1e-45f, -1e-45f, 5e-40f, 1.17549435e-38f, 3.4e38f, -3.4e38f,
+					__builtin_inff(), -__builtin_inff(), __builtin_nanf(""), 0.1f, 100.25f };
+	const size_t count = sizeof values / sizeof values[0];
+	struct ada_rule rule = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < count; k++)
+			for (enum ada_rule_op op = ADA_OP_NONE; op <= ADA_OP_GT; op++) {
+				double a = values[i], b = values[k];
+
+				rule.operand.f = b;
+				assert_int_equal(ada_value_fits(bits_of(a), ADA_VALUE_F64, op, &rule), c_compare(a, op, b));
+				assert_int_equal(ada_value_fits(bits_of_float(values[i]), ADA_VALUE_F32, op, &rule), c_compare(a, op, b));
+			}
+}
+
+static void results_need_a_return(void **state)
+{
+	struct ada_rule *rule = rule_put(1, ADA_RULE_RETURN);
+	struct ada_judged event = return_at(1, 2);
+
+	rule->op = ADA_OP_EQ;
+	rule->type = ADA_VALUE_F64;
+	rule->operand.f = 2.5;
+	event.xmm0 = bits_of(2.5);
+	assert_true(marks_for(&event));
+	assert_true(marks()[0].value == bits_of(2.5));
+	event.kind = ADA_EVENT_EXCEPTION;
+	assert_false(marks_for(&event));
+	event.kind = ADA_EVENT_RETURN;
+	event.registers = NULL;
+	assert_false(marks_for(&event));
+}
+
+static void arguments_are_found(void **state)
+{
+	struct ada_rule *rule = rule_put(1, ADA_RULE_ARG);
+
+	registers = (struct ada_registers){ .rdi = 1, .rsi = 2, .rdx = 3, .rcx = 4, .r8 = 5, .r9 = 6 };
+	rule->op = ADA_OP_EQ;
+	for (uint32_t argument = 1; argument <= 7; argument++)
+		for (int64_t value = 1; value <= 7; value++) {
+			rule->argument = argument;
+			rule->operand.i = value;
+			assert_int_equal(call_marks(2), argument == value && argument <= 6);
+		}
+	assert_false(return_marks(1, 2));
+}
+
+static void durations_are_compared(void **state)
+{
+	struct ada_rule *rule = rule_put(1, ADA_RULE_LATENCY);
+	struct ada_judged event = return_at(1000, 1501);
+
+	rule->op = ADA_OP_GT;
+	rule->operand.u = 500;
+	assert_false(return_marks(1000, 1500));
+	assert_true(return_marks(1000, 1501));
+	assert_int_equal(marks()[0].value, 501);
+	event.kind = ADA_EVENT_EXCEPTION;		/* it lasted as long, however it ended */
+	assert_true(marks_for(&event));
+	assert_false(return_marks(0, 1000000));		/* its call is not known */
+	assert_false(return_marks(1001, 1000));
+}
+
+static void depth_marks(void **state)
+{
+	struct ada_judged event = call_at(1);
+	struct ada_rule *rule = rule_put(1, ADA_RULE_DEPTH), *global = &table(0)->rules[2];
+
+	rule->operand.u = 3;
+	for (event.depth = 0; event.depth < 10; event.depth++)
+		assert_int_equal(marks_for(&event), event.depth > 3);
+	*global = (struct ada_rule){ .kind = ADA_RULE_DEPTH, .flags = ADA_RULE_ENABLED | ADA_RULE_GLOBAL, .operand.u = 6 };
+	table(0)->global_calls = 1 << 2;
+	table(0)->depth_limit = 6;
+	event.number = 0;				/* of a function without number, too */
+	for (event.depth = 0; event.depth < 10; event.depth++)
+		assert_int_equal(marks_for(&event), event.depth == 7);
+	event.kind = ADA_EVENT_RETURN;
+	event.depth = 7;
+	assert_false(marks_for(&event));
+}
+
+static void burn(uint64_t ns)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((uint64_t)((now.tv_sec - start.tv_sec) * 1000000000ll + now.tv_nsec - start.tv_nsec) < ns);
+}
+
+static void cpu_time_is_the_threads_own(void **state)
+{
+	struct ada_rule *rule = rule_put(1, ADA_RULE_CPU);
+	struct ada_judged outer = call_at(1), inner = call_at(2), outer_end = return_at(1, 4), inner_end = return_at(2, 3);
+	struct timespec pause = { 0, 20000000 };
+
+	rule->op = ADA_OP_GT;
+	rule->operand.u = 10000000;
+	inner.slot = inner_end.slot = outer.slot - 64;
+	ada_judge(&outer);
+	nanosleep(&pause, NULL);
+	ada_judge(&inner);
+	burn(12000000);
+	assert_true(marks_for(&inner_end));
+	assert_true(marks()[0].value >= 12000000);
+	assert_true(marks_for(&outer_end));
+	ada_judge(&outer);
+	nanosleep(&pause, NULL);
+	assert_false(marks_for(&outer_end));
+	burn(12000000);
+	assert_false(marks_for(&outer_end));			/* its call was not seen */
+	for (uint32_t depth = 0; depth < 100; depth++) {	/* more than there is room for, left by a jump */
+		inner.slot = outer.slot - 64 * depth;
+		ada_judge(&inner);
+	}
+	ada_judge(&outer);
+	burn(12000000);
+	assert_true(marks_for(&outer_end));
+}
+
+static void exceptions_are_known_by_type(void **state)
+{
+	static const struct { const char *pattern, *mangled; bool fits; } cases[] = {
+		{ "", "St13runtime_error", true }, { "std::runtime_error", "St13runtime_error", true },
+		{ "St13*", "St13runtime_error", true }, { "std::*", "St12out_of_range", true },
+		{ "runtime_error", "St13runtime_error", false }, { "foo::bar", "N3foo3barE", true },
+		{ "foo::ba?", "N3foo3barE", true }, { "foo::ba", "N3foo3barE", false }, { "*bar", "N3foo3barE", true },
+		{ "std::filesystem::error", "NSt10filesystem5errorE", true }, { "mine", "4mine", true }, { "int", "i", true },
+		{ "mine", "*4mine", true }, { "*a*b*c", "9xaxbxbxcx", false }, { "*a*b*cx", "9xaxbxbxcx", true },
+		{ "std::vector", "St6vectorIiSaIiEE", false }, { "St6vectorI*", "St6vectorIiSaIiEE", true },
+		{ "mine", "", false }, { "int", "99x", false },
+	};
+	struct ada_rule *rule = rule_put(1, ADA_RULE_EXCEPTION);
+	const void *type[2] = { NULL, NULL };
+
+	registers.rsi = (uint64_t)type;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		snprintf(rule->name, sizeof rule->name, "%s", cases[i].pattern);
+		type[1] = cases[i].mangled;
+		assert_int_equal(call_marks(1), cases[i].fits);
+	}
+	registers.rsi = 0x10;					/* no type at all */
+	assert_false(call_marks(1));
+	*rule->name = 0;
+	assert_true(call_marks(1));
+}
+
+static void signals_mark(void **state)
+{
+	struct ada_rule *crash = &table(0)->rules[8], *signals = &table(0)->rules[9];
+
+	*crash = (struct ada_rule){ .kind = ADA_RULE_CRASH, .flags = ADA_RULE_ENABLED | ADA_RULE_GLOBAL };
+	*signals = (struct ada_rule){ .kind = ADA_RULE_SIGNAL, .flags = ADA_RULE_ENABLED | ADA_RULE_GLOBAL, .signals = 1 << 9 | 1 << 10 };
+	table(0)->crash_rules = 1 << 8;
+	table(0)->signal_rules = table(0)->signals = 1 << 9;
+	ada_judge_signal(10, false, 500, 3, 77);
+	ada_judge_signal(11, true, 501, 3, 78);
+	ada_judge_signal(12, false, 502, 3, 79);
+	ada_judge_signal(12, true, 503, ADA_NONE, UINT64_MAX);
+	assert_int_equal(marked(), 3);
+	assert_int_equal(marks()[0].rules, 1 << 9);
+	assert_int_equal(marks()[0].value, 10);
+	assert_int_equal(marks()[0].seq, 77);
+	assert_int_equal(marks()[1].rules, 3 << 8);
+	assert_int_equal(marks()[2].rules, 1 << 8);
+	assert_int_equal(marks()[2].thread, ADA_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(calls_of_named_functions_mark), TEST(rules_that_fit_one_event_are_one_mark),
+		TEST(values_are_compared_by_their_type), TEST(real_numbers_compare_as_in_c), TEST(results_need_a_return),
+		TEST(arguments_are_found), TEST(durations_are_compared), TEST(depth_marks), TEST(cpu_time_is_the_threads_own),
+		TEST(exceptions_are_known_by_type), TEST(signals_mark),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
