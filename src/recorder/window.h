@@ -61,7 +61,8 @@ struct ada_window {
 	uint64_t sufficient_bytes;	/* detail buffer that would have held it; 0: it did, or not known */
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
-	uint64_t event_count;		/* records written, all threads */
+	uint64_t event_count;		/* records written, all threads; whoever writes sets it, and: */
+	uint64_t written_ns;		/* records up to here are written: a late end of a post-roll takes nothing back */
 	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A
 	 * settled window never changes; one that is frozen and closed isn't extended either: a new one begins right behind it. */
 	bool closed, frozen, settled;
