@@ -54,7 +54,7 @@ static int read_roll(const struct ada_parser *parser, struct ada_span span, uint
 			if (events_given)
 				return ada_parse_fail(parser, part.at, "events are given twice");
 			events_given = true;
-			status = ada_parse_whole(parser, ada_span_trim(number), 0, 1000000000, events);
+			status = ada_parse_whole(parser, ada_span_trim(number), 0, 100000000, events);
 		} else {
 			if (ns_given)
 				return ada_parse_fail(parser, part.at, "a time is given twice");

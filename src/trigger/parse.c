@@ -387,6 +387,7 @@ static int read_rule(const struct ada_parser *parser)
 	const char *at = parser->text + strspn(parser->text, " ");
 	const struct kind *kind;
 	struct ada_head head;
+	unsigned options;
 	bool equals;
 	int status = check_text(parser);
 
@@ -396,9 +397,10 @@ static int read_rule(const struct ada_parser *parser)
 		return status;
 	parser->trigger->kind = kind->kind;
 	equals = *at == '=' && (at[1] != '=' || !(kind->forms & BARE));
+	options = kind->options & (kind->forms & BARE && !equals ? ~(unsigned)ADA_OPTION_NAMES : ~0u);
 	status = ada_parse_head(parser, at + equals, &head);
 	if (!status)
-		status = ada_parse_options(parser, head.end, kind->name, kind->options);
+		status = ada_parse_options(parser, head.end, kind->name, options);
 	if (!status)
 		status = read_rest(parser, kind, &head, at + equals, equals);
 	if (!status)

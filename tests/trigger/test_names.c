@@ -1,0 +1,115 @@
+/* Where names end in a rule, and which functions they mean. */
+#include "rules.h"
+
+static void lists(void **state)
+{
+	static const struct { const char *text; const char *names[5]; } cases[] = {
+		{"symbol=a,b , c", {"a", "b", "c"}},
+		{"symbol=function:a,b", {"a", "b"}},
+		{"symbol=f(int, char),g<int,char>", {"f(int, char)", "g<int,char>"}},
+		{"symbol=operator<,operator>>,operator(),operator,,operator->", {"operator<", "operator>>", "operator()", "operator,", "operator->"}},
+		{"symbol=operator< <int>(int, int),a", {"operator< <int>(int, int)", "a"}},
+		{"symbol='a,b@c<d',\"it's\"", {"a,b@c<d", "it's"}},
+		{"symbol=(anonymous namespace)::f", {"(anonymous namespace)::f"}},
+		{"latency=std::map<int, std::less<int>>::find,g>5ms", {"std::map<int, std::less<int>>::find", "g"}},
+		{"latency=a,'b<'>5ms", {"a", "b<"}},
+		{"arg='ns::f:1':2>5", {"ns::f:1"}},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ada_trigger *trigger = good(cases[i].text);
+		size_t count = 0;
+
+		for (; count < 5 && cases[i].names[count]; count++)
+			pattern_is(trigger, count, ADA_PATTERN_LITERAL, cases[i].names[count]);
+		assert_int_equal(trigger->patterns.count, count);
+		ada_trigger_free(trigger);
+	}
+}
+
+/* Quotes make a literal of what would be a glob; a regex ends at the options, or where its slash says. */
+static void quotes_and_regexes(void **state)
+{
+	struct ada_trigger *trigger = good("symbol='operator*','re:x',operator*,f(*,g,re:/a@b,c\\/d/,re:x<y,z\\@w@nocase");
+
+	assert_int_equal(trigger->patterns.count, 7);
+	pattern_is(trigger, 0, ADA_PATTERN_LITERAL, "operator*");
+	pattern_is(trigger, 1, ADA_PATTERN_LITERAL, "re:x");
+	pattern_is(trigger, 2, ADA_PATTERN_GLOB, "operator*");
+	pattern_is(trigger, 3, ADA_PATTERN_GLOB, "f(*");
+	pattern_is(trigger, 4, ADA_PATTERN_LITERAL, "g");
+	pattern_is(trigger, 5, ADA_PATTERN_REGEX, "a@b,c\\/d");
+	pattern_is(trigger, 6, ADA_PATTERN_REGEX, "x<y,z\\@w");
+	for (size_t i = 0; i < 7; i++)
+		assert_true(trigger->patterns.items[i].nocase);
+	ada_trigger_free(trigger);
+	trigger = good("return=re:^a,b(?!c)<0");
+	pattern_is(trigger, 0, ADA_PATTERN_REGEX, "^a,b(?!c)");
+	ada_trigger_free(trigger);
+	trigger = good("return=re:/^a(?<x>b)==/,c==0");
+	pattern_is(trigger, 0, ADA_PATTERN_REGEX, "^a(?<x>b)==");
+	pattern_is(trigger, 1, ADA_PATTERN_LITERAL, "c");
+	ada_trigger_free(trigger);
+}
+
+/* The specification's: taken literally, with a warning; strict: refused. */
+static void invalid_regex(void **state)
+{
+	struct ada_error error = {""};
+	struct ada_trigger *trigger;
+	char warning[512] = "";
+
+	assert_int_equal(ada_trigger_parse(&trigger, "symbol=x,re:a(b", false, note_warning, warning, &error), 0);
+	assert_string_equal(warning, "at character 16: missing closing parenthesis: the regex is taken as a literal name "
+			    "(--strict makes this an error)");
+	pattern_is(trigger, 1, ADA_PATTERN_LITERAL, "a(b");
+	ada_trigger_free(trigger);
+	refused("symbol=x,re:a(b", "at character 16: missing closing parenthesis");
+	refused("symbol=re:/a(b/,x", "at character 15: missing closing parenthesis");
+}
+
+static bool matches(const char *rule, const char *mangled)
+{
+	struct ada_trigger *trigger = good(rule);
+	struct ada_names names;
+	bool result;
+
+	ada_names_open(&names, mangled);
+	result = ada_trigger_matches(trigger, &names);
+	ada_names_close(&names);
+	ada_trigger_free(trigger);
+	return result;
+}
+
+static void matching(void **state)
+{
+	static const struct { const char *rule, *name; bool fits; } cases[] = {
+		{"symbol=malloc", "malloc", true}, {"symbol=malloc", "malloc_usable_size", false}, {"symbol=mall", "malloc", false},
+		{"symbol=free,malloc", "malloc", true}, {"symbol=MALLOC", "malloc", false}, {"symbol=MALLOC@nocase", "malloc", true},
+		{"symbol=m*c", "malloc", true}, {"symbol=M*C", "malloc", false}, {"symbol=M*C@nocase", "malloc", true},
+		{"symbol=[mc]alloc", "calloc", true}, {"symbol='[mc]alloc'", "calloc", false}, {"symbol=?alloc", "malloc", true},
+		{"symbol=re:all", "malloc", true}, {"symbol=re:^all", "malloc", false}, {"symbol=re:ALL@nocase", "malloc", true},
+		{"symbol=memcpy", "memcpy@@GLIBC_2.14", true}, {"symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.14", true},
+		{"symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.2.5", false}, {"symbol=re:cpy$", "memcpy@@GLIBC_2.14", true},
+		{"symbol=foo::bar", "_ZN3foo3barEi", true}, {"symbol=foo::bar(int)", "_ZN3foo3barEi", true},
+		{"symbol=foo::bar", "_ZN3foo3barEi@VERS_1", true}, {"symbol=_ZN3foo3barEi", "_ZN3foo3barEi@VERS_1", true},
+		{"symbol=bar", "_ZN3foo3barEi", false}, {"symbol=foo::bar(char)", "_ZN3foo3barEi", false},
+		/* Parameters and types of results that look like names. */
+		{"symbol=(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEi", true}, {"symbol=S::operator()", "_ZN1SclEi", true},
+		{"symbol=id<int>", "_Z2idIiET_S0_", true}, {"symbol=take", "_Z4takePFvvE", true}, {"symbol=S::get", "_ZNK1S3getEv", true},
+		{"symbol=core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (matches(cases[i].rule, cases[i].name) != cases[i].fits)
+			fail_msg("%s %s %s", cases[i].rule, cases[i].fits ? "should mean" : "should not mean", cases[i].name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists), cmocka_unit_test(quotes_and_regexes), cmocka_unit_test(invalid_regex), cmocka_unit_test(matching),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
