@@ -39,7 +39,7 @@ int ada_cmd_trace(int argc, char **argv)
 	if (!rc)
 		rc = ada_trace(&options, &status, &words.error);
 	if (rc)
-		fprintf(stderr, "ada: %s\n", *words.error.text ? words.error.text : strerror(-rc));
+		fprintf(stderr, "%s: %s\n", argv[0], *words.error.text ? words.error.text : strerror(-rc));
 	ada_trace_words_close(&words);
 	return status;
 }

@@ -53,6 +53,8 @@ static void add_json(struct ada_rows *rows, const struct ada_cell *cells)
 			ada_output_string(rows->output, "null");
 		else if (is_text(rows->columns[i].kind))
 			ada_output_json(rows->output, cells[i].text);
+		else if (rows->columns[i].kind == ADA_CELL_WRITTEN)
+			ada_output_string(rows->output, cells[i].text);
 		else
 			put_number(rows->output, rows->columns[i].kind, cells[i].number);
 	}
@@ -67,6 +69,8 @@ static void add_csv(struct ada_rows *rows, const struct ada_cell *cells)
 			continue;
 		if (is_text(rows->columns[i].kind))
 			ada_output_csv(rows->output, cells[i].text);
+		else if (rows->columns[i].kind == ADA_CELL_WRITTEN)
+			ada_output_string(rows->output, cells[i].text);
 		else
 			put_number(rows->output, rows->columns[i].kind, cells[i].number);
 	}
@@ -82,6 +86,7 @@ static char *cell_text(enum ada_cell_kind kind, const struct ada_cell *cell)
 	switch (kind) {
 	case ADA_CELL_TEXT:
 	case ADA_CELL_NAME:
+	case ADA_CELL_WRITTEN:
 		return ada_output_prepare(ADA_FORMAT_TEXT, cell->text);
 	case ADA_CELL_COUNT:
 		return strdup(ada_format_count(cell->number, text));

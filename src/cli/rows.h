@@ -10,6 +10,7 @@ enum ada_cell_kind {
 	ADA_CELL_TEXT,
 	ADA_CELL_NAME,			/* text that may be long: in a text table behind the other columns */
 	ADA_CELL_NUMBER,		/* as it is in every format */
+	ADA_CELL_WRITTEN,		/* a number that is written in `text`: signed, or with decimals */
 	ADA_CELL_COUNT,			/* in text "12.3 M" */
 	ADA_CELL_DURATION,		/* ns; in text "1.23 ms" */
 	ADA_CELL_BOOL,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/units.h"
 #include "cli/options.h"
+#include "trigger/trigger.h"
 
 #define ROLL_NS_MAX (24 * 3600 * 1000000000ull)
 #define ROLL_EVENTS_MAX 100000000u
@@ -142,7 +143,22 @@ static int take_detail(const char *text, struct ada_trace_words *words)
 
 static int take_trigger_file(const char *path, struct ada_trace_words *words)
 {
-	return ada_error_set(&words->error, ENOSYS, "--trigger-file=%s: not yet", path);
+	struct ada_trigger_lines lines = { 0 };
+	struct ada_trace_options *options = words->options;
+	int rc = ada_trigger_file(&lines, path, &words->error);
+	for (size_t i = 0; !rc && i < lines.texts.count; i++) {
+		rc = add_string(&options->triggers, lines.texts.items[i], &words->error) ?:
+		     add_string(&options->trigger_origins, lines.origins.items[i], &words->error);
+		if (!rc && (ada_array_push(&words->owned, lines.texts.items[i]) || ada_array_push(&words->owned, lines.origins.items[i])))
+			rc = ada_error_system(&words->error, ENOMEM, "%s", path);
+	}
+	if (rc) {
+		ada_trigger_lines_free(&lines);
+		return rc;
+	}
+	ada_array_free(&lines.texts);		/* the strings are words->owned now */
+	ada_array_free(&lines.origins);
+	return 0;
 }
 
 static int take_recorded(int key, char *argument, struct ada_trace_words *words)

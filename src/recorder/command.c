@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <string.h>
 #include "recorder/control.h"
+#include "recorder/manifest.h"
+#include "recorder/policy.h"
 
 static const char *const names[] = { "", "status", "mark", "stop", "trigger-add", "trigger-remove", "trigger-list" };
 
@@ -26,7 +28,56 @@ bool ada_command_on_main(enum ada_command command)
 	return command == ADA_COMMAND_STATUS || command == ADA_COMMAND_MARK || command == ADA_COMMAND_STOP;
 }
 
+static json_object *accept_with(struct ada_recorder *recorder)
+{
+	json_object *object = json_object_new_object();
+	json_object_object_add(object, "ok", json_object_new_boolean(true));
+	ada_json_count(object, "version", ada_policy_version(recorder->policy));
+	return object;
+}
+
+/* Parsed, compiled for every process and in force when this answers. */
+static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
+{
+	struct ada_error error = { "" }, whole = { "" };
+	uint32_t id = 0;
+	if (!text)
+		return ada_status_error("a rule is missing");
+	if (ada_policy_add(recorder->policy, text, &id, &error)) {
+		bool place = !strncmp(error.text, "at ", 3);	/* the parser names the character alone */
+		ada_error_set(&whole, EINVAL, "'%s': %s", text, error.text);
+		return ada_status_error(place ? whole.text : error.text);
+	}
+	json_object *object = accept_with(recorder);
+	ada_json_count(object, "id", id);
+	return object;
+}
+
+static json_object *remove_trigger(struct ada_recorder *recorder, const json_object *request)
+{
+	struct ada_error error = { "" };
+	json_object *id = NULL;
+	json_object_object_get_ex(request, "id", &id);
+	if (!json_object_is_type(id, json_type_int) || json_object_get_int64(id) < 0 || json_object_get_int64(id) > UINT32_MAX)
+		return ada_status_error("a rule's number is missing");
+	if (ada_policy_remove(recorder->policy, (uint32_t)json_object_get_int64(id), &error))
+		return ada_status_error(error.text);
+	return accept_with(recorder);
+}
+
+static json_object *list_triggers(struct ada_recorder *recorder)
+{
+	json_object *object = accept_with(recorder);
+	json_object_object_add(object, "policy", ada_status_policy(recorder));
+	return object;
+}
+
 json_object *ada_command_run(struct ada_recorder *recorder, enum ada_command command, const json_object *request)
 {
-	return ada_status_error("not yet");
+	switch (command) {
+	case ADA_COMMAND_TRIGGER_ADD: return add_trigger(recorder, text_of(request, "rule"));
+	case ADA_COMMAND_TRIGGER_REMOVE: return remove_trigger(recorder, request);
+	case ADA_COMMAND_TRIGGER_LIST: return list_triggers(recorder);
+	default: return ada_status_error("not yet");
+	}
 }

@@ -124,8 +124,9 @@ static int open_rules(struct ada_policy *policy, const struct ada_trace_options 
 		struct ada_policy_rule *rule;
 		int rc = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], &reason);
 		if (rc)
-			return ada_error_set(error, -rc, "%s: %s", i < options->trigger_origins.count ?
-					     options->trigger_origins.items[i] : "--trigger", reason.text);
+			return ada_error_set(error, -rc, "%s '%s': %s", i < options->trigger_origins.count ?
+					     options->trigger_origins.items[i] : "--trigger",
+					     given ? options->triggers.items[i] : defaults[i], reason.text);
 		if (rule_enter(policy, rule)) {
 			rule_free(rule);
 			return ada_error_system(error, ENOMEM, "policy");

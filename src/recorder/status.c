@@ -1,6 +1,7 @@
 /* What `ada status` prints: docs/man/ada-status.1 describes each field. */
 #include "recorder/control.h"
 #include "recorder/manifest.h"
+#include "recorder/policy.h"
 #include "recorder/progress.h"
 #include "recorder/provider.h"
 #include <string.h>
@@ -15,7 +16,33 @@ json_object *ada_status_error(const char *text)
 
 json_object *ada_status_policy(struct ada_recorder *recorder)
 {
-	return NULL;
+	struct ada_rule_info rules[ADA_RULES_MAX];
+	size_t count = ada_policy_rules(recorder->policy, rules, ADA_RULES_MAX);
+	uint32_t version = ada_policy_version(recorder->policy);
+	json_object *object = json_object_new_object(), *list = json_object_new_array(), *compile = json_object_new_object();
+	struct ada_policy_cost cost;
+	char hash[17];
+	ada_policy_cost(recorder->policy, &cost);
+	ada_policy_hash(recorder->policy, version, hash);
+	ada_json_count(object, "version", version);
+	json_object_object_add(object, "hash", json_object_new_string(hash));
+	for (size_t i = 0; i < count; i++) {
+		json_object *rule = json_object_new_object();
+		ada_json_count(rule, "id", rules[i].id);
+		json_object_object_add(rule, "rule", ada_json_text_of(rules[i].trigger->text, strlen(rules[i].trigger->text)));
+		ada_json_count(rule, "since", rules[i].since);
+		ada_json_count(rule, "matches", rules[i].matches);
+		ada_json_count(rule, "marks", rules[i].marks);
+		json_object_array_add(list, rule);
+	}
+	json_object_object_add(object, "rules", list);
+	ada_json_count(compile, "count", cost.compiles);
+	ada_json_count(compile, "lastNs", cost.last_ns);
+	ada_json_count(compile, "totalNs", cost.total_ns);
+	ada_json_count(compile, "functionsMatched", cost.functions_matched);
+	ada_json_count(compile, "namesTried", cost.names_tried);
+	json_object_object_add(object, "compile", compile);
+	return object;
 }
 
 static json_object *provider_of(const struct ada_provider *provider)
