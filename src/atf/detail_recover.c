@@ -155,9 +155,9 @@ static void say_what_was_done(const struct recovery *recovery, uint64_t behind, 
 static int recover_records(struct recovery *recovery, const char *path, struct atf_message *message)
 {
 	const struct atf_detail_file *file = recovery->file;
-	/* Looked at before it is cut off; space that was only allocated is no loss. */
-	uint64_t behind = file->has_footer || atf_is_zero(file->bytes + file->end, file->size - file->end) ? 0 :
-			  file->size - file->end;
+	/* Looked at before it is cut off. Tables, and space that was only allocated, are no loss. */
+	uint64_t behind = file->header.event_count || file->has_footer ||
+			  atf_is_zero(file->bytes + file->end, file->size - file->end) ? 0 : file->size - file->end;
 	int status = sum_up(recovery) ? finish_file(recovery, path) : -EBADMSG;
 
 	if (status == -EBADMSG)

@@ -128,3 +128,18 @@ int findings_take(struct findings *findings, const char *path)
 		assert_int_equal(status, findings->failed);
 	return status;
 }
+
+int findings_take_detail(struct findings *findings, const char *path, const char *index_path)
+{
+	struct atf_index *index = NULL;
+	int status;
+
+	*findings = (struct findings){ 0 };
+	if (index_path)
+		assert_int_equal(atf_index_open(&index, index_path, NULL), 0);
+	status = atf_detail_verify(path, index, findings_add, findings);
+	atf_index_close(index);
+	if (status >= 0)
+		assert_int_equal(status, findings->failed);
+	return status;
+}

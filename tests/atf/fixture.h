@@ -53,4 +53,6 @@ struct findings {
 	char all[1024];			/* "check: message\n" of all that say something */
 };
 int findings_take(struct findings *findings, const char *path);
+/* Of a detail file, against its index where index_path is not NULL. */
+int findings_take_detail(struct findings *findings, const char *path, const char *index_path);
 #endif
