@@ -46,6 +46,7 @@ struct ada_hook_spec {
 	const uint8_t *origins;		/* struct ada_plan_origin (abi/plan.h) of the body; NULL: a plain copy. Must stay */
 	uint64_t target;		/* body NULL: where the call goes (GOT hooks) */
 	uint64_t replacement;		/* an intercept: calls go here, and nothing is recorded; else 0 */
+	uint32_t number;		/* in the policy's tables (abi/policy.h); 0: none */
 };
 #define ADA_CELL_BYTES 64
 #define ADA_TRAMPOLINE_HEAD_BYTES 21

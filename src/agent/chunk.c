@@ -24,13 +24,13 @@ struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
 	return thread->index == (uint64_t)&thread->parked ? NULL : (struct ada_chunk *)thread->index;
 }
 
-static bool free_take(struct ada_core *core, uint32_t *number)
+bool ada_free_take(uint64_t *words, uint32_t chunks, uint32_t *number)
 {
-	for (uint32_t word = 0; word < (core->chunks + 63) / 64; word++) {
-		uint64_t bits = __atomic_load_n(&core->free_words[word], __ATOMIC_RELAXED);
+	for (uint32_t word = 0; word < (chunks + 63) / 64; word++) {
+		uint64_t bits = __atomic_load_n(&words[word], __ATOMIC_RELAXED);
 
 		while (bits) {
-			if (__atomic_compare_exchange_n(&core->free_words[word], &bits, bits & (bits - 1), true,
+			if (__atomic_compare_exchange_n(&words[word], &bits, bits & (bits - 1), true,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 				*number = word * 64 + __builtin_ctzll(bits);
 				return true;
@@ -97,7 +97,7 @@ static bool chunk_take(struct ada_thread *thread, uint32_t *number)
 	struct ada_core *core = ada_core;
 	uint64_t news = chunk_news(core);
 
-	if (free_take(core, number))
+	if (ada_free_take(core->free_words, core->chunks, number))
 		return true;
 	if (core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
 		return true;
@@ -109,26 +109,33 @@ static bool chunk_take(struct ada_thread *thread, uint32_t *number)
 
 /* --- one thread's chunk ----------------------------------------------------------------------------------------------- */
 
-static void event_put(struct ada_thread *thread, struct ada_event event)
+static void event_put(struct ada_thread *thread, struct ada_event event, const struct ada_moment *moment, struct ada_written *written)
 {
 	struct ada_chunk *chunk = ada_chunk_of(thread);
 	uint64_t state = ada_state(thread);
 
+	/* A full barrier: who sees 0 has seen all that was committed at an earlier time. */
+	__atomic_exchange_n(&thread->entry->writing, 1, __ATOMIC_SEQ_CST);
 	event.timestamp_ns = ada_sys_counter();
 	event.thread_id = thread->tid;
-	event.detail_seq = (thread->sequence >> 32) + (uint32_t)state / ADA_EVENT_BYTES;
+	event.detail_seq = ADA_NO_DETAIL;
+	if (thread->detail && ada_detail_write(thread, (uint32_t)state, &event, moment))
+		event.detail_seq = (thread->sequence >> 32) + (uint32_t)state / ADA_EVENT_BYTES;
 	*(struct ada_event *)((char *)chunk + (uint32_t)state) = event;
 	ada_state_set(thread, state + ADA_EVENT_BYTES);
+	__atomic_store_n(&thread->entry->writing, 0, __ATOMIC_RELEASE);
+	*written = (struct ada_written){ event.timestamp_ns, chunk->first_seq + (uint32_t)state / ADA_EVENT_BYTES - ADA_EVENT_FIRST };
 }
 
 static void lost_tell(struct ada_thread *thread)
 {
 	uint64_t lost = thread->entry->lost;
+	struct ada_written unused;
 
 	if (lost == ada_lost_told)
 		return;
 	event_put(thread, (struct ada_event){ .event_kind = ADA_EVENT_LOST, .function_id = lost - ada_lost_told,
-					      .call_depth = ada_frames(thread) });
+					      .call_depth = ada_frames(thread) }, &(struct ada_moment){ NULL, 0 }, &unused);
 	ada_lost_told = lost;
 }
 
@@ -143,13 +150,24 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	chunk->first_seq = ada_sequence;
 	chunk->thread = thread->entry - core->entries;
 	chunk->commit = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_HEADER_BYTES;
-	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	thread->chunk = number;
+	ada_judge_chunk(ada_sequence, ada_sys_counter());
+	ada_detail_open(thread, chunk);
+	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	thread->sequence = (ada_sequence - ADA_EVENT_FIRST) << 32;
 	thread->dropping = 0;
 	thread->index = (uint64_t)chunk;
 	__atomic_store_n(&thread->entry->chunk, number, __ATOMIC_RELEASE);
 	lost_tell(thread);
+	ada_shadow_arm(thread);
+}
+
+/* The newest event's. */
+static uint64_t last_counter(const struct ada_thread *thread)
+{
+	const char *end = (const char *)ada_chunk_of(thread) + (uint32_t)ada_state(thread);
+
+	return ((const struct ada_event *)end)[-1].timestamp_ns;
 }
 
 void ada_chunk_close(struct ada_thread *thread)
@@ -163,6 +181,7 @@ void ada_chunk_close(struct ada_thread *thread)
 	if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
 		lost_tell(thread);
 	events = ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
+	ada_detail_close(thread, events, events ? last_counter(thread) : 0);
 	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	ada_sequence += events;
@@ -228,13 +247,15 @@ void ada_event_lost(struct ada_thread *thread, uint64_t events)
 	__asm__ volatile("addq %1,%0" : "+m"(thread->entry->lost) : "r"(events) : "cc");
 }
 
-bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, uint64_t function_id, uint32_t depth)
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
+		     const struct ada_moment *moment, struct ada_written *written)
 {
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
 			ada_event_lost(thread, 1);
 		return false;
 	}
-	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = function_id, .call_depth = depth });
+	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = frame->function_id, .call_depth = frame->depth },
+		  moment, written);
 	return true;
 }

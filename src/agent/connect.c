@@ -97,6 +97,28 @@ static void *file_map(int fd, uint64_t bytes, int protection, bool shared)
 	return ada_sys_map_fd(fd, bytes, protection, shared);
 }
 
+static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
+{
+	/* From the table's start to the flags that the word leads to: the policy lies behind the header. */
+	uint64_t flags = offsetof(struct ada_shm, policy_flags) + shm->policy_flags;
+
+	return shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark) <= bytes && shm->policy_offset + ADA_POLICY_BYTES <= bytes &&
+	       (flags == shm->policy_offset + ADA_POLICY_FLAGS ||
+		flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
+}
+
+static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
+{
+	uint64_t chunks = shm->detail_chunks;
+
+	return !chunks || (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
+			   shm->detail_scale == ADA_DETAIL_SCALE(shm->detail_stack_bytes) &&
+			   shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale && shm->detail_offset % 64 == 0 &&
+			   chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes && shm->detail_free_offset + chunks / 8 <= bytes &&
+			   shm->detail_sealed_offset + chunks * 4 <= bytes && shm->detail_offset <= bytes &&
+			   chunks * shm->detail_chunk_bytes <= bytes - shm->detail_offset);
+}
+
 static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
 	uint64_t chunks = shm->index_chunks;
@@ -106,7 +128,8 @@ static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	       shm->free_offset + chunks / 8 <= bytes && shm->sealed_offset + chunks * 4 <= bytes &&
 	       shm->modules_offset + (uint64_t)ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= bytes &&
 	       shm->threads_offset + (uint64_t)ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= bytes &&
-	       shm->index_offset <= bytes && chunks * ADA_CHUNK_BYTES <= bytes - shm->index_offset;
+	       shm->index_offset <= bytes && chunks * ADA_CHUNK_BYTES <= bytes - shm->index_offset &&
+	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes);
 }
 
 static int welcome(struct ada_conversation *conversation, bool segment)

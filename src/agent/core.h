@@ -1,17 +1,18 @@
-/* What the files of the core call of one another. Lowest first: thread and chunk hold the state, shadow works on it, the
- * entry and exit slow paths (slow.c) use them all.
+/* What the files of the core call of one another. Lowest first: thread, detail and chunk hold the state, shadow works on it,
+ * the entry and exit slow paths (slow.c) use them all.
  *
  * Who excludes whom
  *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For those that an
  *                              instruction raises (single step, stack overflow) ada_slow_begin hides the thread as well
  *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
  *                              held it may have been killed (vfork child), and then the caller goes on without
- *   free bitmap, sealed ring   atomic operations on the shared segment (chunk.c)
+ *   free bitmap, sealed ring   atomic operations on the shared segment (chunk.c, detail.c)
  *   readers of sites           take no lock: a site is immutable, and published by one store
  */
 #ifndef ADA_AGENT_CORE_H
 #define ADA_AGENT_CORE_H
 #include "agent/agent.h"
+#include "agent/judge.h"
 #include "agent/layout.h"
 #include "agent/mem.h"
 #include "agent/sys.h"
@@ -26,11 +27,17 @@ struct ada_core {
 	uint32_t *sealed;
 	struct ada_shm_thread *entries;
 	char *pool;
-	uint32_t chunks;
+	uint32_t chunks, detail_chunks;
+	uint64_t *detail_free_words;
+	uint32_t *detail_sealed;
+	char *detail_pool;
+	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
 	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
-	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];	/* chunks this process has page tables for */
+	/* Chunks this process has page tables for */
+	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];
+	uint64_t detail_touched[ADA_DETAIL_BUFFER_MAX / (ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(0)) / 64 + 1];
 	struct ada_thread threads[ADA_THREADS_MAX];
 };
 
@@ -39,7 +46,7 @@ extern __thread struct ada_thread *ada_self;	/* never NULL */
 extern __thread uint64_t ada_sequence;		/* events of this thread in sealed chunks */
 extern __thread uint64_t ada_lost_told;		/* of its entry's `lost`: what LOST events say so far */
 extern struct ada_thread ada_no_thread;
-extern long ada_rseq_offset;
+extern struct ada_setup ada_setup;
 
 /* --- thread.c */
 bool ada_lock(uint32_t *lock);			/* false: gave up */
@@ -57,13 +64,18 @@ bool ada_core_recording(void);			/* neither stopped nor disabled */
 bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
 
 /* --- chunk.c: all with signals blocked */
+/* What is known of the moment of an event that C code writes. registers NULL: nothing, and then it has no detail. */
+struct ada_moment { const struct ada_registers *registers; uint64_t slot; };
+struct ada_written { uint64_t counter, seq; };	/* of the event; seq as the ring counts */
+bool ada_free_take(uint64_t *words, uint32_t chunks, uint32_t *number);
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread);	/* NULL: none is open */
 bool ada_chunk_room(struct ada_thread *thread);	/* room for an event; opens a chunk. False: none is to be had, drop */
 void ada_chunk_close(struct ada_thread *thread);	/* seals the open chunk, or gives it back if it is empty */
 /* Nothing changed since the thread found no free chunk, and it needn't wait. Signals may be open. */
 bool ada_chunk_hopeless(const struct ada_thread *thread);
-/* One event; false: dropped and counted. */
-bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, uint64_t function_id, uint32_t depth);
+/* One event of a frame; false: dropped and counted. */
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
+		     const struct ada_moment *moment, struct ada_written *written);
 void ada_event_lost(struct ada_thread *thread, uint64_t events);
 
 static inline uint64_t ada_state(const struct ada_thread *thread)
@@ -86,12 +98,23 @@ static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, in
 	return (struct ada_frame *)thread->shadow + number;
 }
 
+/* --- detail.c: all with signals blocked */
+/* Takes a detail chunk to go with the index chunk, whose header is whole; or none, and says so in both. */
+void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk);
+/* Seals the detail chunk, before the index chunk is; or gives it back where there are no events. */
+void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter);
+/* The record of the event at `offset`: all of it, or, without registers, that there is none. False: none. */
+bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment);
+
 /* --- shadow.c: all with signals blocked */
 /* A call at `slot` begins: closes the frames that this shows to be dead. */
 void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call);
-bool ada_shadow_push(struct ada_thread *thread, uint64_t slot, uint64_t function_id);	/* false: too deep, or dropped */
+/* False: too deep, or dropped. */
+bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment);
 /* Closes the frames at `slot` with `kind`, after those that this shows to be dead. False: there were none. */
-bool ada_shadow_leave(struct ada_thread *thread, uint64_t slot, enum ada_event_kind kind);
+bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind);
+/* Lets the hook come here for the next call that is deeper than a global depth rule allows. */
+void ada_shadow_arm(struct ada_thread *thread);
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
 void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high);	/* closes frames with low <= slot < high */
 void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames of other stacks */
@@ -100,6 +123,7 @@ void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames
 bool ada_stack_own(struct ada_thread *thread, uint64_t slot);	/* known to lie on the thread's own stack */
 
 /* --- site.c */
+uint64_t ada_site_return_address(uint64_t slot_value);	/* the caller's, where a slot holds a stub */
 extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, but for tests */
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */
 bool ada_site_refused(uint64_t return_address);	/* known to get no stub: a cheap look before all else */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <linux/rseq.h>
 #include "abi/plan.h"
+#include "agent/judge.h"
 #include "agent/layout.h"
 
 #define CONSTANT(name) printf("#define %s %lld\n", #name, (long long)(name))
@@ -13,10 +14,52 @@
 /* region.S has a trampoline's address */
 #define CELL(name, member) printf("#define %s %zu\n", #name, ADA_BLOCK_BYTES + offsetof(struct ada_hook, member))
 
+static void detail_offsets(void)
+{
+	OFFSET(SETUP_RSEQ_OFFSET, struct ada_setup, rseq_offset);
+	OFFSET(SETUP_POLICY, struct ada_setup, policy);
+	OFFSET(SETUP_SCALE, struct ada_setup, detail_scale);
+	OFFSET(SETUP_STACK, struct ada_setup, detail_stack);
+	OFFSET(SETUP_CALL, struct ada_setup, detail_call);
+	OFFSET(SETUP_RETURN, struct ada_setup, detail_return);
+	OFFSET(DETAIL_COUNTER, struct ada_detail, counter);
+	OFFSET(DETAIL_FUNCTION_ID, struct ada_detail, function_id);
+	OFFSET(DETAIL_LR, struct ada_detail, lr);
+	OFFSET(DETAIL_FP, struct ada_detail, fp);
+	OFFSET(DETAIL_SP, struct ada_detail, sp);
+	OFFSET(DETAIL_META, struct ada_detail, kind);
+	OFFSET(DETAIL_STACK_SIZE, struct ada_detail, stack_size);
+	OFFSET(DETAIL_X, struct ada_detail, x);
+	OFFSET(DETAIL_STACK, struct ada_detail, stack);
+	CONSTANT(ADA_POLICY_CALL);
+	CONSTANT(ADA_POLICY_RETURN);
+	CONSTANT(ADA_EVENT_CALL);
+	CONSTANT(ADA_EVENT_RETURN);
+	printf("#define ADA_NO_DETAIL -1\n");		/* an immediate of 32 bits */
+}
+
+static void judged_offsets(void)
+{
+	OFFSET(JUDGED_COUNTER, struct ada_judged, counter);
+	OFFSET(JUDGED_FUNCTION_ID, struct ada_judged, function_id);
+	OFFSET(JUDGED_SEQ, struct ada_judged, seq);
+	OFFSET(JUDGED_START_COUNTER, struct ada_judged, start_counter);
+	OFFSET(JUDGED_RETURN_ADDRESS, struct ada_judged, return_address);
+	OFFSET(JUDGED_SLOT, struct ada_judged, slot);
+	OFFSET(JUDGED_NUMBER, struct ada_judged, number);
+	OFFSET(JUDGED_THREAD, struct ada_judged, thread);
+	OFFSET(JUDGED_DEPTH, struct ada_judged, depth);
+	OFFSET(JUDGED_KIND, struct ada_judged, kind);
+	OFFSET(JUDGED_REGISTERS, struct ada_judged, registers);
+	OFFSET(JUDGED_XMM0, struct ada_judged, xmm0);
+	printf("#define JUDGED_BYTES %zu\n", sizeof(struct ada_judged));
+}
+
 int main(void)
 {
 	CONSTANT(ADA_CHUNK_BYTES);
 	CONSTANT(ADA_EVENT_BYTES);
+	CONSTANT(ADA_EVENT_FIRST);
 	CONSTANT(ADA_FRAME_BYTES);
 	CONSTANT(ADA_NEAR_BYTES);
 	CONSTANT(ADA_TAIL_CALLS_MAX);
@@ -32,6 +75,7 @@ int main(void)
 	OFFSET(SITE_FUNCTION_ID, struct ada_site, function_id);
 	HOOK(HOOK_FUNCTION_ID, function_id);
 	HOOK(HOOK_CACHE, cache);
+	HOOK(HOOK_NUMBER, number);
 	CONSTANT(ADA_TRAMPOLINE_BYTES);
 	CONSTANT(ADA_TRAMPOLINE_BODY);
 	CONSTANT(ADA_TRAMPOLINE_JUMP);
@@ -46,16 +90,25 @@ int main(void)
 	OFFSET(EVENT_FUNCTION_ID, struct ada_event, function_id);
 	OFFSET(EVENT_TID, struct ada_event, thread_id);
 	OFFSET(EVENT_DEPTH, struct ada_event, call_depth);
+	OFFSET(EVENT_DETAIL_SEQ, struct ada_event, detail_seq);
 	OFFSET(FRAME_SLOT, struct ada_frame, slot);
 	OFFSET(FRAME_COUNTER, struct ada_frame, counter);
 	OFFSET(FRAME_FUNCTION_ID, struct ada_frame, function_id);
 	OFFSET(FRAME_DEPTH, struct ada_frame, depth);
+	OFFSET(FRAME_NUMBER, struct ada_frame, number);
+	OFFSET(CHUNK_FIRST_SEQ, struct ada_chunk, first_seq);
+	OFFSET(CHUNK_THREAD, struct ada_chunk, thread);
 	OFFSET(THREAD_INDEX, struct ada_thread, index);
 	OFFSET(THREAD_SHADOW, struct ada_thread, shadow);
 	OFFSET(THREAD_SHADOW_END, struct ada_thread, shadow_end);
 	OFFSET(THREAD_TID_CALL, struct ada_thread, tid_call);
 	OFFSET(THREAD_TID_RETURN, struct ada_thread, tid_return);
 	OFFSET(THREAD_SEQUENCE, struct ada_thread, sequence);
+	OFFSET(THREAD_DETAIL, struct ada_thread, detail);
+	OFFSET(THREAD_STACK_LOW, struct ada_thread, stack_low);
+	OFFSET(THREAD_STACK_HIGH, struct ada_thread, stack_high);
+	detail_offsets();
+	judged_offsets();
 	OFFSET(RSEQ_CS, struct rseq, rseq_cs);
 	return 0;
 }

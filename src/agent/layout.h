@@ -4,6 +4,7 @@
  *   struct ada_site    one a (return address, function) pair           immutable once published in the hash
  *   struct ada_thread  one a recording thread                          its own thread only; zero in a fork's child
  *   struct ada_frame   one call in progress                            bookkeeping only: control flow never reads it
+ *   struct ada_setup   the process's, one cache line                   ada_core_attach, before any hook that reads it
  *
  * gen_offsets.c turns the offsets into offsets.h, so that the assembly types none of them twice.
  *
@@ -15,7 +16,7 @@
  *   +---------------+---------------+
  *
  * Events and frames are both 32 bytes, so `ror $37` of the word is (number in the chunk + 2, depth). One store of it
- * commits an event and its frame together. A record of 256 bytes in a second lane would lie at 8 times the low half.
+ * commits an event, its frame and its detail record, which lies at detail_scale times the low half (abi/detail.h).
  */
 #ifndef ADA_AGENT_LAYOUT_H
 #define ADA_AGENT_LAYOUT_H
@@ -48,7 +49,7 @@ struct ada_frame {
 	uint64_t counter;			/* of the call */
 	uint64_t function_id;
 	uint32_t depth;				/* of its CALL: frames below may go first (fibers) */
-	uint32_t zero;
+	uint32_t number;			/* of the function, in the policy's tables (abi/policy.h); 0: it has none */
 };
 static_assert(sizeof(struct ada_frame) == ADA_FRAME_BYTES, "frame");
 static_assert(sizeof(struct ada_event) == ADA_EVENT_BYTES, "event");
@@ -72,7 +73,8 @@ struct ada_hook {
 	uint64_t start;				/* of the trampoline that has this cell; later cells of a long one have no more */
 	uint64_t original;			/* what the body's start is a copy of */
 	const uint8_t *origins;			/* struct ada_plan_origin, of the rest of the body */
-	uint64_t reserved;
+	uint32_t number;			/* as a frame's */
+	uint32_t reserved;
 };
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
 
@@ -85,9 +87,13 @@ struct ada_thread {
 	uint64_t tid_return;
 	uint64_t sequence;			/* (index_seq of the chunk's first event - ADA_EVENT_FIRST) << 32 */
 	uint64_t parked;			/* commit word of a thread without chunk: its low half says full */
-	uint64_t news;				/* what chunk_news() said when no chunk was free */
-	/* Slow paths only. */
+	uint64_t detail;			/* address of the open detail chunk; 0: there is none */
+	/* The hook reads these where a stack snapshot would cross a page. */
 	uint64_t stack_low, stack_high;		/* of the thread's own stack; 0: not known */
+	/* Slow paths only. */
+	uint64_t news;				/* what chunk_news() said when no chunk was free */
+	uint64_t shadow_limit;			/* end of the shadow stack; shadow_end may be lower: shadow.c */
+	uint64_t last_counter;			/* of its newest event in a sealed chunk; 0: none */
 	uint32_t stack_tries;
 	uint32_t tid;
 	uint32_t number;			/* in the table of threads of this process */
@@ -95,8 +101,18 @@ struct ada_thread {
 	uint32_t dropping;			/* no chunk was free at the last look */
 	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
 	struct ada_shm_thread *entry;		/* in the shared table */
-	uint64_t reserved[2];
+	uint32_t detail_chunk;			/* that detail points to */
+	uint32_t reserved[13];
 };
 static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
 static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");
+
+/* What every hook needs to know of the process. */
+struct ada_setup {
+	int64_t rseq_offset;			/* of the thread's struct rseq from the thread pointer */
+	const uint64_t *policy;			/* the segment's policy_flags: this word's address + its value = the flags in force */
+	uint64_t detail_scale;			/* 0: no detail lane, and no thread has a detail chunk */
+	uint64_t detail_stack;			/* bytes of the stack in a record: 0 to 256, a multiple of 16 */
+	uint64_t detail_call, detail_return;	/* kind, stack_size and flags of a whole record: one word */
+} __attribute__((aligned(64)));
 #endif

@@ -22,12 +22,71 @@ static bool any(const struct ada_thread *thread, const struct ada_frame *frame)
 	return frame >= ada_frame_at(thread, 0);
 }
 
-void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind)
+/* --- the policy (abi/policy.h) -------------------------------------------------------------------------------------------- */
+
+static const uint8_t *policy_flags(void)
 {
-	ada_event_write(thread, kind, frame->function_id, frame->depth);
+	return (const uint8_t *)ada_setup.policy + __atomic_load_n(ada_setup.policy, __ATOMIC_ACQUIRE);
+}
+
+/* Depth rules without function. The hook compares each new frame with shadow_end anyway, so that is where it is told to come
+ * here: at the first frame that is deeper than the nearest such rule allows. Rules whose depth is exceeded already are out of
+ * sight until a slow path (each chunk has one) finds the thread at a lower depth. The table may change as it is read: then the
+ * limit is wrong until the next slow path, and the judge decides by the table in force.
+ */
+void ada_shadow_arm(struct ada_thread *thread)
+{
+	const struct ada_policy_table *table = (const void *)(policy_flags() - ADA_POLICY_FLAGS);
+	uint64_t depth, nearest = ADA_SHADOW_FRAMES;
+
+	thread->shadow_end = thread->shadow_limit;
+	if (!thread->shadow_limit || !table->version || table->depth_limit >= ADA_SHADOW_FRAMES)
+		return;
+	depth = ada_frames(thread);		/* of the next call */
+	for (uint64_t rules = table->global_calls; rules; rules &= rules - 1) {
+		uint64_t limit = table->rules[__builtin_ctzll(rules)].operand.u;
+
+		if (limit >= depth && limit < nearest)
+			nearest = limit;
+	}
+	if (nearest < ADA_SHADOW_FRAMES)
+		thread->shadow_end = (uint64_t)ada_frame_at(thread, nearest + 1);
+}
+
+static void judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
+		  const struct ada_moment *moment, const struct ada_written *written)
+{
+	struct ada_judged event = {
+		.counter = written->counter, .function_id = frame->function_id, .seq = written->seq,
+		.start_counter = frame->counter, .slot = frame->slot, .number = frame->number,
+		.thread = thread->entry - ada_core->entries, .depth = frame->depth, .kind = kind, .registers = moment->registers,
+	};
+
+	if (moment->registers) {
+		event.return_address = ada_site_return_address(*(const uint64_t *)frame->slot);
+		__asm__("movq %%xmm0,%0" : "=m"(event.xmm0));	/* the program's: no code of ours touches it */
+	}
+	ada_judge(&event);
+}
+
+/* --- frames ---------------------------------------------------------------------------------------------------------------- */
+
+static void close_at(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind, const struct ada_moment *moment)
+{
+	const struct ada_frame closed = *frame;
+	struct ada_written written;
+	bool kept = ada_event_write(thread, kind, frame, moment, &written);
+
 	for (struct ada_frame *last = innermost(thread); frame < last; frame++)
 		*frame = frame[1];
 	ada_state_set(thread, ada_state(thread) - ((uint64_t)ADA_FRAME_BYTES << 32));
+	if (kept && policy_flags()[closed.number] & ADA_POLICY_RETURN)
+		judge(thread, kind, &closed, moment, &written);
+}
+
+void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind)
+{
+	close_at(thread, frame, kind, &(struct ada_moment){ NULL, frame->slot });
 }
 
 void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high)
@@ -71,12 +130,13 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 		innermost(thread)->slot = (slot + ADA_NEAR_BYTES / 2) | 1;
 }
 
-bool ada_shadow_push(struct ada_thread *thread, uint64_t slot, uint64_t function_id)
+bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment)
 {
 	struct ada_frame *frame = innermost(thread) + 1;
-	uint32_t depth = ada_frames(thread);
+	struct ada_written written;
+	bool deeper = (uint64_t)frame >= thread->shadow_end;	/* now: a new chunk arms anew */
 
-	if ((uint64_t)frame >= thread->shadow_end) {
+	if ((uint64_t)frame >= thread->shadow_limit) {
 		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		ada_event_lost(thread, 2);
 		return false;
@@ -86,15 +146,21 @@ bool ada_shadow_push(struct ada_thread *thread, uint64_t slot, uint64_t function
 			ada_event_lost(thread, 2);
 		return false;
 	}
-	*frame = (struct ada_frame){ slot, ada_sys_counter(), function_id, depth, 0 };
-	ada_event_write(thread, ADA_EVENT_CALL, function_id, depth);
+	*frame = (struct ada_frame){ moment->slot, 0, hook->function_id, ada_frames(thread), hook->number };
+	if (!ada_event_write(thread, ADA_EVENT_CALL, frame, moment, &written))
+		return false;
+	frame->counter = written.counter;
 	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << 32));
+	if (deeper || policy_flags()[hook->number] & ADA_POLICY_CALL)
+		judge(thread, ADA_EVENT_CALL, frame, moment, &written);
+	ada_shadow_arm(thread);
 	return true;
 }
 
-bool ada_shadow_leave(struct ada_thread *thread, uint64_t slot, enum ada_event_kind kind)
+bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind)
 {
 	struct ada_frame *frame;
+	uint64_t slot = moment->slot;
 
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, slot);
@@ -103,7 +169,8 @@ bool ada_shadow_leave(struct ada_thread *thread, uint64_t slot, enum ada_event_k
 	if (!any(thread, frame))
 		return false;
 	for (; any(thread, frame) && frame->slot == slot; frame--)
-		ada_shadow_close(thread, frame, kind);
+		close_at(thread, frame, kind, moment);
+	ada_shadow_arm(thread);
 	return true;
 }
 

@@ -3,8 +3,8 @@
  */
 #include "agent/core.h"
 
-uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot);
-void ada_exit_slow(uint64_t slot);
+uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers);
+void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 
 #define STACK_BYTES 1024			/* a slow path's own need, calls included */
 #define FLAGS_TRAP 0x100ull
@@ -47,8 +47,9 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 	return ada_core_recording() && (*thread)->index;
 }
 
-static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, uint64_t slot, uint64_t return_address)
+static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, const struct ada_moment *moment)
 {
+	uint64_t return_address = *(uint64_t *)moment->slot;
 	struct ada_hook *hook = (struct ada_hook *)(trampoline + ADA_BLOCK_BYTES);
 	struct ada_site *site = ada_site_find(return_address, hook->function_id);
 
@@ -60,13 +61,13 @@ static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, uint64_t s
 	}
 	if (ada_frames(thread) > thread->sweep_frames)
 		ada_shadow_sweep(thread);
-	ada_shadow_enter(thread, slot, ada_stub_is_return(return_address));
-	return ada_shadow_push(thread, slot, hook->function_id) ? site->entry : 0;
+	ada_shadow_enter(thread, moment->slot, ada_stub_is_return(return_address));
+	return ada_shadow_push(thread, hook, moment) ? site->entry : 0;
 }
 
 /* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
  * that can't be recorded gets no stub, so both its events are lost. */
-ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
+ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers)
 {
 	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, next = 0;
 	struct ada_thread *thread = ada_self;
@@ -78,7 +79,7 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 			__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		} else {
 			if (begin(&thread, (uint64_t)slot))
-				next = enter(thread, trampoline, (uint64_t)slot, *slot);
+				next = enter(thread, trampoline, &(struct ada_moment){ registers, (uint64_t)slot });
 			if (thread)
 				ada_slow_end(thread);
 			else
@@ -89,13 +90,14 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot)
 }
 
 /* A return, whole. */
-ADA_SLOW void ada_exit_slow(uint64_t slot)
+ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers)
 {
+	const struct ada_moment moment = { registers, slot };
 	struct ada_thread *thread;
 
 	if (!may_record())
 		return;
-	if (begin(&thread, slot) && !ada_shadow_leave(thread, slot, ADA_EVENT_RETURN))
+	if (begin(&thread, slot) && !ada_shadow_leave(thread, &moment, ADA_EVENT_RETURN))
 		__atomic_fetch_add(&thread->entry->orphans, 1, __ATOMIC_RELAXED);
 	if (thread)
 		ada_slow_end(thread);

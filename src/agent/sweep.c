@@ -22,7 +22,7 @@ static bool seen_begin(struct ada_thread *thread, struct seen *seen)
 		entries *= 2;
 	seen->slots = (uint64_t *)ada_frame_at(thread, frames + 1);
 	seen->mask = entries - 1;
-	if ((uint64_t)(seen->slots + entries) > thread->shadow_end)
+	if ((uint64_t)(seen->slots + entries) > thread->shadow_limit)
 		return false;
 	memset(seen->slots, 0, entries * sizeof seen->slots[0]);
 	return true;

@@ -21,7 +21,9 @@ extern const unsigned int __rseq_size __attribute__((weak, visibility("default")
 
 struct ada_core *ada_core;
 struct ada_thread ada_no_thread;		/* all zero: sends every hook into its slow path */
-long ada_rseq_offset;				/* of the thread's struct rseq from the thread pointer */
+static uint8_t no_flags[ADA_FUNCTIONS_MAX];	/* no rule names anything; never written, so it takes no memory */
+static uint64_t no_policy;			/* as a segment's policy_flags */
+struct ada_setup ada_setup;
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
@@ -150,7 +152,26 @@ void ada_core_disable(enum ada_disable reason)
 static void rseq_choose(void)
 {
 	own_rseq_needed = !&__rseq_size || !&__rseq_offset || !__rseq_size;
-	ada_rseq_offset = own_rseq_needed ? own_rseq - (char *)__builtin_thread_pointer() : __rseq_offset;
+	ada_setup.rseq_offset = own_rseq_needed ? own_rseq - (char *)__builtin_thread_pointer() : __rseq_offset;
+}
+
+/* Without a segment: before the first one, and in a fork's child until it has its own. */
+static void setup_clear(void)
+{
+	no_policy = (uint64_t)no_flags - (uint64_t)&no_policy;
+	ada_setup.policy = &no_policy;
+	ada_setup.detail_scale = 0;
+}
+
+static void setup_fill(const struct ada_shm *shm)
+{
+	uint64_t stack = shm->detail_stack_bytes;
+
+	ada_setup.policy = &shm->policy_flags;
+	ada_setup.detail_scale = shm->detail_chunks ? shm->detail_scale : 0;
+	ada_setup.detail_stack = stack;
+	ada_setup.detail_call = ADA_EVENT_CALL | stack << 32 | (uint64_t)ADA_DETAIL_FLAG_VECTORS << 48;
+	ada_setup.detail_return = ADA_EVENT_RETURN | stack << 32;
 }
 
 void ada_core_attach(struct ada_shm *shm)
@@ -171,6 +192,12 @@ void ada_core_attach(struct ada_shm *shm)
 	core->entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
 	core->pool = (char *)shm + shm->index_offset;
 	core->chunks = shm->index_chunks;
+	core->detail_free_words = (uint64_t *)((char *)shm + shm->detail_free_offset);
+	core->detail_sealed = (uint32_t *)((char *)shm + shm->detail_sealed_offset);
+	core->detail_pool = (char *)shm + shm->detail_offset;
+	core->detail_chunks = shm->detail_chunks;
+	core->detail_scanned = 0;
+	setup_fill(shm);
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
 }
 
@@ -183,6 +210,7 @@ void ada_core_forked(void)
 		slow.thread = &ada_no_thread;
 	entry_number = NO_ENTRY;
 	ada_sequence = ada_lost_told = 0;
+	setup_clear();
 	if (!core)
 		return;
 	if (core->present) {			/* a kernel too old to wipe */
@@ -190,6 +218,7 @@ void ada_core_forked(void)
 		core->threads_lock = core->sites_lock = 0;
 		core->threads_used = core->threads_free = 0;
 		memset(core->touched, 0, sizeof core->touched);
+		memset(core->detail_touched, 0, sizeof core->detail_touched);
 	}
 	core->present = 1;
 }
@@ -259,7 +288,7 @@ static bool shadow_map(struct ada_thread *thread)
 	if (!shadows[thread->number])
 		return false;
 	thread->shadow = shadows[thread->number] + ADA_TAIL_CALLS_MAX * sizeof(struct ada_frame);
-	thread->shadow_end = shadows[thread->number] + bytes;
+	thread->shadow_end = thread->shadow_limit = shadows[thread->number] + bytes;
 	for (int i = 1; i <= ADA_TAIL_CALLS_MAX; i++)
 		ada_frame_at(thread, -i)->slot = ~0ull;	/* odd: equal to no slot */
 	return true;

@@ -130,7 +130,8 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &no_site, .target = spec->target,
 				   .entry = spec->replacement ? spec->replacement : (uint64_t)ada_entry,
 				   .start = (uint64_t)trampoline, .original = spec->body ? spec->original : spec->target,
-				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins };
+				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins,
+				   .number = spec->number < ADA_FUNCTIONS_MAX ? spec->number : 0 };
 	*body = trampoline + ADA_TRAMPOLINE_BODY;
 	if (spec->body)
 		memcpy(*body, spec->body, spec->body_bytes);

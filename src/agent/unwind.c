@@ -45,7 +45,7 @@ ADA_SLOW void ada_unwound_slow(uint64_t slot)
 	if (!thread)
 		return;
 	if (thread->index && ada_core_recording())
-		ada_shadow_leave(thread, slot, ADA_EVENT_EXCEPTION);
+		ada_shadow_leave(thread, &(struct ada_moment){ NULL, slot }, ADA_EVENT_EXCEPTION);
 	ada_slow_end(thread);
 }
 

@@ -38,7 +38,10 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 	};
 
 	head.threads_offset = head.modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
-	head.index_offset = head.threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	head.marks_offset = head.threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	head.policy_offset = head.marks_offset + ADA_MARKS * sizeof(struct ada_mark);
+	head.policy_flags = head.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
+	head.index_offset = head.policy_offset + ADA_POLICY_BYTES;
 	head.total_bytes = *bytes = head.index_offset + CHUNKS * ADA_CHUNK_BYTES;
 	if (run->fault == FAULT_SEGMENT_GARBAGE)
 		memset(&head, 0x5a, sizeof head);

@@ -1,6 +1,7 @@
 // Programs that a tracer of returns breaks. Everything here is compiled with NOP pads and hooked; each case must
 // give its result, lose nothing, close each call once, and leave the thread's frames as they were.
 //   UNTRACED=1 hooks nothing (the test of the test)
+//   correct STACK: with the detail lane, which captures so many bytes of the stack. Each event is compared with its record
 #include <boost/context/fiber.hpp>
 #include <csetjmp>
 #include <csignal>
@@ -273,17 +274,38 @@ UNHOOKED static void cases()
 	CASE("registers and flags kept", registers_kept(), 1);
 }
 
+// Who has none: exceptions, what came while no chunk was free, which is counted, and the frames of the endless tail call, which
+// are closed before their time
+UNHOOKED static void detail_case(const ada_shm *shm, bool detail)
+{
+	fake_counts all = counts();
+	uint64_t dropped = 0;
+	for (uint32_t i = 0; i < shm->thread_count; i++)
+		dropped += ((ada_shm_thread *)((char *)shm + shm->threads_offset))[i].detail_dropped;
+	uint64_t without = all.events - all.detailed;
+	uint64_t early = without - dropped - all.exceptions;
+	bool good = detail ? early > 2999900 && early < 3000000 && all.detailed > 50000000 : !all.detailed;
+	failures += !good;
+	printf("%s %d - detail of every event\n# %lu events, %lu with detail, %lu dropped, %lu exceptions\n", good ? "ok" : "not ok", ++number,
+		all.events, all.detailed, dropped, all.exceptions);
+}
+
 extern "C" void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
-UNHOOKED int main(int, char **)
+UNHOOKED int main(int count, char **arguments)
 {
 	int hooked = 0;
 
-	fake_begin(2048, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	if (count > 1) {
+		fake_detail = { 1024, (uint32_t)atoi(arguments[1]), ADA_DETAIL_STREAMING };
+		fake_detail_checked = true;
+	}
+	const ada_shm *shm = fake_begin(2048, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	fake_drain_start();
 	if (!getenv("UNTRACED"))
 		hooked = fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries);
 	printf("# hooked %d functions\n", hooked);
 	cases();
+	detail_case(shm, count > 1 && !getenv("UNTRACED"));
 	printf("1..%d\n", number);
 	return failures != 0;
 }

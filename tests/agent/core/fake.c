@@ -21,21 +21,59 @@ struct follow {
 };
 
 static struct ada_shm *shm;
+static uint8_t *detail_done;
 static struct follow *follows;
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
+void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
+bool fake_detail_checked;
 void (*fake_see)(uint32_t thread, const struct ada_event *event);
 bool (*fake_hookable)(uint64_t return_address);
 void (*fake_forked)(void);
+void (*fake_judge)(const struct ada_judged *event);
+struct fake_detail fake_detail;
 
 bool ada_module_text_is_hookable(uint64_t return_address)
 {
 	return !fake_hookable || fake_hookable(return_address);
 }
 
+/* Linked with --wrap=ada_judge. */
+void __wrap_ada_judge(const struct ada_judged *event);
+void __real_ada_judge(const struct ada_judged *event);
+
+void __wrap_ada_judge(const struct ada_judged *event)
+{
+	if (fake_judge)
+		fake_judge(event);
+	else
+		__real_ada_judge(event);
+}
+
 ADA_SLOW void ada_process_forked_slow(void)
 {
 	if (fake_forked)
 		fake_forked();
+}
+
+/* Policy and detail lane, from `offset` on; returns their end. */
+static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
+{
+	made->marks_offset = offset;
+	made->policy_offset = offset += ADA_MARKS * sizeof(struct ada_mark);
+	made->policy_flags = made->policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
+	offset += ADA_POLICY_BYTES;
+	made->detail.pin.start = ADA_PIN_NONE;
+	made->detail_free_offset = made->detail_sealed_offset = made->detail_offset = offset;
+	if (!fake_detail.chunks)
+		return offset;
+	made->detail_chunks = fake_detail.chunks;
+	made->detail_stack_bytes = fake_detail.stack;
+	made->detail_mode = fake_detail.mode;
+	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
+	made->detail_chunk_bytes = ADA_CHUNK_BYTES * made->detail_scale;
+	made->detail_sealed_offset = offset += (fake_detail.chunks + 63) / 64 * 8;
+	made->detail_offset = offset = (offset + fake_detail.chunks * 4ull + 4095) & ~4095ull;
+	return offset + (uint64_t)fake_detail.chunks * made->detail_chunk_bytes;
 }
 
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
@@ -55,7 +93,8 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	made.threads_offset = offset;
 	offset += threads_bytes;
 	made.index_offset = offset = (offset + 4095) & ~4095ull;
-	made.total_bytes = total = offset + (uint64_t)chunks * ADA_CHUNK_BYTES;
+	offset = detail_lay_out(&made, offset + (uint64_t)chunks * ADA_CHUNK_BYTES);
+	made.total_bytes = total = offset;
 	if (fd < 0 || ftruncate(fd, total))
 		abort();
 	shm = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -66,6 +105,11 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	words = (uint64_t *)((char *)shm + made.free_offset);
 	for (uint32_t i = 0; i < chunks; i++)
 		words[i / 64] |= 1ull << i % 64;
+	words = (uint64_t *)((char *)shm + made.detail_free_offset);
+	for (uint32_t i = 0; i < made.detail_chunks; i++)
+		words[i / 64] |= 1ull << i % 64;
+	free(detail_done);
+	detail_done = calloc(made.detail_chunks + 1, 1);
 	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ada_core_shm())
 		ada_core_forked();	/* all threads but the caller must be gone */
@@ -84,7 +128,8 @@ static bool hook_one(struct ada_region *region, uint8_t *function)
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
 	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00 };
 	uint8_t body[5] = { 0xe9 }, jump[5] = { 0xe9 }, *copy;
-	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used), .body = body, .body_bytes = 5 };
+	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used), .number = functions_used, .body = body,
+				      .body_bytes = 5 };
 	uint64_t entry;
 	int32_t distance;
 
@@ -134,6 +179,11 @@ uint64_t fake_id(void *function)
 	return ((struct ada_hook *)(jump + 5 + distance + ADA_BLOCK_BYTES))->function_id;
 }
 
+struct ada_detail_chunk *fake_detail_chunk(uint32_t number)
+{
+	return (struct ada_detail_chunk *)((char *)shm + shm->detail_offset + (uint64_t)number * shm->detail_chunk_bytes);
+}
+
 uint32_t fake_frames(void)
 {
 	return ada_self->index ? ada_frames(ada_self) : 0;
@@ -169,14 +219,37 @@ static void closed(struct follow *follow, const struct ada_event *event)
 	follow->counts.open--;
 }
 
+/* The record of an event that is in the chunk at offset `at`, as far as it can be known here. */
+static bool detail_agrees(const struct ada_chunk *chunk, uint32_t at)
+{
+	const struct ada_event *event = (const struct ada_event *)((const char *)chunk + at);
+	const struct ada_detail *record;
+
+	if (event->detail_seq != ADA_NO_DETAIL && chunk->detail == ADA_NONE)
+		return false;
+	if (chunk->detail == ADA_NONE)
+		return true;
+	record = (const struct ada_detail *)((const char *)fake_detail_chunk(chunk->detail) + (uint64_t)at * shm->detail_scale);
+	if (event->detail_seq == ADA_NO_DETAIL)
+		return record->kind == 0;
+	if (fake_see_detail)
+		fake_see_detail(event, record);
+	return record->kind == event->event_kind && record->counter == event->timestamp_ns &&
+	       record->function_id == event->function_id && record->stack_size <= shm->detail_stack_bytes &&
+	       record->flags == (record->kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0);
+}
+
 static void event_take(uint32_t thread, const struct ada_event *event)
 {
 	struct follow *follow = &follows[thread];
 
 	if (follow->tid == 0)
 		follow->tid = event->thread_id;
-	follow->counts.errors += event->detail_seq != (uint32_t)follow->next_seq || event->timestamp_ns < follow->last ||
-				 event->thread_id != follow->tid;
+	follow->counts.errors += event->timestamp_ns < follow->last || event->thread_id != follow->tid;
+	if (event->detail_seq == (uint32_t)follow->next_seq)
+		follow->counts.detailed++;
+	else
+		follow->counts.errors += event->detail_seq != ADA_NO_DETAIL;
 	follow->last = event->timestamp_ns;
 	follow->next_seq++;
 	follow->counts.events++;
@@ -204,9 +277,42 @@ static void chunk_take(struct ada_chunk *chunk)
 	struct follow *follow = &follows[chunk->thread];
 	uint64_t seq = chunk->first_seq;
 
-	for (uint32_t at = ADA_CHUNK_HEADER_BYTES; at < end; at += 32, seq++)
-		if (seq >= follow->next_seq)
-			event_take(chunk->thread, (struct ada_event *)((char *)chunk + at));
+	for (uint32_t at = ADA_CHUNK_HEADER_BYTES; at < end; at += 32, seq++) {
+		if (seq < follow->next_seq)
+			continue;
+		follow->counts.errors += fake_detail_checked && !detail_agrees(chunk, at);
+		event_take(chunk->thread, (struct ada_event *)((char *)chunk + at));
+	}
+}
+
+/* Streaming: a detail chunk goes back when both it has been taken out of its ring and its index chunk has been read. */
+static void detail_half_done(uint32_t number)
+{
+	uint64_t *words = (uint64_t *)((char *)shm + shm->detail_free_offset);
+
+	if (number == ADA_NONE || shm->detail_mode != ADA_DETAIL_STREAMING || ++detail_done[number] < 2)
+		return;
+	detail_done[number] = 0;
+	fake_detail_chunk(number)->status = ADA_DETAIL_FREE;
+	__atomic_fetch_or(&words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&shm->detail_returned, 1, __ATOMIC_RELEASE);
+}
+
+static void drain_details(void)
+{
+	uint32_t *ring = (uint32_t *)((char *)shm + shm->detail_sealed_offset);
+
+	while (shm->detail_mode == ADA_DETAIL_STREAMING &&
+	       shm->detail.sealed_tail < __atomic_load_n(&shm->detail.sealed_head, __ATOMIC_ACQUIRE)) {
+		uint32_t *place = &ring[shm->detail.sealed_tail % shm->detail_chunks];
+		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+		if (!chunk)
+			return;
+		*place = 0;
+		shm->detail.sealed_tail++;
+		detail_half_done(chunk - 1);
+	}
 }
 
 static bool drain_sealed(void)
@@ -224,6 +330,7 @@ static bool drain_sealed(void)
 			break;
 		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (chunk - 1ull) * ADA_CHUNK_BYTES);
 		chunk_take(at);
+		detail_half_done(at->detail);
 		*place = 0;
 		shm->sealed_tail++;
 		at->status = ADA_CHUNK_FREE;
@@ -232,6 +339,7 @@ static bool drain_sealed(void)
 		ada_sys_futex_wake(&shm->returned, 1000);
 		any = true;
 	}
+	drain_details();
 	return any;
 }
 
@@ -295,6 +403,7 @@ struct fake_counts fake_count_tid(uint32_t tid)
 		if (tid && follows[i].tid != tid)
 			continue;
 		sum.events += one->events;
+		sum.detailed += one->detailed;
 		sum.calls += one->calls;
 		sum.returns += one->returns;
 		sum.exceptions += one->exceptions;

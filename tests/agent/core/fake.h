@@ -5,16 +5,26 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "abi/wire.h"
+#include "agent/judge.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct fake_counts {
 	uint64_t events, calls, returns, exceptions, lost_events, lost;
+	uint64_t detailed;		/* events with a detail record */
 	uint64_t open;			/* calls not closed yet */
 	uint64_t errors;		/* sequence, time, or a return without its call */
 };
 
+/* Of the segments made from now on; chunks 0: no detail lane. */
+struct fake_detail { uint32_t chunks, stack, mode; };
+extern struct fake_detail fake_detail;
+/* Each event that is drained is compared with its record. Only where none is recycled meanwhile. */
+extern bool fake_detail_checked;
+/* Called with each event and its record that is; NULL: nobody. */
+extern void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
+struct ada_detail_chunk *fake_detail_chunk(uint32_t number);
 /* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
@@ -32,6 +42,8 @@ extern void (*fake_see)(uint32_t thread, const struct ada_event *event);
 /* What the agent's other half answers. */
 extern bool (*fake_hookable)(uint64_t return_address);
 extern void (*fake_forked)(void);
+/* Instead of ada_judge; NULL: the agent's own. */
+extern void (*fake_judge)(const struct ada_judged *event);
 uint64_t fake_id(void *function);	/* function id that fake_hook gave; 0: not hooked */
 uint32_t fake_frames(void);		/* on the calling thread's shadow stack */
 uint32_t fake_tid(void);

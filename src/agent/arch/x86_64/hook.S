@@ -1,15 +1,16 @@
 # The hot path: what runs at each call and each return of a hooked function.
 #
-# Budget: about 70 instructions at entry and 60 at exit (22 of each save and restore), no locked one, no call.
+# Budget: about 80 instructions at entry and 70 at exit (22 of each save and restore), no locked one, no call. With detail 40
+# more at entry and 20 at exit, and four for each 16 bytes of the stack.
 #
 # Rules
-#  1. Every register that is touched is put back: rax rcx rdx rsi r10 r11 and the flags; no vector register is touched. A
-#     caller built with -fipa-ra may keep a value in any register that its callee leaves alone.
+#  1. Every register that is touched is put back: rax rcx rdx rsi r10 r11 and the flags; with detail xmm0 too. A caller
+#     built with -fipa-ra may keep a value in any register that its callee leaves alone.
 #  2. An event is one critical section of rseq: everything is written first, then one store of the commit word makes the
-#     event and its frame valid together. A signal or preemption in between restarts the section, with a new time stamp.
-#     So nothing is lost or doubled, and time never falls within a thread.
-#  3. Nothing within a critical section changes a register that its start needs: rcx (function id, entry only), r11, rsp.
-#     A branch out of the section gives the event up.
+#     event, its frame and its detail valid together. A signal or preemption in between restarts the section, with a new
+#     time stamp. So nothing is lost or doubled, and time never falls within a thread.
+#  3. Nothing within a critical section changes a register that its start needs: rcx (the hook, entry only), r11, rsp; an
+#     abort puts xmm0 back. A branch out of the section gives the event up, and comes before xmm0 is touched.
 #  4. Whatever isn't plain goes to one C function a direction, which does the whole event: ada_entry_slow, ada_exit_slow.
 #     A thread that reads as zero (its process is the child of a fork) takes that way before anything is written.
 #  5. Control flow never depends on the shadow stack.
@@ -28,7 +29,7 @@
 # of an event may overwrite this one event.
 #include "offsets.h"
 
-	.hidden ada_rseq_offset, ada_site_hash, ada_sites, ada_self, ada_entry_slow, ada_exit_slow
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_self, ada_entry_slow, ada_exit_slow, ada_judge
 
 # One event and one frame more: added to the commit word by a call. (A return adds one and takes one.)
 #define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
@@ -109,11 +110,13 @@
 	.cfi_restore_state
 .endm
 
+#include "detail.inc"
+
 # Tells the kernel where the critical section \name begins and ends. Clobbers rax, rdx.
 .macro RSEQ_ARM name
 .Larm_\name:
 	lea .Lcs_\name(%rip),%rax
-	mov ada_rseq_offset(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
+	mov ada_setup+SETUP_RSEQ_OFFSET(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
 	mov %rax,%fs:RSEQ_CS(%rdx)
 .endm
 .macro RSEQ_DESCRIPTOR name
@@ -125,12 +128,25 @@
 	.popsection
 	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
 .Labort_\name:
+	PUT_XMM0_BACK
 	jmp .Larm_\name
 .endm
 
-# Records a call. In: rcx = function id. \check: the slot must lie a little below the innermost frame's; else to \anomaly
-# with rax = slot - innermost slot, rsi = the new frame.
+# Leaves the zero flag clear, and a struct ada_judged below the stack pointer, where the policy asks for function number rax;
+# where it does not, the flag is set. Clobbers rax, rdx, rsi.
+.macro POLICY_TEST flag, slot, tail, kind, frame
+	mov ada_setup+SETUP_POLICY(%rip),%rdx
+	add (%rdx),%rdx
+	testb $\flag,(%rdx,%rax)
+	jz .Lunnamed\@
+	JUDGED_FILL \slot, \tail, \kind, \frame
+.Lunnamed\@:
+.endm
+
+# Records a call. In: rcx = where the hook is reckoned from (HOOK_*). \check: the slot must lie a little below the innermost
+# frame's; else to \anomaly with rax = slot - innermost slot, rsi = the new frame. Not \check: it is a tail call.
 .macro ENTRY_EVENT name, check, anomaly
+	KEEP_XMM0
 	RSEQ_ARM \name
 .Lstart_\name:
 	rdtsc
@@ -152,8 +168,11 @@
 	jae .Lentry_slow
 	mov %rax,EVENT_COUNTER(%rdx)
 	mov %rax,FRAME_COUNTER(%rsi)
-	mov %rcx,EVENT_FUNCTION_ID(%rdx)
-	mov %rcx,FRAME_FUNCTION_ID(%rsi)
+	mov HOOK_FUNCTION_ID(%rcx),%rax
+	mov %rax,EVENT_FUNCTION_ID(%rdx)
+	mov %rax,FRAME_FUNCTION_ID(%rsi)
+	mov HOOK_NUMBER(%rcx),%eax
+	mov %eax,FRAME_NUMBER(%rsi)
 	mov THREAD_TID_CALL(%r11),%rax
 	mov %rax,EVENT_TID(%rdx)
 	mov %r10,%rax
@@ -168,11 +187,29 @@
 	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
 	jb \anomaly
 	.endif
+	mov THREAD_DETAIL(%r11),%rax
+	test %rax,%rax
+	jz .Lplain_\name
+	mov EVENT_COUNTER(%rdx),%rsi
+	DETAIL_AT
+	mov %rsi,DETAIL_COUNTER(%rdx)
+	mov HOOK_FUNCTION_ID(%rcx),%rax
+	mov %rax,DETAIL_FUNCTION_ID(%rdx)
+	DETAIL_COMMON ENTRY_SLOT, 1-\check, SETUP_CALL
+	DETAIL_ARGUMENTS
+	DETAIL_SNAPSHOT ENTRY_SLOT
+	jmp .Ldetailed_\name
+.Lplain_\name:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
+.Ldetailed_\name:
 	movabs $STATE_PUSH,%rax
 	add %rax,%r10
+	mov HOOK_NUMBER(%rcx),%eax
+	POLICY_TEST ADA_POLICY_CALL, ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, -ADA_FRAME_BYTES
 	mov THREAD_INDEX(%r11),%rax
 	mov %r10,(%rax)			# commit
 .Lend_\name:
+	jnz .Lentry_judged
 .endm
 
 	.text
@@ -195,8 +232,9 @@ ada_entry:
 .Lentry_found:
 	mov SITE_ENTRY(%rdx),%rdx
 	mov %rdx,ENTRY_NEXT(%rsp)
-	mov HOOK_FUNCTION_ID(%rcx),%rcx
 	ENTRY_EVENT entry, 1, .Lentry_anomaly
+.Lentry_recorded:
+	PUT_XMM0_BACK
 .Lentry_done:
 	RESTORE
 	lea 8(%rsp),%rsp		# over ENTRY_NEXT, without touching the flags
@@ -232,19 +270,23 @@ ada_entry:
 .Lentry_anomaly:
 	test %rax,%rax			# slot - slot of the innermost frame
 	jnz .Lentry_slow
-	mov ENTRY_HOOK(%rsp),%rdx
-	add $(ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN),%rdx
+	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%rcx),%rdx
 	cmp %rdx,ENTRY_NEXT(%rsp)
 	jne .Lentry_slow		# no stub in the slot: that frame is dead
 	lea ENTRY_SLOT(%rsp),%rdx
 	cmp %rdx,FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rsi)
 	je .Lentry_slow			# a loop of tail calls: its older frames are closed now
 	ENTRY_EVENT entry_unchecked, 0
+	jmp .Lentry_recorded
+.Lentry_judged:
+	PUT_XMM0_BACK
+	JUDGE ENTRY_SLOT
 	jmp .Lentry_done
-.Lentry_slow:				# uint64_t ada_entry_slow(trampoline return, slot): what is next
+.Lentry_slow:				# uint64_t ada_entry_slow(trampoline return, slot, registers): what is next
 	SLOW_BEGIN ENTRY_SLOT
 	mov ENTRY_HOOK(%rbp),%rdi
 	lea ENTRY_SLOT(%rbp),%rsi
+	lea -32(%rbp),%rdx
 	SLOW_CALL ada_entry_slow, ENTRY_SLOT
 	mov %rax,ENTRY_NEXT(%rsp)
 	jmp .Lentry_done
@@ -279,6 +321,7 @@ ada_exit:
 	.cfi_offset rip,-8
 	LOAD_THREAD
 .Lexit_again:
+	KEEP_XMM0
 	RSEQ_ARM exit
 .Lstart_exit:
 	rdtsc				# before all else: on some CPUs it waits for what is under way
@@ -309,13 +352,37 @@ ada_exit:
 	mov %rdx,EVENT_TID(%rcx)
 	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
 	mov %rdx,EVENT_FUNCTION_ID(%rcx)
+	mov THREAD_DETAIL(%r11),%rax
+	test %rax,%rax
+	jz .Lplain_exit
+	DETAIL_AT
+	mov EVENT_COUNTER(%rcx),%rax
+	mov %rax,DETAIL_COUNTER(%rdx)
+	mov EVENT_FUNCTION_ID(%rcx),%rax
+	mov %rax,DETAIL_FUNCTION_ID(%rdx)
+	DETAIL_COMMON EXIT_SLOT, 0, SETUP_RETURN
+	DETAIL_RESULTS
+	DETAIL_SNAPSHOT EXIT_SLOT
+	jmp .Ldetailed_exit
+.Lplain_exit:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+.Ldetailed_exit:
 	movabs $STATE_POP,%rdx
 	add %rdx,%r10
-	mov THREAD_INDEX(%r11),%rcx
-	mov %r10,(%rcx)			# commit
+	mov %r10,%rcx
+	shr $32,%rcx
+	add THREAD_SHADOW(%r11),%rcx	# the frame
+	mov FRAME_NUMBER(%rcx),%eax
+	POLICY_TEST ADA_POLICY_RETURN, EXIT_SLOT, 0, ADA_EVENT_RETURN, 0
+	mov THREAD_INDEX(%r11),%rax
+	mov %r10,(%rax)			# commit
 .Lend_exit:
+	jnz .Lexit_judged
+.Lexit_recorded:
+	PUT_XMM0_BACK
+.Lexit_next:
 	lea EXIT_SLOT(%rsp),%rax
-	cmp %rax,FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi)
+	cmp %rax,FRAME_SLOT-ADA_FRAME_BYTES(%rcx)
 	je .Lexit_again			# this slot's next frame: it tail-called the one just closed
 .Lexit_done:
 	RESTORE
@@ -323,9 +390,21 @@ ada_exit:
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_adjust_cfa_offset 64
-.Lexit_slow:				# void ada_exit_slow(slot): no room, or the innermost frame isn't this slot's
+.Lexit_judged:
+	PUT_XMM0_BACK
+	JUDGE EXIT_SLOT
+	LOAD_THREAD
+	mov THREAD_INDEX(%r11),%rcx
+	test %rcx,%rcx
+	jz .Lexit_done
+	mov (%rcx),%rcx
+	shr $32,%rcx
+	add THREAD_SHADOW(%r11),%rcx	# the frame, as behind the section
+	jmp .Lexit_next
+.Lexit_slow:				# void ada_exit_slow(slot, registers): no room, or the innermost frame isn't this slot's
 	SLOW_BEGIN EXIT_SLOT
 	lea EXIT_SLOT(%rbp),%rdi
+	lea -32(%rbp),%rsi
 	SLOW_CALL ada_exit_slow, EXIT_SLOT
 	jmp .Lexit_done
 	RSEQ_DESCRIPTOR exit
