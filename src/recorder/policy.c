@@ -84,15 +84,30 @@ static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 	return 0;
 }
 
-/* By id, those in force under the version that is being made. Under both locks. */
+/* Those in force, by id. Under either lock. */
+static size_t in_force(const struct ada_policy *policy, struct ada_policy_rule *rules[ADA_RULES_MAX])
+{
+	struct ada_policy_rule *rule;
+	size_t count = 0, at;
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
+		if (!(rule = ada_policy_in_slot(policy, slot)))
+			continue;
+		for (at = count++; at && rules[at - 1]->id > rule->id; at--)
+			rules[at] = rules[at - 1];
+		rules[at] = rule;
+	}
+	return count;
+}
+
+/* Under both locks. */
 static int version_enter(struct ada_policy *policy)
 {
+	struct ada_policy_rule *rules[ADA_RULES_MAX];
+	size_t count = in_force(policy, rules), bytes = 0;
 	char *text = NULL;
-	size_t bytes = 0;
 	FILE *file = open_memstream(&text, &bytes);
-	for (size_t i = 0; file && i < policy->rules.count; i++)
-		if (policy->rules.items[i]->until == UINT32_MAX)
-			fprintf(file, "%s\n", policy->rules.items[i]->trigger->text);
+	for (size_t i = 0; file && i < count; i++)
+		fprintf(file, "%s\n", rules[i]->trigger->text);
 	if (!file || fclose(file) || ada_array_push(&policy->hashes, ada_hash_bytes(text, bytes))) {
 		free(text);
 		return -ENOMEM;
@@ -246,11 +261,11 @@ static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
 
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room)
 {
-	size_t count = 0;
+	struct ada_policy_rule *all[ADA_RULES_MAX];
 	pthread_mutex_lock(&policy->lock);
-	for (size_t i = 0; i < policy->rules.count && count < room; i++)
-		if (policy->rules.items[i]->until == UINT32_MAX)
-			rules[count++] = info_of(policy->rules.items[i]);
+	size_t found = in_force(policy, all), count = found < room ? found : room;
+	for (size_t i = 0; i < count; i++)
+		rules[i] = info_of(all[i]);
 	pthread_mutex_unlock(&policy->lock);
 	ada_policy_count_live(policy, rules, count);
 	return count;

@@ -66,6 +66,13 @@ static bool samples(const struct ada_policy_rule *rule)
 	return rule->agent.kind == ADA_RULE_PERCENTILE || rule->agent.kind == ADA_RULE_RATE || rule->agent.kind == ADA_RULE_NEW_CALLER;
 }
 
+static void state_zero(struct ada_rule_state *state)
+{
+	PUT(&state->above, 0u);
+	for (uint64_t *word = &state->matches; word < (uint64_t *)(state + 1); word++)
+		PUT(word, 0);
+}
+
 /* The slot's state is the rule's own: what an earlier rule left there goes to that rule's account, then away. */
 static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_rule *rule)
 {
@@ -91,12 +98,11 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 		}
 	}
 	pthread_mutex_unlock(&policy->lock);
-	PUT(&state->incarnation, rule->incarnation);
-	PUT(&state->above, 0u);
-	for (uint64_t *word = &state->matches; word < (uint64_t *)(state + 1); word++)
-		PUT(word, 0);
 	for (uint64_t i = 0; (tables->samples_ready >> slot & 1) && i < ADA_SAMPLE_BYTES / 8; i++)
 		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
+	state_zero(state);
+	PUT(&state->incarnation, rule->incarnation);
+	state_zero(state);		/* of what an agent counted for the rule before until it saw that */
 	tables->incarnations[slot] = rule->incarnation;
 	return 0;
 }
