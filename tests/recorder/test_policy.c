@@ -67,7 +67,7 @@ static void errors_name_their_origin(void **state)
 	ada_array_push(&options.trigger_origins, "--trigger");
 	ada_array_push(&options.trigger_origins, "rules.txt:7");
 	assert_int_equal(ada_policy_open(&policy, &options, 1, &error), -EINVAL);
-	assert_memory_equal(error.text, "rules.txt:7: ", 13);
+	assert_memory_equal(error.text, "rules.txt:7", 11);
 	options.triggers.count = 0;
 	for (int i = 0; i < 65; i++)
 		ada_array_push(&options.triggers, "manual");
