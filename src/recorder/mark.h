@@ -18,6 +18,8 @@ enum ada_mark_answer { ADA_MARK_LATER, ADA_MARK_KNOWN, ADA_MARK_GONE };	/* not c
 struct ada_mark_source {
 	void *context;
 	uint64_t (*ns)(void *context, uint64_t counter);
+	/* By which the rolls of rules were made of ns: ns_per_tick of the clock's first anchor. 0: rolls are told by ns() */
+	double ns_per_tick;
 	/* When the event happened: while its detail chunk is in the pool. */
 	enum ada_mark_answer (*time)(void *context, uint32_t thread, uint64_t seq, uint64_t *ns);
 	/* Where it is in the index files: once it is drained. */

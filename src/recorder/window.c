@@ -132,6 +132,14 @@ static void note_mark(struct ada_windows *windows, struct ada_window *window, co
 	keep_mark(windows, window, mark);
 }
 
+static bool has_ticket(const struct ada_window_entry *entry, uint64_t ticket)
+{
+	for (size_t i = 0; i < entry->tickets.count; i++)
+		if (entry->tickets.items[i] == ticket)
+			return true;
+	return false;
+}
+
 /* What `from` knows goes over to `to`; bounds are the caller's. */
 static void take_over(struct ada_windows *windows, struct ada_window_entry *to, const struct ada_window_entry *from)
 {
@@ -159,7 +167,8 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 	for (size_t i = 0; i < source->marks.count; i++)
 		keep_mark(windows, window, &source->marks.items[i]);
 	for (size_t i = 0; i < from->tickets.count; i++)
-		ada_array_push(&to->tickets, from->tickets.items[i]);
+		if (!has_ticket(to, from->tickets.items[i]))
+			ada_array_push(&to->tickets, from->tickets.items[i]);
 	to->known_end = most(to->known_end, from->known_end);
 	to->cap = least(to->cap, from->cap);
 	to->keeps |= from->keeps;
@@ -222,16 +231,17 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
 /* The common case, without memory or search: the mark lies in the last window, and what it asks for does, too, but for its end. */
 static bool add_to_last(struct ada_windows *windows, const struct ada_window_mark *mark, uint64_t start, uint32_t shorts)
 {
-	if (!windows->list.count || mark->none || mark->end_ns == ADA_WINDOW_OPEN || windows->ended_ns != UINT64_MAX)
+	if (!windows->list.count || mark->none || windows->ended_ns != UINT64_MAX)
 		return false;
 	struct ada_window_entry *entry = windows->list.items[windows->list.count - 1];
 	struct ada_window *window = &entry->window;
 	if (is_final(window) || start < window->start_ns || mark->ns > window->end_ns ||
-	    ada_windows_hole_at(windows, start) < windows->holes.count)
+	    ada_windows_hole_at(windows, start) < windows->holes.count ||
+	    (mark->end_ns == ADA_WINDOW_OPEN && !has_ticket(entry, mark->ticket)))
 		return false;
 	note_mark(windows, window, mark, true);
 	window->shorts |= shorts;
-	entry->known_end = most(entry->known_end, mark->end_ns);
+	entry->known_end = most(entry->known_end, mark->end_ns == ADA_WINDOW_OPEN ? mark->ns : mark->end_ns);
 	ada_window_entry_bound(entry);
 	window->closed = false;
 	return true;
