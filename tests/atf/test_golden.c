@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GOLDEN_THREAD 4242
 
@@ -109,6 +110,147 @@ static void test_recovery_makes_the_same(void **state)
 	free(unfinished.bytes);
 }
 
+/* --- detail ------------------------------------------------------------------------------------------------------- */
+
+/* As DETAIL and WINDOWS in golden/make.py. */
+static uint8_t golden_stack[256];
+static struct atf_detail golden_details[] = {
+	{ 1000000017, 0x100000003, 1, 0, ATF_DETAIL_CALL, 1, GOLDEN_THREAD, { 16, 17, 18, 19, 20, 21, 22, 23 }, 0x401000,
+	  0x7ffc00000010, 0x7ffc00000000, golden_stack, 256, { 0x3ff0000000000000, 0, 1, 2, 3, 4, 5, 6 } },
+	{ 1000000017, 0x2fffffffe, 2, 1, ATF_DETAIL_CALL, 0, GOLDEN_THREAD,
+	  { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX }, 0x401234, 0,
+	  0x7ffbfffffff8, golden_stack, 0, { 0 } },
+	{ 1000000400, 0x2fffffffe, 3, 2, ATF_DETAIL_RETURN, 0, GOLDEN_THREAD, { 42, 0, 0x4000000000000000 }, 0x401234, 1,
+	  0x7ffbfffffff8, (const uint8_t *)"\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5", 13, { 0 } },
+	{ UINT64_MAX - 1, 0x100000002, 7, UINT32_MAX - 1, ATF_DETAIL_RETURN, 0, GOLDEN_THREAD, { 0 }, 0, 0, 0,
+	  (const uint8_t *)"x", 1, { 0 } },
+};
+#define DETAIL_COUNT (sizeof golden_details / sizeof *golden_details)
+
+static const AtfDetailWindow golden_windows[] = {
+	{ 1000000010, 1000000400, 1000000017, 0, 0, 3, 5, 0, 0 },
+	{ UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 1, UINT32_MAX - 1, 3, 1, 1, 4, 0 },
+};
+
+static const struct golden_detail { const char *name; uint8_t arch; } golden_arches[] = {
+	{ "detail-v1-x86_64.atf", ATF_ARCH_X86_64 }, { "detail-v1-arm64.atf", ATF_ARCH_ARM64 },
+};
+
+static void golden_stack_fill(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof golden_stack; i++)
+		golden_stack[i] = (uint8_t)i;
+}
+
+static void expect_golden_record(const struct atf_detail *record, size_t i)
+{
+	struct atf_detail expected = golden_details[i];
+
+	assert_memory_equal(record->stack, expected.stack, expected.stack_size);
+	expected.stack = record->stack;
+	assert_int_equal(record->stack_size, expected.stack_size);
+	assert_int_equal(record->timestamp_ns, expected.timestamp_ns);
+	assert_int_equal(record->function_id, expected.function_id);
+	assert_int_equal(record->index_seq, expected.index_seq);
+	assert_int_equal(record->detail_seq, expected.detail_seq);
+	assert_int_equal(record->event_type, expected.event_type);
+	assert_int_equal(record->flags, expected.flags);
+	assert_int_equal(record->thread_id, expected.thread_id);
+	assert_memory_equal(record->x, expected.x, sizeof expected.x);
+	assert_int_equal(record->lr, expected.lr);
+	assert_int_equal(record->fp, expected.fp);
+	assert_int_equal(record->sp, expected.sp);
+	assert_memory_equal(record->vectors, expected.vectors, sizeof expected.vectors);
+}
+
+static void test_reader_understands_detail(void **state)
+{
+	struct findings findings;
+	char path[4096], index[4096];
+	size_t i, j;
+
+	golden_path(index, "index-v1.atf");
+	for (i = 0; i < 2; i++) {
+		struct atf_detail_file *file;
+		struct atf_detail record;
+		AtfDetailWindow window;
+
+		golden_path(path, golden_arches[i].name);
+		assert_int_equal(findings_take_detail(&findings, path, golden_arches[i].arch == ATF_ARCH_X86_64 ? index : NULL), 0);
+		assert_int_equal(atf_detail_open(&file, path, NULL), 0);
+		assert_int_equal(atf_detail_completeness(file), ATF_COMPLETE);
+		assert_int_equal(atf_detail_header(file)->arch, golden_arches[i].arch);
+		assert_int_equal(atf_detail_count(file), DETAIL_COUNT);
+		for (j = 0; j < DETAIL_COUNT; j++) {
+			assert_int_equal(atf_detail_find(file, golden_details[j].detail_seq, &record), 0);
+			expect_golden_record(&record, j);
+		}
+		assert_int_equal(atf_detail_find(file, 3, &record), ATF_NOT_PERSISTED);
+		for (j = 0; j < 2; j++) {
+			assert_int_equal(atf_detail_window(file, j, &window), 0);
+			assert_memory_equal(&window, &golden_windows[j], sizeof window);
+		}
+		atf_detail_close(file);
+	}
+}
+
+static void test_detail_writer_makes_the_same(void **state)
+{
+	struct atf_detail_options options = { .thread_id = GOLDEN_THREAD };
+	struct fixture *fixture = *state;
+	struct atf_detail_writer *writer;
+	size_t i, j;
+
+	for (i = 0; i < 2; i++) {
+		options.arch = golden_arches[i].arch;
+		assert_int_equal(atf_detail_writer_open(&writer, fixture->detail, &options), 0);
+		for (j = 0; j < DETAIL_COUNT; j++) {
+			if (j == 0 || j == 3)
+				assert_int_equal(atf_detail_writer_window(writer, &golden_windows[j / 3]), 0);
+			assert_int_equal(atf_detail_writer_append(writer, &golden_details[j]), 0);
+		}
+		assert_int_equal(atf_detail_writer_close(writer), 0);
+		expect_same_bytes(fixture->detail, golden_arches[i].name);
+		unlink(fixture->detail);
+	}
+	options.arch = ATF_ARCH_X86_64;
+	assert_int_equal(atf_detail_writer_open(&writer, fixture->detail, &options), 0);
+	assert_int_equal(atf_detail_writer_close(writer), 0);
+	expect_same_bytes(fixture->detail, "detail-v1-empty.atf");
+}
+
+/* The records are those of the finished file; the windows are what the index tells. */
+static void test_detail_recovery(void **state)
+{
+	struct fixture *fixture = *state;
+	struct atf_detail_file *file;
+	struct findings findings;
+	struct atf_detail record;
+	char path[4096], index[4096];
+	struct bytes bytes;
+	size_t i;
+
+	golden_path(path, "detail-v1-unfinished.atf");
+	golden_path(index, "index-v1.atf");
+	bytes = bytes_read(path);
+	bytes_write(fixture->detail, bytes.bytes, bytes.length);
+	free(bytes.bytes);
+	bytes = bytes_read(index);
+	bytes_write(fixture->path, bytes.bytes, bytes.length);
+	free(bytes.bytes);
+	assert_int_equal(atf_detail_recover(fixture->detail, NULL), 0);
+	assert_int_equal(findings_take_detail(&findings, fixture->detail, fixture->path), 0);
+	assert_int_equal(atf_detail_open(&file, fixture->detail, NULL), 0);
+	assert_int_equal(atf_detail_window_count(file), 2);
+	for (i = 0; i < DETAIL_COUNT; i++) {
+		assert_int_equal(atf_detail_get(file, i, &record), 0);
+		expect_golden_record(&record, i);
+	}
+	atf_detail_close(file);
+}
+
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,8 +258,12 @@ int main(int count, char **arguments)
 		cmocka_unit_test(test_verify_finds_nothing_wrong),
 		FIXTURE_TEST(test_writer_makes_the_same),
 		FIXTURE_TEST(test_recovery_makes_the_same),
+		cmocka_unit_test(test_reader_understands_detail),
+		FIXTURE_TEST(test_detail_writer_makes_the_same),
+		FIXTURE_TEST(test_detail_recovery),
 	};
 
+	golden_stack_fill();
 	golden_directory = count > 1 ? arguments[1] : ".";
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

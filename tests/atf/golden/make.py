@@ -25,6 +25,19 @@ EVENTS = [  # timestamp_ns, function_id, thread_id, event_kind, call_depth, deta
     (18_446_744_073_709_551_614, 0x0000_0001_0000_0002, THREAD_ID, RETURN, 0, 0xFFFF_FFFE),
 ]
 
+# timestamp_ns, function_id, index_seq, type, flags, x0..x7, lr, fp, sp, stack, vectors: of the EVENTS that have a detail_seq
+DETAIL = [
+    (*EVENTS[1][:2], 1, 3, 1, range(0x10, 0x18), 0x401000, 0x7FFC_0000_0010, 0x7FFC_0000_0000, bytes(range(256)),
+     (0x3FF0_0000_0000_0000, *range(7))),
+    (*EVENTS[2][:2], 2, 3, 0, [0xFFFF_FFFF_FFFF_FFFF] * 8, 0x401234, 0, 0x7FFB_FFFF_FFF8, b"", ()),
+    (*EVENTS[3][:2], 3, 4, 0, (42, 0, 0x4000_0000_0000_0000, 0, 0, 0, 0, 0), 0x401234, 1, 0x7FFB_FFFF_FFF8, b"\xa5" * 13, ()),
+    (*EVENTS[7][:2], 7, 4, 0, (0,) * 8, 0, 0, 0, b"x", ()),
+]
+WINDOWS = [  # start_ns, end_ns, marked_ns, first_detail_seq, first_ordinal, event_count, marked_count, window_id
+    (1_000_000_010, 1_000_000_400, 1_000_000_017, 0, 0, 3, 5, 0),
+    (18_446_744_073_709_551_614, 18_446_744_073_709_551_614, 18_446_744_073_709_551_614, 0xFFFF_FFFE, 3, 1, 1, 4),
+]
+
 
 def header(count, footer_offset, start_ns, end_ns):
     identity = b"ATI2" + struct.pack("<BBBBII", 1, 1, 1, 4, 0, THREAD_ID)
@@ -45,6 +58,32 @@ def files():
     yield "index-v1.atf", finished
     yield "index-v1-unfinished.atf", header(0, 0, 0, 0) + events + events[:20]
     yield "index-v1-empty.atf", header(0, 64, 0, 0) + footer(b"", 0, 0, 0)
+    yield from detail_files()
+
+
+def detail_header(arch, count, length, first_seq, last_seq):
+    return b"ATD2" + struct.pack("<BBBBII8xQQQQQ", 1, 1, arch, 4, 0, THREAD_ID, 64, count, length, first_seq, last_seq)
+
+
+def detail_record(timestamp, function, index_seq, kind, flags, x, lr, fp, sp, stack, vectors):
+    payload = struct.pack("<Q8QQQQHH", function, *x, lr, fp, sp, len(stack), 0) + stack + struct.pack(f"<{len(vectors)}Q", *vectors)
+    return struct.pack("<IHHIIQ", 24 + len(payload), kind, flags, index_seq, THREAD_ID, timestamp) + payload
+
+
+def detail_files():
+    offsets, records = [], b""
+    for record in DETAIL:
+        offsets.append(64 + len(records))
+        records += detail_record(*record)
+    padding = bytes(-len(records) % 8)
+    tables = struct.pack(f"<{len(offsets)}Q", *offsets) + b"".join(struct.pack("<6QII8x", *window) for window in WINDOWS)
+    end = b"2DTA" + struct.pack("<IQQQQQQII", zlib.crc32(records), len(offsets), len(records), DETAIL[0][0], DETAIL[-1][0],
+                                64 + len(records) + len(padding), len(WINDOWS), zlib.crc32(tables), 0)
+    for name, arch in ("x86_64", 1), ("arm64", 2):
+        yield f"detail-v1-{name}.atf", detail_header(arch, len(offsets), len(records), 1, 7) + records + padding + tables + end
+    yield "detail-v1-unfinished.atf", detail_header(1, 0, 0, 0, 0) + records + records[:50]
+    end = b"2DTA" + struct.pack("<IQQQQQQII", 0, 0, 0, 0, 0, 64, 0, 0, 0)
+    yield "detail-v1-empty.atf", detail_header(1, 0, 0, 0, 0) + end
 
 
 def main():
