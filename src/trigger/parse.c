@@ -289,6 +289,8 @@ static int read_exception(const struct ada_parser *parser, struct ada_span span,
 	size_t offset;
 	int status;
 
+	if (span.end - span.at > 1 && (*span.at == '\'' || *span.at == '"') && span.end[-1] == *span.at)
+		span = (struct ada_span){span.at + 1, span.end - 1};
 	if (type && span.at == span.end)
 		return ada_parse_fail(parser, span.at, "a type is missing: write it like exception=std::bad_alloc");
 	if (span.end - span.at >= (ptrdiff_t)sizeof trigger->exception)
