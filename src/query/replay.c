@@ -40,7 +40,8 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 static void take(struct run *run, struct ada_replay_process *state, const struct ada_replay_hit *hit)
 {
 	const struct ada_trigger *trigger = run->replay->trigger;
-	struct ada_gate gate = { trigger->after, trigger->every, trigger->limit, trigger->limit_ns };
+	uint64_t after = trigger->kind == ADA_RULE_NEW_CALLER ? 0 : trigger->after;
+	struct ada_gate gate = { after, trigger->every, trigger->limit, trigger->limit_ns };
 
 	run->replay->matches++;
 	if (!ada_gate_pass(&state->gate, &gate, hit->ns))

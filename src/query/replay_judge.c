@@ -94,27 +94,27 @@ static int judge_rate(const struct ada_trigger *trigger, const struct ada_replay
 	return begins;
 }
 
-/* Without a function: the call that goes below the bound, not those that it makes. */
+/* Whole numbers: >= n was read as > n - 1. Without a function: the call that goes below the bound, not those that it makes. */
 static int judge_depth(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit)
 {
 	uint64_t depth = event->moment->event->call_depth;
 
 	hit->kind = ADA_REPLAY_NUMBER;
 	hit->value.u = depth;
-	if (event->moment->event->event_kind != ADA_EVENT_CALL || !holds(trigger->op, depth, (uint64_t)trigger->integer))
+	if (event->moment->event->event_kind != ADA_EVENT_CALL || depth <= (uint64_t)trigger->integer)
 		return 0;
-	if (trigger->patterns.count)
-		return event->named;
-	return !depth || !holds(trigger->op, depth - 1, (uint64_t)trigger->integer);
+	return trigger->patterns.count ? event->named : depth == (uint64_t)trigger->integer + 1;
 }
 
-static int judge_caller(const struct ada_replay_event *event, struct ada_replay_hit *hit)
+/* The calls that `after` leaves out are those it learns from. */
+static int judge_caller(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit)
 {
 	const struct ada_event *call = event->moment->event;
 	uint64_t depth = call->call_depth, caller = UINT64_MAX, known;
 
 	if (!event->named || call->event_kind != ADA_EVENT_CALL)
 		return 0;
+	event->track->state->samples++;
 	if (depth && depth <= event->track->functions.count)
 		caller = event->track->functions.items[depth - 1];
 	if (caller != UINT64_MAX) {
@@ -123,7 +123,9 @@ static int judge_caller(const struct ada_replay_event *event, struct ada_replay_
 	}
 	if (ada_table_get(&event->track->state->callers, caller, &known))
 		return 0;
-	return ada_table_put(&event->track->state->callers, caller, 1) ? -ENOMEM : 1;
+	if (ada_table_put(&event->track->state->callers, caller, 1))
+		return -ENOMEM;
+	return event->track->state->samples > trigger->after;
 }
 
 /* A call that throws; else, where none was recorded, the first frame that an exception left. */
@@ -154,7 +156,7 @@ int ada_replay_judge(const struct ada_trigger *trigger, const struct ada_replay_
 	case ADA_RULE_DEPTH:
 		return judge_depth(trigger, event, hit);
 	case ADA_RULE_NEW_CALLER:
-		return judge_caller(event, hit);
+		return judge_caller(trigger, event, hit);
 	case ADA_RULE_EXCEPTION:
 		return judge_exception(event);
 	default:
