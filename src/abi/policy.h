@@ -105,9 +105,9 @@ static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 #define ADA_POLICY_TABLE_BYTES (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX)
 static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
 
-/* Agents change it atomically, without locks; zeroed by the recorder when its slot gets a new rule, its samples first and its
- * incarnation last. An agent that is about to change it for the rule before looks at incarnation first: so that it can't come
- * too late, a slot is not given away again while another one has been empty for longer.
+/* Agents change it atomically, without locks; zeroed by the recorder when its slot gets a new rule, the new incarnation
+ * first. An agent that is about to change it for the rule before looks at the incarnation, but may come late by that one
+ * change: so a slot is not given away again while another one has been empty for longer.
  *
  * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another. */
 struct ada_rule_state {			/* 128 bytes */

@@ -164,7 +164,7 @@ struct ada_shm {
 	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
 	uint32_t reserved2[15];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
-	uint64_t late_entry;		/* void late_entry(void): raw system calls only, on late_stack */
+	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */
 	uint64_t agent_text_start, agent_text_end;
 	struct ada_detail_control detail __attribute__((aligned(64)));
@@ -186,6 +186,21 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
  *     <- PLAN     }  (a fork's child: none)  -> APPLIED                 -> DONE
  *     -> APPLIED  }                          -> DONE
  *     -> DONE
+ *
+ * Late patches: hooks that a new rule needs, put in while the program runs. The recorder
+ *   1. stops every thread of the process (ptrace), with none of them inside the bytes that are about to be patched: from the
+ *      patch address + 1 to + 4 (form ADA_PATCH_ISLAND: the address + 1, and the island). It steps those that are
+ *   2. borrows one whose instruction pointer is outside agent_text_start to agent_text_end and which is in no system call that
+ *      would be restarted with its registers changed; keeps its registers and signal mask, blocks all signals, and sets
+ *      rip = late_entry, rsp = late_stack, orig_rax = -1
+ *   3. lets this one thread run. It opens a conversation: HELLO (RESUME); then for each module that it knows and that could be
+ *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. Of a PLAN the hooks count that aren't in place yet: those of
+ *      the filter (flags TRACE or NAMED). Plans are decoded ones where anything is to be hooked; their functions are those
+ *      of the plan before, in the same order. flags 0: nothing is to be done in this module
+ *   4. sees it stop by SIGTRAP (int3): rax is 0, or -EAGAIN where the loader or the agent was in the midst of a change (let all
+ *      go on, and try again later), or another -errno. Counts are in the module table. Puts registers and mask back, lets all
+ *      go on. Swaps in the policy that needs the hooks afterwards
+ *
  * The recorder learns of a process's end from its pidfd, and of an exec from a second HELLO (START) of the same pid.
  * Credentials are the socket's (SO_PEERCRED), never the message's.
  */
@@ -227,6 +242,7 @@ enum ada_module_flag {
 	ADA_MODULE_VDSO = 2,		/* recorder answers without a plan */
 	ADA_MODULE_AGENT = 4,
 	ADA_MODULE_TRACED = 8,		/* functions and imports are hooked (set after PLAN) */
+	ADA_MODULE_LATE = 16,		/* in a message only: the module is known, what is missing of its hooks is put in now */
 };
 struct ada_module_message {
 	struct ada_message head;

@@ -59,6 +59,8 @@ int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t
 /* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
 int ada_region_seal(struct ada_region *region);		/* code becomes read and execute only */
+/* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
+uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
 bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region; any thread, any time */
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */

@@ -2,7 +2,8 @@
  *
  * In two passes, so that a module is hooked whole or not at all: first every trampoline is built and the region sealed, then
  * the text is opened and the jumps are written. Nothing else runs in the module meanwhile: at the start there is one thread,
- * and a library that is being loaded isn't executed yet. An entry whose bytes aren't the planned ones is left alone.
+ * a library that is being loaded isn't executed yet, and later (late.c) the recorder has stopped every thread, outside the bytes
+ * to be patched. An entry whose bytes aren't the planned ones is left alone.
  */
 #include <sys/mman.h>
 #include "agent/life.h"
@@ -14,6 +15,7 @@
 struct application {
 	struct ada_module *module;
 	uint32_t id;
+	bool late;
 	struct ada_region *region;
 	uint64_t *entries;			/* by hook number: where its jump goes, 0: not hooked */
 	uint32_t hooked, mismatched;
@@ -38,15 +40,31 @@ static bool hook_makes_sense(const struct ada_plan_header *plan, const struct ad
 	       hook->form >= ADA_PATCH_JUMP && hook->form <= ADA_PATCH_NOP && hook->origin_first < plan->origin_count;
 }
 
+/* A call among the first instructions may be in progress: its return address must not lie in the bytes of the jump. */
+static bool leaves_returns_alone(const struct application *job, const struct ada_plan_hook *hook)
+{
+	const struct ada_plan_header *plan = job->module->plan;
+	const struct ada_plan_reloc *reloc = (const void *)((const char *)plan + plan->relocs_offset);
+
+	reloc += hook->reloc_first;
+	for (uint32_t i = 0; i < hook->reloc_count; i++)
+		if (reloc[i].kind == ADA_RELOC_LOW32 &&
+		    reloc[i].target + reloc[i].addend - (hook->patch_address + 1) < JUMP_BYTES - 1)
+			return false;
+	return true;
+}
+
 static bool is_wanted(const struct application *job, uint32_t number)
 {
 	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
 
-	if (!hook_makes_sense(job->module->plan, hook))
+	if (!hook_makes_sense(job->module->plan, hook) || ada_module_applied(job->module, hook->function))
 		return false;
 	if (is_intercept(job, hook))
-		return true;
-	if (!(job->module->reply & ADA_PLAN_REPLY_TRACE))
+		return !job->late;
+	if (job->late && !leaves_returns_alone(job, hook))
+		return false;
+	if (!(job->module->reply & ADA_PLAN_REPLY_TRACE) && !((job->module->reply & ADA_PLAN_REPLY_NAMED) && job->module->filter))
 		return false;
 	return ada_module_filter(job->module, number);
 }
@@ -100,6 +118,7 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 		.origins = (const uint8_t *)job->module->plan + job->module->plan->origins_offset +
 			   hook->origin_first * sizeof(struct ada_plan_origin),
 		.replacement = replacement,
+		.number = ada_module_number(job->module, hook->function),
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);
 
@@ -134,7 +153,9 @@ static int region_build(struct application *job)
 	if (!cells)
 		return 0;
 	job->entries = ada_sys_map(plan->hook_count * sizeof *job->entries);
-	if (!job->entries)
+	if (!job->module->applied)
+		job->module->applied = ada_sys_map(plan->function_count / 8 + 1);
+	if (!job->entries || !job->module->applied)
 		return -ENOMEM;
 	status = ada_region_reserve(&job->region, job->module->start, job->module->end, cells);
 	for (uint32_t i = 0; i < plan->hook_count && !status; i++) {
@@ -196,6 +217,13 @@ static bool hook_reaches(const struct application *job, uint32_t number)
 	       (!by_island || step == (int8_t)step);
 }
 
+static bool is_applied(const struct application *job, uint32_t number)
+{
+	const struct ada_plan_hook *hook = hook_at(job->module->plan, number);
+
+	return hook->function < job->module->plan->function_count && ada_module_applied(job->module, hook->function);
+}
+
 /* Takes out the hooks that can't be: out of reach, or with an island in the bytes of a hook that is not. */
 static void patches_check(struct application *job)
 {
@@ -209,7 +237,7 @@ static void patches_check(struct application *job)
 	for (uint32_t i = 0; i < plan->hook_count; i++) {
 		uint64_t host = i + (int64_t)hook_at(plan, i)->host;
 
-		if (host != i && (host >= plan->hook_count || !job->entries[host]))
+		if (host != i && (host >= plan->hook_count || (!job->entries[host] && !is_applied(job, host))))
 			job->entries[i] = 0;
 	}
 }
@@ -235,12 +263,13 @@ static void patches_write(struct application *job)
 			jump_write(at, job->entries[i]);
 		}
 		job->hooked += !is_intercept(job, hook);
+		job->module->applied[hook->function / 8] |= 1u << hook->function % 8;
 	}
 }
 
-int ada_apply(struct ada_module *module, uint32_t id)
+int ada_apply(struct ada_module *module, uint32_t id, bool late)
 {
-	struct application job = { .module = module, .id = id };
+	struct application job = { .module = module, .id = id, .late = late };
 	struct ada_shm_module *entry;
 	int status = region_build(&job);
 
@@ -248,13 +277,15 @@ int ada_apply(struct ada_module *module, uint32_t id)
 		status = text_protect(module, true);
 		if (!status)
 			patches_write(&job);
+		if (!status && late)
+			ada_got_forward(module, id, job.entries);
 		if (text_protect(module, false))
 			ada_count_error();
 	}
 	if (job.entries)
 		ada_sys_unmap(job.entries, module->plan->hook_count * sizeof *job.entries);
 	entry = ada_module_entry(id);
-	entry->hooked = job.hooked;
-	entry->mismatched = job.mismatched;
+	entry->hooked += job.hooked;
+	entry->mismatched += job.mismatched;
 	return status;
 }

@@ -13,6 +13,7 @@
 struct target {
 	uint64_t address;			/* where the call goes */
 	uint64_t function_id;
+	uint32_t policy_number;
 };
 
 struct binding {				/* a symbol and the module that defines it */
@@ -114,6 +115,15 @@ static uint32_t bound_number(struct ada_module *module, const struct binding *bi
 	return ada_plan_find(module->plan, value - module->bias, false);
 }
 
+/* Its own hook records the call. Asked by address: an ifunc's implementation may be hooked under its own name. */
+static bool entry_is_hooked(const struct ada_module *module, uint64_t value)
+{
+	uint32_t number = ada_plan_find(module->plan, value - module->bias, false);
+
+	return number != ADA_PLAN_NONE && ada_module_applied(module, number) &&
+	       !(ada_plan_function_at(module->plan, number)->flags & ADA_FUNCTION_INTERCEPT);
+}
+
 static bool target_find(struct target *target, const struct ada_module *importer, const struct ada_plan_import *import)
 {
 	const char *name = ada_plan_name(importer->plan, import->name), *version = ada_plan_name(importer->plan, import->version);
@@ -131,9 +141,9 @@ static bool target_find(struct target *target, const struct ada_module *importer
 	if (!module || !module->plan || (module->flags & (ADA_MODULE_AGENT | ADA_MODULE_TRACED)))
 		return false;			/* a traced module's entries record by themselves */
 	number = bound_number(module, &binding, value);
-	if (number == ADA_PLAN_NONE)
+	if (number == ADA_PLAN_NONE || entry_is_hooked(module, value))
 		return false;
-	*target = (struct target){ value, ADA_FUNCTION_ID(module - ada_module_at(0), number) };
+	*target = (struct target){ value, ADA_FUNCTION_ID(module - ada_module_at(0), number), ada_module_number(module, number) };
 	return true;
 }
 
@@ -184,7 +194,8 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 	int status = ada_region_reserve(&region, module->start, module->end, wanted);
 
 	for (uint32_t i = 0; i < count && !status; i++) {
-		struct ada_hook_spec spec = { .function_id = targets[i].function_id, .target = targets[i].address };
+		struct ada_hook_spec spec = { .function_id = targets[i].function_id, .target = targets[i].address,
+					      .number = targets[i].policy_number };
 		uint8_t *body;
 
 		if (!targets[i].address)
@@ -224,4 +235,34 @@ void ada_got_apply(struct ada_module *module, uint32_t id)
 	}
 	ada_module_entry(id)->imports = hooked;
 	ada_sys_unmap(targets, bytes);
+}
+
+/* The slots stay: who has read one already takes the same way. */
+static void slot_forward(const struct ada_module *from, const struct ada_plan_import *import, const struct ada_module *to, uint32_t id,
+			 const uint64_t *entries)
+{
+	uint64_t function_id, *target;
+	uint32_t function, hook;
+
+	if (!slot_is_usable(from, import))
+		return;
+	target = ada_region_target(*(const uint64_t *)(from->bias + import->slot), &function_id);
+	function = target ? (uint32_t)function_id : 0;
+	if (!target || function_id != ADA_FUNCTION_ID(id, function) || function >= to->plan->function_count)
+		return;
+	hook = ada_plan_function_at(to->plan, function)->hook;
+	if (hook < to->plan->hook_count && entries[hook])
+		__atomic_store_n(target, entries[hook] + ADA_TRAMPOLINE_HEAD_BYTES, __ATOMIC_RELEASE);
+}
+
+void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries)
+{
+	for (uint32_t from = 0; from < ada_module_count(); from++) {
+		const struct ada_module *module = ada_module_at(from);
+
+		if (module->state != ADA_MODULE_DONE || !(module->reply & ADA_PLAN_REPLY_IMPORTS))
+			continue;
+		for (uint32_t i = 0; i < module->plan->import_count; i++)
+			slot_forward(module, import_at(module->plan, i), to, id, entries);
+	}
 }

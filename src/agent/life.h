@@ -44,6 +44,8 @@ struct ada_module {			/* same number as in the segment's table */
 	const struct ada_plan_header *plan;	/* mapped until the end; NULL: none */
 	const uint8_t *filter;			/* bit by hook number, then by import number; NULL: all */
 	uint32_t filter_bytes;
+	uint32_t function_base;			/* number in the policy's tables of its function 0; 0: none has one */
+	uint8_t *applied;			/* bit by function: its entry is patched; NULL: no one's is */
 	struct ada_symbols symbols;
 };
 
@@ -53,6 +55,7 @@ struct ada_shm_module *ada_module_entry(uint32_t id);		/* its half in the segmen
 uint32_t ada_module_count(void);
 struct ada_module *ada_module_of(uint64_t address);		/* the one whose span holds it; NULL: none */
 bool ada_module_changed(void);					/* the link map differs from the table */
+bool ada_module_settled(void);					/* the loader is at rest, and the table is up to date */
 bool ada_module_move_agent_last(void);				/* our own entry of the link map; false: not found */
 uint64_t ada_module_find_symbol(const char *name);		/* its first definition outside the agent; 0: none */
 /* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
@@ -61,6 +64,11 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 void ada_module_scan_imports(void);		/* of modules that were planned and have been relocated since */
 void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from);	/* a fork's child has its parent's modules */
 bool ada_module_filter(const struct ada_module *module, uint32_t bit);	/* false: the user left it out */
+bool ada_module_applied(const struct ada_module *module, uint32_t function);	/* its entry is patched */
+static inline uint32_t ada_module_number(const struct ada_module *module, uint32_t function)	/* in the policy's tables; 0: none */
+{
+	return module->function_base ? module->function_base + function : 0;
+}
 /* The PT_LOAD segment that holds an address of this process, or NULL. */
 const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address);
 
@@ -78,8 +86,13 @@ const char *ada_plan_name(const struct ada_plan_header *plan, uint32_t offset);
 /* Number of the function that begins at `address` (of the file), or ADA_PLAN_NONE. `ifunc`: of that sort, rather. */
 uint32_t ada_plan_find(const struct ada_plan_header *plan, uint64_t address, bool ifunc);
 bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes);	/* every table lies inside */
-int ada_apply(struct ada_module *module, uint32_t id);		/* patches the entries of a module whose plan and reply are set */
+/* Patches those entries of a module that its plan, reply and filter say and that aren't patched yet. `late`: while the program
+ * runs, with every other thread stopped. */
+int ada_apply(struct ada_module *module, uint32_t id, bool late);
 void ada_got_apply(struct ada_module *module, uint32_t id);	/* needs the module relocated */
+/* GOT hooks that lead to a function of module `to` whose entry is patched by now go on behind its hook: one event a call.
+ * entries: by hook number, its trampoline; 0: none. */
+void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries);
 
 /* --- connect.c --- */
 struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes);	/* NULL: none came */
@@ -109,7 +122,9 @@ size_t ada_environment_words(char *const *environment);
 void ada_environment_give(char *const *environment, uint64_t *words);	/* begins with the new array of pointers */
 bool ada_image_takes_agent(int directory, const char *path, int flags);	/* exec of it may be given our environment */
 
-/* --- loader.c --- */
+/* --- loader.c, late.c --- */
+extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */
+void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */
 
 /* --- intercept.c, crash.c --- */

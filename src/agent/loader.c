@@ -13,6 +13,8 @@
 #define PAGE 4096ull
 #define JUMP_BYTES 5
 
+uint32_t ada_life_busy;
+
 extern struct r_debug _r_debug __attribute__((weak));
 
 /* In the place of a module's DT_INIT: it and all that came with it are relocated now. */
@@ -20,7 +22,9 @@ static void init_called(int argument_count, char **arguments, char **environment
 {
 	uint64_t mask = ada_sys_signals_block();
 
+	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_module_scan_imports();
+	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
 	((void (*)(int, char **, char **))module->init)(argument_count, arguments, environment);
 }
@@ -107,7 +111,9 @@ static void loader_changed(void)
 	if (_r_debug.r_state != RT_CONSISTENT)
 		return;
 	mask = ada_sys_signals_block();
+	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	modules_changed();
+	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
 }
 

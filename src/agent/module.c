@@ -56,6 +56,11 @@ bool ada_module_filter(const struct ada_module *module, uint32_t bit)
 	return !module->filter || (bit / 8 < module->filter_bytes && module->filter[bit / 8] >> bit % 8 & 1);
 }
 
+bool ada_module_applied(const struct ada_module *module, uint32_t function)
+{
+	return module->applied && module->applied[function / 8] >> function % 8 & 1;
+}
+
 static const struct link_map *loader_list(void)
 {
 	return &_r_debug ? _r_debug.r_map : NULL;
@@ -86,6 +91,11 @@ bool ada_module_changed(void)
 		if (modules[id].state != ADA_MODULE_GONE && !is_listed(&modules[id]))
 			return true;
 	return false;
+}
+
+bool ada_module_settled(void)
+{
+	return &_r_debug && _r_debug.r_state == RT_CONSISTENT && !ada_module_changed();
 }
 
 bool ada_module_move_agent_last(void)
@@ -269,9 +279,10 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 	else if (plan && !(module->flags & ADA_MODULE_AGENT)) {
 		module->plan = plan;
 		module->reply = reply.flags;
-		if (filter_keep(module, filter, reply.filter_bytes) || ada_apply(module, id))
+		entry->function_base = module->function_base = reply.function_base;
+		if (filter_keep(module, filter, reply.filter_bytes) || ada_apply(module, id, false))
 			ada_count_error();
-		else if (reply.flags) {
+		else if (reply.flags & ADA_PLAN_REPLY_TRACE) {
 			module->state = ADA_MODULE_PLANNED;
 			entry->flags = module->flags |= ADA_MODULE_TRACED;
 		}

@@ -86,6 +86,8 @@ static void child_attach(void)
 		if (own) {
 			ada_module_copy_table(own, parent);
 			ada_process_attach(own, bytes, ada_connect_flags(conversation));
+			ada_life_busy = 0;	/* another thread of the parent's was */
+			ada_late_attach(own);
 		} else {
 			welcome_flags = 0;
 			ada_core_disable(ADA_DISABLE_STOPPED);

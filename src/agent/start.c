@@ -36,6 +36,7 @@ static void life_begin(struct ada_conversation *conversation, const uint64_t *au
 	ada_process_watch_forks();
 	ada_loader_watch();
 	ada_crash_watch();
+	ada_late_attach(shm);
 }
 
 __attribute__((constructor)) static void agent_start(int argument_count, char **arguments, char **environment)

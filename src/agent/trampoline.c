@@ -164,6 +164,16 @@ int ada_region_seal(struct ada_region *region)
 	return ada_sys_failed(result) ? (int)result : 0;
 }
 
+uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
+{
+	struct ada_hook *hook = hook_of((uint8_t *)entry);
+
+	if (entry % ADA_CELL_BYTES || !ada_region_holds(entry) || hook->start != entry || !hook->target)
+		return NULL;
+	*function_id = hook->function_id;
+	return &hook->target;
+}
+
 bool ada_region_holds(uint64_t address)
 {
 	const struct ada_region *region = __atomic_load_n(&regions, __ATOMIC_ACQUIRE);

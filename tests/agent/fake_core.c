@@ -117,6 +117,11 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	return 0;
 }
 
+uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
+{
+	return NULL;
+}
+
 int ada_region_seal(struct ada_region *region)
 {
 	return 0;
