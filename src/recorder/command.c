@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "recorder/control.h"
+#include "recorder/fire.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 
@@ -72,12 +73,26 @@ static json_object *list_triggers(struct ada_recorder *recorder)
 	return object;
 }
 
+static json_object *mark(struct ada_recorder *recorder, const char *label)
+{
+	struct ada_error error = { "" };
+	uint64_t now = ada_clock_boottime_ns();
+	size_t processes;
+	if (ada_fire_manual(recorder, label, &processes, &error))
+		return ada_status_error(error.text);
+	json_object *object = accept_with(recorder);
+	ada_json_count(object, "processes", processes);
+	ada_json_count(object, "timestampNs", now);
+	return object;
+}
+
 json_object *ada_command_run(struct ada_recorder *recorder, enum ada_command command, const json_object *request)
 {
 	switch (command) {
 	case ADA_COMMAND_TRIGGER_ADD: return add_trigger(recorder, text_of(request, "rule"));
 	case ADA_COMMAND_TRIGGER_REMOVE: return remove_trigger(recorder, request);
 	case ADA_COMMAND_TRIGGER_LIST: return list_triggers(recorder);
-	default: return ada_status_error("not yet");
+	case ADA_COMMAND_MARK: return mark(recorder, text_of(request, "label"));
+	default: return ada_status_error("no such request");
 	}
 }

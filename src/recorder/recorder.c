@@ -21,11 +21,13 @@
 #include <unistd.h>
 #include "recorder/control.h"
 #include "recorder/exit.h"
+#include "recorder/fire.h"
 #include "recorder/grower.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/progress.h"
 #include "recorder/provider.h"
+#include "recorder/sample.h"
 #include "recorder/server.h"
 #include "recorder/session.h"
 #include "recorder/stray.h"
@@ -45,6 +47,7 @@ struct loop {
 	struct ada_recorder *recorder;
 	struct ada_grower grower;
 	struct ada_progress progress;
+	struct ada_sampler *sampler;
 	int signals;
 	int timeout_ms;
 	int interrupts;			/* SIGINTs seen */
@@ -54,10 +57,25 @@ struct loop {
 	ADA_ARRAY(struct pollfd) polls;
 };
 
+/* --mark-signal */
+static void mark(struct loop *loop)
+{
+	struct ada_error error = { "" };
+	size_t processes;
+	if (ada_fire_manual(loop->recorder, NULL, &processes, &error)) {
+		ada_progress_clear(&loop->progress);
+		fprintf(stderr, "ada: no mark: %s\n", error.text);
+	}
+}
+
 static void take_signals(struct loop *loop)
 {
 	struct signalfd_siginfo info;
 	while (read(loop->signals, &info, sizeof(info)) == sizeof(info)) {
+		if ((int)info.ssi_signo == loop->recorder->options->mark_signal) {
+			mark(loop);
+			continue;
+		}
 		if (info.ssi_signo == SIGINT && ++loop->interrupts > 1)
 			loop->stop = true;
 		/* From the terminal, the program has it too; from elsewhere it was meant for the program. */
@@ -184,6 +202,7 @@ static bool pass(struct loop *loop)
 		loop->session_ns = now;
 		write_or_tell(ada_session_write(recorder, false, &error), &error);
 	}
+	ada_sampler_turn(loop->sampler, now);
 	if (ada_control_turn(recorder->control, now))
 		loop->stop = loop->asked = true;
 	ada_progress_draw(&loop->progress, recorder);
@@ -312,6 +331,9 @@ static void close_parts(struct ada_recorder *recorder)
 	}
 	ada_array_free(&recorder->providers);
 	ada_array_free(&recorder->unrecorded);
+	for (size_t i = 0; i < recorder->labels.count; i++)
+		free(recorder->labels.items[i]);
+	ada_array_free(&recorder->labels);
 	ada_policy_close(recorder->policy);
 	if (recorder->sink && ada_sink_close(recorder->sink))
 		fprintf(stderr, "ada: the disk may not hold everything: an fsync failed\n");
@@ -335,6 +357,8 @@ static int prepare_process(struct loop *loop, struct ada_inheritance *inheritanc
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaddset(&set, signals[i]);
+	if (loop->recorder->options->mark_signal)
+		sigaddset(&set, loop->recorder->options->mark_signal);
 	/* Blocks of files come and go all the time: from the heap, and kept there, they are not zeroed by the kernel each time. */
 	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
@@ -397,11 +421,13 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	launched = true;
 	struct ada_error latest = { "" };
 	write_or_tell(ada_session_publish(&recorder.session, &latest), &latest);
+	loop.sampler = ada_sampler_open(&recorder);
 	ada_progress_open(&loop.progress, options->quiet);
 	run(&loop);
 	end(&loop);
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:
+	ada_sampler_close(loop.sampler);
 	ada_grower_close(&loop.grower);
 	close_parts(&recorder);
 	if (made && !launched)

@@ -99,6 +99,8 @@ struct ada_recorder {
 	int main_pidfd;
 	struct ada_exit_info main_exit;
 
+	ADA_ARRAY(char *) labels;	/* of `ada mark`, main thread's: a manual mark's value is the number of its label, from 1 on */
+
 	pthread_mutex_t lock;
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;

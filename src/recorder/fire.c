@@ -1,0 +1,101 @@
+#include "recorder/fire.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "recorder/detail.h"
+#include "recorder/provider.h"
+#include "trigger/gate.h"
+
+#define LABEL_BYTES 200
+
+void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint64_t kinds)
+{
+	size_t kept = 0;
+	do {
+		firing->version = ada_policy_version(policy);
+		firing->count = ada_policy_rules(policy, firing->rules, ADA_RULES_MAX);
+	} while (ada_policy_version(policy) != firing->version);
+	for (size_t i = 0; i < firing->count; i++)
+		if (kinds >> firing->rules[i].rule.kind & 1)
+			firing->rules[kept++] = firing->rules[i];
+	firing->count = kept;
+}
+
+/* The state of these rules' slots lies in the segment like any other's, so that all are counted in one place; but no agent
+ * touches it. A server thread may be giving the slot to another rule: hence the lock, and the incarnation. */
+static int passes(struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot, uint64_t counter)
+{
+	struct ada_gate gate = { rule->after, rule->every, rule->limit, rule->limit_ticks };
+	int marks = -EAGAIN;
+	pthread_mutex_lock(&provider->lock);
+	if (provider->mapped) {
+		struct ada_rule_state *state = (struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot;
+		if (state->incarnation == rule->incarnation)
+			marks = ada_gate_pass(state, &gate, counter);
+	}
+	pthread_mutex_unlock(&provider->lock);
+	return marks;
+}
+
+static bool is_live(const struct ada_provider *provider)
+{
+	return !provider->ended && provider->mapped;
+}
+
+int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
+	      uint64_t value, uint64_t post_ticks)
+{
+	static struct ada_rule rules[ADA_RULES_MAX];	/* by slot; only the one is looked at */
+	struct ada_rule *rule = &rules[info->slot];
+	int marks = is_live(provider) ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
+	if (marks <= 0)
+		return marks;
+	*rule = info->rule;
+	if (rule->post_ticks < post_ticks)
+		rule->post_ticks = post_ticks;
+	return 0;
+}
+
+/* Number from 1 on; 0: there is none. What a mark's value is, where it was made by hand. */
+static uint64_t keep_label(struct ada_recorder *recorder, const char *label)
+{
+	char *copy = label && *label ? strndup(label, LABEL_BYTES) : NULL;
+	if (!copy)
+		return 0;
+	if (ada_array_push(&recorder->labels, copy)) {
+		free(copy);
+		return 0;
+	}
+	return recorder->labels.count;
+}
+
+int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *processes, struct ada_error *error)
+{
+	struct ada_firing *firing = malloc(sizeof(*firing));
+	uint64_t counter = ada_clock_counter(), number;
+	*processes = 0;
+	if (!firing)
+		return ada_error_system(error, ENOMEM, "mark");
+	ada_firing_take(firing, recorder->policy, 1ull << ADA_RULE_MANUAL);
+	if (!recorder->options->detail || !firing->count) {
+		free(firing);
+		return recorder->options->detail ?
+		       ada_error_set(error, ENOENT, "no rule `manual` is in force: `ada trigger add manual` adds it") :
+		       ada_error_set(error, ENOENT, "this session keeps no detail (--detail=off): there is nothing to mark");
+	}
+	number = keep_label(recorder, label);
+	pthread_mutex_lock(&recorder->lock);
+	size_t count = recorder->providers.count;
+	pthread_mutex_unlock(&recorder->lock);
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&recorder->lock);
+		struct ada_provider *provider = recorder->providers.items[i];
+		pthread_mutex_unlock(&recorder->lock);
+		bool marked = false;
+		for (size_t k = 0; k < firing->count; k++)
+			marked |= ada_fire(provider, firing, &firing->rules[k], counter, number, 0) > 0;
+		*processes += marked;
+	}
+	free(firing);
+	return 0;
+}

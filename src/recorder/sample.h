@@ -1,0 +1,20 @@
+/* Rules of no function: the process's CPU time and memory, the machine's memory, the time of day. Looked at five times a
+ * second, only where there are such rules. Main thread. */
+#ifndef ADA_RECORDER_SAMPLE_H
+#define ADA_RECORDER_SAMPLE_H
+#include "recorder/state.h"
+
+struct ada_sampler;
+struct ada_sampler *ada_sampler_open(struct ada_recorder *recorder);	/* NULL: no memory */
+void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns);
+void ada_sampler_close(struct ada_sampler *sampler);
+
+/* usage.c. Shares: 1 is one CPU, or all of the memory. False: not to be had. */
+bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns);
+bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes);
+/* Of the machine, or of the memory cgroup of the process that is nearest its limit, whichever is fuller. `root`: "" or, for tests,
+ * a directory in which proc and sys are. */
+bool ada_usage_memory_share(const char *root, pid_t pid, double *share);
+/* How long the interval, in local time, lasts from now on; 0: now is outside. */
+uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns);
+#endif
