@@ -1,0 +1,355 @@
+/* What a detail record holds, against a call of which every register is known (probe.S), and that the program keeps all of it. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/core.h"
+#include "fake.h"
+#include "../../test.h"
+
+#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
+#define BARRIER __asm__ volatile("" ::: "memory")
+#define WORDS 40				/* more than a record takes */
+
+struct probe {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t flags, unused;
+	uint64_t xmm[16][2];
+};
+void probe_call(const struct probe *in, struct probe *out, const void *stack, uint64_t words, void *sp);
+extern char probe_return[], probed[], probe_tail[];
+extern void *probe_target;
+extern uint64_t probe_results[6];
+
+HOOKED static long leaf(long x)
+{
+	BARRIER;
+	return x + 1;
+}
+
+HOOKED static long recurse(long depth)
+{
+	long result = depth ? recurse(depth - 1) : 0;
+
+	BARRIER;
+	return result + 1;
+}
+
+static struct ada_shm *begin(uint32_t stack)
+{
+	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
+	static bool hooked;
+	struct ada_shm *shm;
+
+	fake_detail = (struct fake_detail){ 64, stack, ADA_DETAIL_STREAMING };
+	fake_detail_checked = true;
+	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	if (!hooked)
+		assert_true(fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries) >= 4);
+	hooked = true;
+	return shm;
+}
+
+static struct probe in, out;
+static uint64_t stack_words[WORDS];
+
+static void inputs_make(uint64_t seed)
+{
+	uint64_t *words = (uint64_t *)&in;
+
+	for (size_t i = 0; i < sizeof in / 8; i++)
+		words[i] = 0x0123456789abcdefull * (i + 3 + seed);
+	in.flags = 0xcd7 & ~0x700;		/* all that a program sees but TF, IF and DF */
+	for (uint32_t i = 0; i < WORDS; i++)
+		stack_words[i] = 0xfedcba9876543210ull * (i + 7 + seed);
+	for (uint32_t i = 0; i < 6; i++)
+		probe_results[i] = 0x1122334455667788ull * (i + 5 + seed);
+}
+
+/* Everything that the call leaves is as without a hook. */
+static void registers_kept(void)
+{
+	struct probe expected = in;
+
+	expected.rax = probe_results[0];
+	expected.rdx = probe_results[1];
+	memcpy(expected.xmm[0], &probe_results[2], 16);
+	memcpy(expected.xmm[1], &probe_results[4], 16);
+	expected.rsp = out.rsp;
+	expected.unused = out.unused;
+	expected.flags &= 0x8d5;
+	out.flags &= 0x8d5;
+	assert_memory_equal(&out, &expected, sizeof out);
+}
+
+static struct { uint32_t calls, returns, stack_size; bool slot_known; } seen;
+static uint64_t functions[2];			/* that are looked at: the probe's */
+
+static void record_check(const struct ada_event *event, const struct ada_detail *record)
+{
+	const uint64_t arguments[8] = { in.rdi, in.rsi, in.rdx, in.rcx, in.r8, in.r9, in.rax, in.r10 };
+	const uint64_t results[4] = { probe_results[0], probe_results[1], probe_results[2], probe_results[4] };
+	const uint64_t *vectors = (const uint64_t *)(record->stack + ADA_DETAIL_ROOM(fake_detail.stack));
+
+	if (event->function_id != functions[0] && event->function_id != functions[1])
+		return;
+	assert_int_equal(record->kind, event->event_kind);
+	assert_int_equal(record->lr, (uint64_t)probe_return);
+	assert_int_equal(record->fp, in.rbp);
+	if (seen.slot_known)
+		assert_int_equal(record->sp, out.rsp - 8);
+	assert_int_equal(record->stack_size, seen.stack_size);
+	assert_memory_equal(record->stack, stack_words, record->stack_size);
+	if (event->event_kind == ADA_EVENT_CALL) {
+		seen.calls++;
+		assert_memory_equal(record->x, arguments, sizeof arguments);
+		assert_int_equal(record->flags, ADA_DETAIL_FLAG_VECTORS);
+		for (int i = 0; i < 8; i++)
+			assert_int_equal(vectors[i], in.xmm[i][0]);
+	} else {
+		seen.returns++;
+		assert_memory_equal(record->x, results, sizeof results);
+		assert_int_equal(record->flags, 0);
+	}
+}
+
+static void probe_begin(void *target, uint32_t stack_size)
+{
+	probe_target = target;
+	functions[0] = fake_id(probed);
+	functions[1] = fake_id(target);
+	memset(&seen, 0, sizeof seen);
+	seen.stack_size = stack_size;
+	seen.slot_known = true;
+	fake_see_detail = record_check;
+}
+
+static void probe_end(uint32_t calls)
+{
+	fake_drain();
+	fake_see_detail = NULL;
+	assert_int_equal(seen.calls, calls);
+	assert_int_equal(seen.returns, calls);
+	assert_int_equal(fake_count().errors + fake_count().lost, 0);
+}
+
+static void known_calls(void *target, uint32_t functions_called, uint32_t stack)
+{
+	const uint32_t times = 3 * ADA_CHUNK_EVENTS;	/* slow paths among them: the first, each chunk's first */
+
+	begin(stack);
+	probe_begin(target, stack);
+	for (uint32_t i = 0; i < times; i++) {
+		inputs_make(i);
+		probe_call(&in, &out, stack_words, WORDS, NULL);
+		registers_kept();
+		fake_drain();
+	}
+	probe_end(times * functions_called);
+	assert_int_equal(fake_count().detailed, fake_count().events);
+}
+
+static void records_hold_what_was(void **state)
+{
+	for (uint32_t stack = 0; stack <= 256; stack += stack == 16 ? 112 : stack == 0 ? 16 : 128)
+		known_calls(probed, 1, stack);
+}
+
+static void a_tail_call_knows_its_caller(void **state)
+{
+	known_calls(probe_tail, 2, 128);
+}
+
+/* --- the stack's end --------------------------------------------------------------------------------------------------- */
+
+/* On a stack that ends where the address space ends, or where another page goes on: not a byte behind its end is read. */
+static void stack_end(bool guard)
+{
+	char *memory = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = memory + 3 * 4096;
+
+	assert_true(memory != MAP_FAILED);
+	if (guard)
+		assert_int_equal(mprotect(end, 4096, PROT_NONE), 0);
+	for (uint32_t words = 0; words < WORDS; words++) {
+		uint32_t bytes = 8 * words < 256 ? 8 * words : 256;
+
+		begin(256);
+		probe_begin(probed, bytes);
+		for (uint32_t i = 0; i < 10; i++) {
+			inputs_make(i);
+			probe_call(&in, &out, stack_words, words, end);
+			registers_kept();
+			fake_drain();
+		}
+		probe_end(10);
+	}
+	munmap(memory, 4 * 4096);
+}
+
+static void nothing_is_read_behind_a_stack(void **state)
+{
+	stack_end(true);
+	stack_end(false);
+}
+
+static uint64_t sizes_short;
+
+static void size_see(const struct ada_event *event, const struct ada_detail *record)
+{
+	sizes_short += record->stack_size != fake_detail.stack;
+}
+
+/* The thread's own stack is known to go on behind a page. */
+static void the_own_stack_is_read_across_pages(void **state)
+{
+	begin(256);
+	sizes_short = 0;
+	fake_see_detail = size_see;
+	recurse(3000);
+	fake_drain();
+	fake_see_detail = NULL;
+	assert_int_equal(fake_count().detailed, 2 * 3001);
+	assert_int_equal(sizes_short, 0);
+}
+
+static void *thread_at_its_stacks_end(void *unused)
+{
+	const uint64_t control_block = (uint64_t)__builtin_thread_pointer();
+
+	leaf(1);				/* from here on the bounds are known */
+	for (uint32_t i = 0; i < 100; i++) {
+		inputs_make(i);
+		probe_call(&in, &out, stack_words, WORDS, NULL);
+		fake_drain();
+	}
+	assert_true(out.rsp < control_block);
+	return NULL;
+}
+
+static void threads_have_records_too(void **state)
+{
+	pthread_t thread;
+
+	begin(256);
+	probe_begin(probed, 256);
+	assert_int_equal(pthread_create(&thread, NULL, thread_at_its_stacks_end, NULL), 0);
+	pthread_join(thread, NULL);
+	probe_end(100);
+}
+
+/* --- signals ----------------------------------------------------------------------------------------------------------- */
+
+static volatile long handled;
+
+static void on_alarm(int number)
+{
+	__asm__ volatile("pxor %%xmm0,%%xmm0; pxor %%xmm1,%%xmm1" ::: "xmm0", "xmm1");
+	for (int i = 0; i < 3; i++)
+		leaf(i);
+	handled++;
+}
+
+static void storm(bool on)
+{
+	struct itimerval timer = { { 0, 50 }, { 0, 50 } };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+
+	if (!on)
+		timer = (struct itimerval){ 0 };
+	if (on) {
+		handled = 0;
+		sigaction(SIGALRM, &action, NULL);
+	}
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* An abort in the midst of a copy through xmm0 must not be seen by anyone. */
+static void a_storm_of_signals(uint32_t stack, void (*judge)(const struct ada_judged *))
+{
+	uint32_t calls = 0;
+
+	begin(stack);
+	fake_drain_start();
+	probe_begin(probed, stack);
+	inputs_make(0);
+	fake_judge = judge;
+	storm(true);
+	while (handled < 2000 || calls < 300000) {
+		probe_call(&in, &out, stack_words, WORDS, NULL);
+		registers_kept();
+		calls++;
+	}
+	storm(false);
+	fake_judge = NULL;
+	fake_drain_stop();
+	probe_end(calls);
+	assert_int_equal(fake_count().calls, calls + 3 * handled);
+	assert_int_equal(fake_count().detailed, fake_count().events);
+}
+
+static void signals_change_no_register(void **state)
+{
+	a_storm_of_signals(0, NULL);
+	a_storm_of_signals(128, NULL);
+	a_storm_of_signals(256, NULL);
+}
+
+/* --- without detail ---------------------------------------------------------------------------------------------------- */
+
+HOOKED static void jump_from(int depth, void **buffer)
+{
+	if (depth)
+		jump_from(depth - 1, buffer);
+	ada_core_longjmp((uint64_t)buffer[2]);
+	__builtin_longjmp(buffer, 1);
+}
+
+static void out_of_order_has_none(void **state)
+{
+	static void *buffer[5];
+	struct fake_counts counts;
+
+	begin(128);
+	leaf(1);
+	if (!__builtin_setjmp(buffer))
+		jump_from(9, buffer);
+	leaf(1);
+	fake_drain();
+	counts = fake_count();
+	assert_int_equal(counts.exceptions, 10);
+	assert_int_equal(counts.detailed, counts.events - 10);
+	assert_int_equal(counts.errors, 0);
+}
+
+static void detail_off_writes_none(void **state)
+{
+	begin(128);
+	fake_detail.chunks = 0;
+	fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	for (int i = 0; i < 3000; i++)
+		leaf(i);
+	fake_drain();
+	assert_int_equal(fake_count().events, 6000);
+	assert_int_equal(fake_count().detailed + fake_count().errors, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_hold_what_was),
+		cmocka_unit_test(a_tail_call_knows_its_caller),
+		cmocka_unit_test(nothing_is_read_behind_a_stack),
+		cmocka_unit_test(the_own_stack_is_read_across_pages),
+		cmocka_unit_test(threads_have_records_too),
+		cmocka_unit_test(signals_change_no_register),
+		cmocka_unit_test(out_of_order_has_none),
+		cmocka_unit_test(detail_off_writes_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
