@@ -108,6 +108,39 @@ static void make_large(struct synth *synth)
 	}
 }
 
+/* For rules. Below main: 20 calls of leaf, 10, 20, ... 200 ns long with 100 ns after each; fib five deep, the deepest calls leaf
+ * (10 ns), then an exception leaves two of the five, with a call of leaf in between; thrower left by an exception after 50. */
+static void make_rules(struct synth *synth)
+{
+	struct synth_thread *thread;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	synth_call(thread, MAIN);
+	for (unsigned int i = 1; i <= 20; i++) {
+		synth_call(thread, LEAF);
+		synth_pass(thread, 10 * i);
+		synth_return(thread);
+		synth_pass(thread, 100);
+	}
+	for (unsigned int i = 0; i < 5; i++)
+		synth_call(thread, FIB);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 10);
+	synth_return(thread);
+	synth_exception(thread);
+	synth_call(thread, LEAF);
+	synth_return(thread);
+	synth_exception(thread);
+	for (unsigned int i = 0; i < 3; i++)
+		synth_return(thread);
+	synth_call(thread, THROWER);
+	synth_pass(thread, 50);
+	synth_exception(thread);
+	synth_return(thread);
+}
+
 static void make_empty(struct synth *synth)
 {
 }
@@ -121,7 +154,7 @@ int main(int argc, char **argv)
 	} scenarios[] = {
 		{ "plain", make_plain, true }, { "running", make_plain, false }, { "names", make_names, true },
 		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
-		{ "empty", make_empty, true },
+		{ "empty", make_empty, true }, { "rules", make_rules, true },
 	};
 
 	for (size_t i = 0; argc == 3 && i < sizeof scenarios / sizeof *scenarios; i++)
