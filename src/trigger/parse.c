@@ -260,6 +260,7 @@ static int read_argument(const struct ada_parser *parser, struct ada_span *names
 static int read_comparison(const struct ada_parser *parser, const struct kind *kind, struct ada_head *head, bool named)
 {
 	struct ada_trigger *trigger = parser->trigger;
+	unsigned ops = named ? kind->ops : OPS_ABOVE;
 	int status = 0;
 
 	if (head->op.at == head->op.end && kind->ops == OPS_ALL && memchr(head->names.at, '=', (size_t)(head->end - head->names.at)))
@@ -267,9 +268,9 @@ static int read_comparison(const struct ada_parser *parser, const struct kind *k
 	if (head->op.at == head->op.end)
 		return ada_parse_fail(parser, head->end, "a comparison is missing: write it like %s", kind->example);
 	trigger->op = read_op(head->op);
-	if (!(kind->ops & 1u << trigger->op))
+	if (!(ops & 1u << trigger->op))
 		return ada_parse_fail(parser, head->op.at, "%s takes no %.*s, but %s", kind->name, ADA_SPAN(head->op),
-				      kind->ops == OPS_ABOVE ? "> and >=" : ">, >=, < and <=");
+				      ops == OPS_ABOVE ? "> and >=" : ">, >=, < and <=");
 	if (named && trigger->kind == ADA_RULE_ARG)
 		status = read_argument(parser, &head->names);
 	if (!status && named)
