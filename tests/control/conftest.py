@@ -1,0 +1,124 @@
+"""live(): a program that runs under ada until its input ends, and a session that can be spoken to meanwhile."""
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from harness import Session
+
+SOURCE = r"""#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int n) { __asm__ volatile("" ::: "memory"); return n + 1; }
+__attribute__((noinline)) int asked(int n) { __asm__ volatile("" ::: "memory"); return work(n) - 1; }
+int main(void)
+{
+	char line[16];
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	puts("ready");
+	fflush(stdout);
+	for (int n = 0;; n = work(n)) {
+		if (poll(&input, 1, 1) <= 0)
+			continue;
+		ssize_t got = read(0, line, sizeof line);
+		if (got <= 0)
+			return 3;
+		for (ssize_t i = 0; i < got; i++)
+			if (line[i] == 'a')
+				n = asked(n);
+		puts("done");
+		fflush(stdout);
+	}
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("control") / "program"
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", path], input=SOURCE.encode(), check=True)
+    return path
+
+
+class Live:
+    """A recording under way."""
+
+    def __init__(self, ada, output, process):
+        self.ada, self.output, self.process = ada, output, process
+        assert self.line() == b"ready\n"
+        self.session = Session(output).path
+
+    def line(self, seconds=20):
+        assert select.select([self.process.stdout], [], [], seconds)[0], "the program says nothing"
+        return self.process.stdout.readline()
+
+    def call(self, letters="a"):
+        """The program calls asked() once for each a."""
+        self.process.stdin.write(letters.encode())
+        self.process.stdin.flush()
+        assert self.line() == b"done\n"
+
+    def control(self, command, *arguments, status=0, **options):
+        result = self.ada(*command.split(), self.session, *arguments, timeout=30, **options)
+        assert result.status == status, result.stdout.decode() + result.stderr.decode()
+        return result.stderr.decode() if status else result.stdout.decode()
+
+    def status(self):
+        return json.loads(self.control("status --json"))
+
+    def address(self):
+        return json.loads((self.session / "session.json").read_text())["control"]
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.settimeout(20)
+        client.connect(self.address())
+        return client
+
+    def ask(self, line):
+        """Sends bytes as they are; what comes back until the other side closes."""
+        with self.connect() as client:
+            client.sendall(line)
+            answer = b""
+            while piece := client.recv(65536):
+                answer += piece
+        return answer
+
+    def end(self):
+        """Ends the program's input; ada's exit status."""
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+    def wait_for(self, holds, what, seconds=10):
+        """Asks for the status until it is so."""
+        end = time.monotonic() + seconds
+        while not holds(status := self.status()):
+            assert time.monotonic() < end, f"{what}: {status}"
+            time.sleep(0.02)
+        return status
+
+
+@pytest.fixture
+def live(ada, program, tmp_path):
+    """live(OPTION...): starts it."""
+    started = []
+
+    def start(*options, output=tmp_path / "out", command=None):
+        process = subprocess.Popen([ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *(command or [program])],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        started.append(process)
+        return Live(ada, output, process)
+    yield start
+    for process in started:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
