@@ -15,6 +15,7 @@ struct ada_details_options {
 	struct ada_lane_options lane;	/* sink, clock */
 	bool persist_all;		/* --detail-mode=oneshot and streaming: one window from the start on */
 	uint64_t start_ns;
+	uint64_t buffer_bytes;		/* --detail-buffer, for advice */
 };
 struct ada_drain;
 int ada_details_open(struct ada_details **details, struct ada_segment *segment, struct ada_drain *drain,
@@ -27,11 +28,13 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 /* True where a window closed or was settled: the manifest is out of date. */
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 /* The drain took `count` events of an index chunk that goes with this detail chunk (or ADA_NONE). Called by drain.c. */
-struct ada_details_place { uint32_t thread, detail_chunk, segment; uint64_t seq, index_seq, detail_seq; size_t count;
+struct ada_details_place { uint32_t thread, detail_chunk, segment; uint64_t chunk_seq, seq, index_seq, detail_seq; size_t count;
 			   uint64_t first_counter, last_counter; };
 void ada_details_drained(struct ada_details *details, const struct ada_details_place *place);
 /* No thread writes any more; the index is drained. Settles every window and closes every file. */
 void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_window_short why);
+/* What the user should know while it records: once, then NULL. */
+const char *ada_details_advice(struct ada_details *details);
 void ada_details_close(struct ada_details *details);
 
 /* What the manifest and `ada status` say: all as it is now. */

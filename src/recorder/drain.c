@@ -62,7 +62,10 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 		return false;
 	}
 	const struct ada_event *events = (const struct ada_event *)((const uint8_t *)chunk + begin);
-	if (!drain->failed && ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, &drain->error))
+	struct ada_lane_detail detail = { chunk->detail, chunk->first_seq };
+	if (detail.chunk >= drain->segment->detail_chunks)
+		detail.chunk = ADA_NONE;
+	if (!drain->failed && ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &drain->error))
 		fail(drain);
 	if (drain->failed) {
 		uint64_t end_seq = seq + count;
@@ -179,6 +182,19 @@ void ada_drain_quiet(struct ada_drain *drain)
 	}
 out:
 	ada_table_free(&newest);
+}
+
+/* So that all that is committed by now is drained; what is not this thread's turn stays for the next look at the ring. */
+void ada_drain_open_chunks(struct ada_drain *drain)
+{
+	uint32_t count = ada_segment_thread_count(drain->segment);
+	if (drain->options.circular)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = open_chunk(drain, i);
+		if (number != UINT32_MAX && !(i < drain->lanes.count && drain->lanes.items[i].closed))
+			take(drain, number, true);
+	}
 }
 
 struct place { uint64_t first_seq; uint32_t thread, chunk; };

@@ -1,10 +1,12 @@
 #include "recorder/lane.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/detail.h"
 
 static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
@@ -36,6 +38,8 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 	}
 	lane->segments.items[lane->segments.count++] = 0;
 	lane->segment_gaps = 0;
+	lane->captured = 0;
+	lane->has_detail = false;
 	return 0;
 }
 
@@ -44,7 +48,7 @@ static int close_segment(struct ada_lane *lane)
 	int rc = 0;
 	if (lane->writer) {
 		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
-		rc = atf_index_writer_close(lane->writer, false);
+		rc = atf_index_writer_close(lane->writer, lane->has_detail);
 	}
 	lane->writer = NULL;
 	lane->unflushed = false;
@@ -73,13 +77,26 @@ static int reserve(struct ada_lane *lane, const struct ada_lane_options *options
 	return rc ? told(rc, lane, directory, error) : 0;
 }
 
-static int commit(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_event *events,
-		  size_t count, struct ada_error *error)
+/* Times must not fall: the writer would raise them, but the detail of the event has to have the same time. */
+static void raise(struct ada_lane *lane, struct ada_event *event, uint64_t seq, bool keep)
 {
-	uint64_t gaps = 0, lost = 0;
+	event->timestamp_ns = lane->last_ns;
+	if (keep && lane->raised.count < ADA_LANE_RAISED_MAX)
+		ada_array_push(&lane->raised, (struct ada_lane_raised){ seq, lane->last_ns });
+}
+
+/* `detail`: the chunk that goes with them, or ADA_NONE. */
+static int commit(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_event *events,
+		  size_t count, uint32_t detail, struct ada_error *error)
+{
+	uint64_t gaps = 0, lost = 0, captured = lane->captured;
 	ada_clock_convert(options->clock, events, count);
 	for (size_t i = 0; i < count; i++) {
-		events[i].detail_seq = ADA_NO_DETAIL;
+		if (__builtin_expect(events[i].timestamp_ns < lane->last_ns, 0))
+			raise(lane, &events[i], lane->next_seq + i, detail != ADA_NONE);
+		lane->last_ns = events[i].timestamp_ns;
+		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL :
+				       (uint32_t)captured++;
 		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0)) {
 			gaps++;
 			lost += events[i].function_id;
@@ -88,6 +105,7 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 	int rc = atf_index_writer_commit(lane->writer, count);
 	if (rc)
 		return told(rc, lane, directory, error);
+	lane->captured = captured;
 	lane->gaps += gaps;
 	lane->segment_gaps += gaps;
 	lane->lost += lost;
@@ -107,7 +125,7 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 		return rc;
 	*place = (struct ada_event){ .timestamp_ns = counter, .function_id = count, .thread_id = lane->thread_id,
 				     .event_kind = ADA_EVENT_LOST };
-	return commit(lane, options, directory, place, 1, error);
+	return commit(lane, options, directory, place, 1, ADA_NONE, error);
 }
 
 /* What lies between next_seq and seq isn't there: readers must see so at this very place. */
@@ -125,9 +143,11 @@ static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *option
 }
 
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
-		    const struct ada_event *events, size_t count, struct ada_error *error)
+		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error)
 {
 	int rc = 0;
+	if (!options->details)
+		detail.chunk = ADA_NONE;
 	if (count && seq > lane->next_seq)
 		rc = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);
 	uint64_t lost_before = lane->lost;
@@ -138,15 +158,45 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		if (rc)
 			break;
 		memcpy(place, events, room * sizeof(*events));
-		rc = commit(lane, options, directory, place, room, error);
+		struct ada_details_place where = { .thread = lane->id, .detail_chunk = detail.chunk, .seq = seq, .count = room,
+						   .chunk_seq = detail.chunk_seq, .segment = (uint32_t)lane->segments.count - 1,
+						   .index_seq = lane->segments.items[lane->segments.count - 1],
+						   .detail_seq = lane->captured, .first_counter = events->timestamp_ns,
+						   .last_counter = events[room - 1].timestamp_ns };
+		rc = commit(lane, options, directory, place, room, detail.chunk, error);
 		if (rc)
 			break;
+		if (options->details)
+			ada_details_drained(options->details, &where);
+		seq += room;
 		lane->next_seq += room;
 		events += room;
 		count -= room;
 	}
 	lane->told_lost += lane->lost - lost_before;
 	return rc;
+}
+
+void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment)
+{
+	char thread[PATH_MAX], path[PATH_MAX];
+	uint32_t flags;
+	if (lane->writer && segment + 1 == lane->segments.count) {
+		lane->has_detail = true;
+		return;
+	}
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_path(path, sizeof(path), thread, segment))
+		return;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	off_t place = offsetof(AtfIndexHeader, flags);
+	if (pread(fd, &flags, sizeof(flags), place) == sizeof(flags)) {
+		flags |= ATF_FLAG_HAS_DETAIL;
+		ssize_t written = pwrite(fd, &flags, sizeof(flags), place);
+		(void)written;		/* the detail file is there, flag or no flag */
+	}
+	close(fd);
 }
 
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error)
@@ -199,9 +249,12 @@ int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_erro
 {
 	lane->closed = true;
 	int rc = close_segment(lane);
-	if (rc)
-		settle(lane, directory);
-	return rc ? told(rc, lane, directory, error) : 0;
+	if (!rc)
+		return 0;
+	int code = errno;		/* why it failed, not what settling met */
+	settle(lane, directory);
+	errno = code;
+	return told(rc, lane, directory, error);
 }
 
 void ada_lane_free(struct ada_lane *lane)
@@ -210,4 +263,5 @@ void ada_lane_free(struct ada_lane *lane)
 		atf_index_writer_abandon(lane->writer);
 	lane->writer = NULL;
 	ada_array_free(&lane->segments);
+	ada_array_free(&lane->raised);
 }

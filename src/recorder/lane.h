@@ -9,10 +9,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+struct ada_details;
+struct ada_lane_detail { uint32_t chunk; uint64_t chunk_seq; };	/* a detail chunk, and its first_seq */
+struct ada_lane_raised { uint64_t seq, ns; };
+#define ADA_LANE_RAISED_MAX 65536u
+
 struct ada_lane_options {
 	struct atf_sink *sink;
 	struct ada_clock *clock;
 	uint64_t segment_events;	/* 0: no limit but the format's */
+	struct ada_details *details;	/* is told where events with detail are; NULL: no detail lane */
 	bool circular;			/* events that are not there were overwritten, as asked */
 };
 
@@ -26,13 +32,20 @@ struct ada_lane {
 	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */
 	uint64_t time_max_ns;		/* of the segments that are closed */
 	bool unflushed;
+	bool has_detail;		/* the segment being written has a detail file */
+	uint64_t captured;		/* events with detail in this segment: the next one's detail_seq */
+	uint64_t last_ns;
+	/* Events whose time fell, and what it was raised to, by their number; no more than ADA_LANE_RAISED_MAX */
+	ADA_ARRAY(struct ada_lane_raised) raised;
 	bool closed;			/* the thread has ended and all is written */
 };
 
-/* Appends events of the ring whose first has the number `seq`; `directory` is the process's. What lies between next_seq
- * and seq is marked as lost. 0, or -errno: the lane is then as good as full (nothing more can be written to it). */
+/* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that
+ * goes with them; its chunk is ADA_NONE where there is none. What lies between next_seq and seq is marked as lost. 0, or -errno: the lane is then as good as full (nothing more can be written to it). */
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
-		    const struct ada_event *events, size_t count, struct ada_error *error);
+		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error);
+/* A segment got a detail file: its header says so, now or when it is closed. */
+void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment);
 /* A LOST record of `count` events behind the last one. */
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);

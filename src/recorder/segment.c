@@ -7,12 +7,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
 #define CHUNKS_AHEAD 768u		/* 24 MiB: about 8 ms of the fastest producer */
 #define CHUNKS_STEP 128u
+#define DETAIL_AT_START 8u		/* 320 KiB each where the stack's 128 bytes are kept */
+#define DETAIL_AHEAD 32u
+#define DETAIL_STEP 16u
+#define SPARED 8			/* detail leaves this share of /dev/shm alone */
 #define THREADS_STEP 1024u		/* 64 KiB */
 #define MODULES_STEP 128u		/* 64 KiB */
 #define PAGE 4096ull
@@ -28,6 +33,10 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 	shm->detail_scale = ADA_DETAIL_SCALE(shm->detail_stack_bytes);
 	shm->detail_chunk_bytes = ADA_CHUNK_BYTES * shm->detail_scale;
 	shm->detail_mode = options->detail_mode;
+	segment->detail_scale = shm->detail_scale;
+	segment->detail_room = shm->detail_stack_bytes;
+	segment->detail_chunk_bytes = shm->detail_chunk_bytes;
+	segment->detail_mode = options->detail_mode;
 	segment->detail_chunks = shm->detail_chunks = (uint32_t)(options->detail_buffer_bytes / shm->detail_chunk_bytes);
 }
 
@@ -92,6 +101,27 @@ static int grow_chunks(struct ada_segment *segment, uint32_t step)
 	for (uint32_t chunk = first; chunk < first + count; chunk++)
 		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
 	return 0;
+}
+
+static void grow_detail(struct ada_segment *segment, uint32_t step)
+{
+	uint32_t first = segment->detail_ready, left = segment->detail_chunks - first;
+	uint32_t count = step < left ? step : left;
+	uint64_t bytes = (uint64_t)count * segment->detail_chunk_bytes;
+	struct statvfs room;
+	bool spare = !fstatvfs(segment->fd, &room) && (!room.f_blocks || (room.f_bavail > room.f_blocks / SPARED &&
+		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
+	if (!count)
+		return;
+	if (!spare || allocate(segment, ada_segment_detail_chunk(segment, first), bytes)) {
+		segment->detail_exhausted = true;
+		return;
+	}
+	__atomic_store_n(&segment->detail_ready, first + count, __ATOMIC_RELEASE);
+	for (uint32_t chunk = first; chunk < first + count; chunk++)
+		__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	/* An agent that found none looks again when this changes. */
+	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }
 
 static int grow_threads(struct ada_segment *segment)
@@ -175,6 +205,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	layout.detail.pin.start = ADA_PIN_NONE;
 	*segment->shm = layout;
+	grow_detail(segment, DETAIL_AT_START);
 	return 0;
 fail:
 	if (*agent_fd >= 0)
@@ -194,12 +225,21 @@ void ada_segment_destroy(struct ada_segment *segment)
 	*segment = (struct ada_segment){ .fd = -1 };
 }
 
-static uint32_t chunks_free(const struct ada_segment *segment)
+static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 {
 	uint32_t count = 0;
-	for (uint32_t word = 0; word < (segment->chunks + 63) / 64; word++)
-		count += (uint32_t)__builtin_popcountll(__atomic_load_n(&segment->free_map[word], __ATOMIC_RELAXED));
+	for (uint32_t word = 0; word < (bits + 63) / 64; word++)
+		count += (uint32_t)__builtin_popcountll(__atomic_load_n(&map[word], __ATOMIC_RELAXED));
 	return count;
+}
+
+/* As many ahead as there are in use: most processes are small. */
+static bool detail_wanted(const struct ada_segment *segment)
+{
+	uint32_t ready = segment->detail_ready, free = bits_set(segment->detail_free_map, segment->detail_chunks);
+	uint32_t used = free < ready ? ready - free : 0;
+	return ready < segment->detail_chunks && !segment->detail_exhausted &&
+	       free < (used < DETAIL_AHEAD ? used : DETAIL_AHEAD);
 }
 
 bool ada_segment_grow(struct ada_segment *segment)
@@ -214,12 +254,17 @@ bool ada_segment_grow(struct ada_segment *segment)
 	if (!rc && segment->modules_ready < ADA_MODULES_MAX &&
 	    __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED) + MODULES_STEP / 2 > segment->modules_ready)
 		rc = grow_modules(segment);
-	if (!rc && segment->chunks_ready < segment->chunks && chunks_free(segment) < CHUNKS_AHEAD) {
+	if (!rc && segment->chunks_ready < segment->chunks && bits_set(segment->free_map, segment->chunks) < CHUNKS_AHEAD) {
 		rc = grow_chunks(segment, CHUNKS_STEP);
 		again = true;
 	}
 	if (rc)
 		segment->exhausted = true;
+	/* The index comes first. Detail that finds no free chunk takes its oldest one, so growth may lag behind. */
+	if (!rc && detail_wanted(segment)) {
+		grow_detail(segment, DETAIL_STEP);
+		again = true;
+	}
 	return again && !rc;
 }
 
@@ -248,4 +293,12 @@ void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
 	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
 	if (segment->shm->on_full == ADA_ON_FULL_BLOCK)
 		syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk)
+{
+	__atomic_store_n(&ada_segment_detail_chunk(segment, chunk)->status, ADA_DETAIL_FREE, __ATOMIC_RELAXED);
+	/* Orders all reads of the chunk, and its status, before the agent may take it. */
+	__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }

@@ -22,6 +22,8 @@ struct ada_segment {
 	uint32_t *detail_sealed_ring;
 	uint8_t *detail_pool;
 	uint32_t detail_chunks;		/* 0: no detail lane */
+	uint32_t detail_chunk_bytes, detail_scale, detail_room;	/* as in the header, which the agent could change */
+	enum ada_detail_mode detail_mode;
 	uint64_t total_bytes;
 	uint32_t chunks;
 	int fd;				/* for allocation and the question whether anyone still maps it */
@@ -29,7 +31,9 @@ struct ada_segment {
 	/* Allocated so far; written by the thread that grows it */
 	uint32_t chunks_ready;
 	uint32_t threads_ready, modules_ready;
+	uint32_t detail_ready;
 	bool exhausted;			/* /dev/shm was full */
+	bool detail_exhausted;		/* or nearly so: the rest is for the index */
 };
 
 struct ada_segment_options {
@@ -53,6 +57,9 @@ bool ada_segment_in_use(const struct ada_segment *segment);
 void ada_segment_leave(struct ada_segment *segment);
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
 
+/* A chunk that is HELD: FREE again, and the agent's. */
+void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk);
+
 /* Pages for bytes [offset, offset + bytes) of the policy area. 0 or -errno. */
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes);
 
@@ -65,6 +72,16 @@ static inline struct ada_policy_table *ada_segment_policy_table(const struct ada
 static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segment)
 {
 	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
+}
+
+static inline uint32_t ada_segment_detail_ready(const struct ada_segment *segment)
+{
+	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+}
+
+static inline bool ada_segment_detail_is_free(const struct ada_segment *segment, uint32_t chunk)
+{
+	return __atomic_load_n(&segment->detail_free_map[chunk / 64], __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
 }
 
 static inline bool ada_segment_chunk_is_free(const struct ada_segment *segment, uint32_t chunk)
@@ -88,5 +105,10 @@ static inline uint32_t ada_segment_module_count(const struct ada_segment *segmen
 static inline struct ada_chunk *ada_segment_chunk(const struct ada_segment *segment, uint32_t chunk)
 {
 	return (struct ada_chunk *)(segment->pool + (uint64_t)chunk * ADA_CHUNK_BYTES);
+}
+
+static inline struct ada_detail_chunk *ada_segment_detail_chunk(const struct ada_segment *segment, uint32_t chunk)
+{
+	return (struct ada_detail_chunk *)(segment->detail_pool + (uint64_t)chunk * segment->detail_chunk_bytes);
 }
 #endif

@@ -167,6 +167,156 @@ static bool take_oldest(const struct fake *fake, uint32_t *chunk)
 	return true;
 }
 
+/* --- detail chunks, as src/agent/detail.c takes and seals them ---------------------------------------------------------- */
+
+struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number)
+{
+	return (struct ada_detail_chunk *)((char *)fake->shm + fake->shm->detail_offset + (uint64_t)number * fake->shm->detail_chunk_bytes);
+}
+
+static uint32_t *detail_sealed_entry(const struct fake *fake, uint64_t position)
+{
+	return (uint32_t *)((char *)fake->shm + fake->shm->detail_sealed_offset) + position % fake->shm->detail_chunks;
+}
+
+static bool recycle_detail(struct fake *fake, uint32_t *number)
+{
+	struct ada_detail_control *control = &fake->shm->detail;
+	while (control->sealed_tail < control->sealed_head) {
+		uint32_t *place = detail_sealed_entry(fake, control->sealed_tail++);
+		*number = *place - 1;
+		*place = 0;
+		struct ada_detail_chunk *chunk = fake_detail(fake, *number);
+		__atomic_store_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
+		if (!ada_pin_holds(control->pin.start, control->pin.end, chunk->first_counter, chunk->last_counter)) {
+			control->horizon = chunk->last_counter > control->horizon ? chunk->last_counter : control->horizon;
+			control->discarded++;
+			fake->recycled++;
+			return true;
+		}
+		__atomic_store_n(&chunk->status, ADA_DETAIL_HELD, __ATOMIC_RELEASE);
+	}
+	return false;
+}
+
+static bool take_detail(struct fake *fake, uint32_t *number)
+{
+	uint64_t *map = (uint64_t *)((char *)fake->shm + fake->shm->detail_free_offset);
+	for (*number = 0; *number < fake->shm->detail_chunks; ++*number) {
+		uint64_t bit = 1ull << *number % 64;
+		if (__atomic_load_n(&map[*number / 64], __ATOMIC_ACQUIRE) & bit) {
+			__atomic_fetch_and(&map[*number / 64], ~bit, __ATOMIC_ACQUIRE);
+			return true;
+		}
+	}
+	return fake->shm->detail_mode == ADA_DETAIL_CIRCULAR && recycle_detail(fake, number);
+}
+
+static uint64_t now(struct fake *fake)
+{
+	return fake->step ? fake->counter : __rdtsc();
+}
+
+static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
+{
+	struct fake *fake = thread->fake;
+	index->detail = ADA_NONE;
+	thread->detail = NULL;
+	if (!fake->shm->detail_chunks)
+		return;
+	if (thread->starve || !take_detail(fake, &thread->detail_number)) {
+		fake->shm->detail.starved++;
+		return;
+	}
+	struct ada_detail_chunk *chunk = fake_detail(fake, thread->detail_number);
+	*chunk = (struct ada_detail_chunk){ .status = chunk->status, .thread = thread->id, .first_seq = thread->seq,
+					    .first_counter = now(fake), .previous_counter = thread->last_counter,
+					    .index_chunk = thread->chunk_number };
+	__atomic_store_n(&chunk->status, ADA_DETAIL_OPEN, __ATOMIC_RELEASE);
+	index->detail = thread->detail_number;
+	thread->detail = chunk;
+}
+
+static void close_detail(struct fake_thread *thread)
+{
+	struct ada_shm *shm = thread->fake->shm;
+	if (!thread->detail)
+		return;
+	thread->detail->last_counter = thread->last_counter;
+	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
+	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(detail_sealed_entry(thread->fake, position), thread->detail_number + 1, __ATOMIC_RELEASE);
+	thread->detail = NULL;
+}
+
+/* False: the event has no detail. */
+static bool put_detail(struct fake_thread *thread, const struct ada_event *event, uint32_t offset)
+{
+	struct ada_shm *shm = thread->fake->shm;
+	if (!thread->detail)
+		return false;
+	struct ada_detail *record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
+	record->kind = 0;
+	if (event->event_kind == ADA_EVENT_LOST || (thread->skip_detail && thread->number % thread->skip_detail == 0))
+		return false;
+	record->counter = event->timestamp_ns;
+	record->function_id = event->function_id;
+	record->kind = event->event_kind;
+	record->lr = thread->seq;
+	record->fp = thread->id;
+	record->sp = event->function_id * 8;
+	record->stack_size = (uint16_t)(event->function_id % (shm->detail_stack_bytes + 1));
+	record->flags = event->event_kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0;
+	memset(record->stack, (int)(event->function_id & 0xff), shm->detail_stack_bytes);
+	for (int i = 0; i < 8; i++) {
+		record->x[i] = event->function_id + (uint64_t)i;
+		((uint64_t *)(record->stack + shm->detail_stack_bytes))[i] = event->function_id * 3 + (uint64_t)i;
+	}
+	return true;
+}
+
+static void pin(struct ada_shm *shm, uint64_t start, uint64_t end)
+{
+	struct ada_pin *place = &shm->detail.pin;
+	bool none = place->start >> ADA_PIN_EPOCH_BITS == ADA_PIN_NONE >> ADA_PIN_EPOCH_BITS;
+	uint64_t first = none || ada_pin_start(start) < place->start ? ada_pin_start(start) : place->start;
+	place->end = none || end > place->end ? end : place->end;
+	place->start = first >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS | (uint16_t)(place->start + 1);
+}
+
+/* When the event `back` before the newest one was, or when its thread's oldest chunk in the pool begins. */
+static uint64_t counter_back(const struct fake_thread *thread, uint64_t back)
+{
+	uint64_t wanted = back < thread->seq ? thread->seq - 1 - back : 0, oldest = thread->last_counter;
+	for (uint32_t i = 0; i < thread->fake->shm->detail_chunks; i++) {
+		const struct ada_detail_chunk *chunk = fake_detail(thread->fake, i);
+		if (chunk->status == ADA_DETAIL_FREE || chunk->thread != thread->id)
+			continue;
+		if (wanted >= chunk->first_seq && wanted - chunk->first_seq < ADA_CHUNK_EVENTS)
+			return chunk->first_counter;
+		oldest = chunk->first_counter < oldest ? chunk->first_counter : oldest;
+	}
+	return oldest;
+}
+
+void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_events, uint64_t post_ticks, uint64_t post_events)
+{
+	struct ada_shm *shm = thread->fake->shm;
+	uint64_t number = __atomic_fetch_add(&shm->marks.head, 1, __ATOMIC_ACQ_REL);
+	struct ada_mark *mark = (struct ada_mark *)((char *)shm + shm->marks_offset) + number % ADA_MARKS;
+	uint64_t counter = thread->last_counter, start = counter - pre_ticks;
+	uint64_t events_start = pre_events ? counter_back(thread, pre_events) : start;
+	*mark = (struct ada_mark){ .counter = counter, .rules = 1, .version = 1, .thread = thread->id, .seq = thread->seq - 1,
+				   .function_id = thread->number - 1, .pre_ticks = pre_ticks, .pre_events = pre_events,
+				   .post_ticks = post_ticks, .post_events = post_events,
+				   .pin_start = events_start < start ? events_start : start,
+				   .pin_end = post_events ? UINT64_MAX : counter + post_ticks };
+	__atomic_fetch_add(&shm->marks.detected, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&mark->ready, number + 1, __ATOMIC_RELEASE);
+	pin(shm, mark->pin_start, mark->pin_end);
+}
+
 static bool take_chunk(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
@@ -184,6 +334,7 @@ static bool take_chunk(struct fake_thread *thread)
 	chunk->commit = ADA_CHUNK_HEADER_BYTES;
 	chunk->first_seq = thread->seq;
 	chunk->thread = thread->id;
+	open_detail(thread, chunk);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, thread->chunk_number, __ATOMIC_RELEASE);
 	thread->chunk = chunk;
@@ -195,6 +346,7 @@ void fake_seal(struct fake_thread *thread)
 	struct ada_shm *shm = thread->fake->shm;
 	if (!thread->chunk)
 		return;
+	close_detail(thread);
 	__atomic_store_n(&thread->chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
@@ -206,8 +358,12 @@ static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
 {
 	uint32_t offset = (uint32_t)thread->chunk->commit;
 	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
-	*event = (struct ada_event){ .timestamp_ns = __rdtsc(), .function_id = function_id, .event_kind = kind,
+	*event = (struct ada_event){ .timestamp_ns = now(thread->fake), .function_id = function_id, .event_kind = kind,
 				     .thread_id = fake_entry(thread->fake, thread->id)->thread_id, .detail_seq = (uint32_t)thread->seq };
+	if (!put_detail(thread, event, offset) && thread->fake->shm->detail_chunks)
+		event->detail_seq = ADA_NO_DETAIL;
+	thread->last_counter = event->timestamp_ns;
+	thread->fake->counter += thread->fake->step;
 	/* The high half is the agent's own: the recorder must not mind it. */
 	__atomic_store_n(&thread->chunk->commit, (thread->seq << 32) | (offset + sizeof(*event)), __ATOMIC_RELEASE);
 	thread->seq++;

@@ -12,6 +12,8 @@ struct fake {
 	int socket;			/* of the conversation, -1 once it is over */
 	uint32_t flags;			/* of the welcome */
 	struct ada_shm *shm;
+	uint64_t counter, step;		/* of events, where step isn't 0: synthetic, else the CPU's */
+	uint64_t recycled;		/* detail chunks that went round, as the agent counts */
 };
 
 /* Fails the program (status 99, a line on stderr) where the recorder does not do as abi/wire.h says. */
@@ -30,6 +32,12 @@ struct fake_thread {
 	struct ada_chunk *chunk;
 	uint32_t chunk_number;
 	uint64_t pending_lost;
+	/* Detail: register 0 of each record is the event's number, its stack the number's bytes again and again */
+	struct ada_detail_chunk *detail;
+	uint32_t detail_number;
+	uint64_t last_counter;
+	uint32_t skip_detail;		/* each so-manieth event has none, as if C code had written it; 0: all have */
+	bool starve;			/* takes no detail chunk, as if there were none */
 };
 
 void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name);
@@ -37,6 +45,9 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 void fake_events(struct fake_thread *thread, uint64_t count);
 void fake_lose(struct fake_thread *thread, uint64_t count);	/* as if there had been no chunk for them */
 void fake_seal(struct fake_thread *thread);
+/* A mark of the thread's newest event, as the agent's judge makes it. Rolls in ticks and events. */
+void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_events, uint64_t post_ticks, uint64_t post_events);
+struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number);
 void fake_thread_end(struct fake_thread *thread);
 struct ada_shm_thread *fake_entry(const struct fake *fake, uint32_t id);
 struct ada_chunk *fake_chunk(const struct fake *fake, uint32_t number);

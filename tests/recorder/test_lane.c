@@ -14,6 +14,7 @@
 static char directory[64];
 static struct ada_clock *clock_used;
 static bool disk_full;
+static const struct ada_lane_detail no_detail = { .chunk = ADA_NONE };
 
 static int refusing_open(struct atf_sink *sink, const char *path)
 {
@@ -58,7 +59,7 @@ static void append(struct ada_lane *lane, const struct ada_lane_options *options
 	for (size_t i = 0; i < count; i++)
 		events[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(), .function_id = seq + i, .thread_id = 5,
 						.event_kind = ADA_EVENT_CALL, .detail_seq = (uint32_t)(seq + i) };
-	assert_int_equal(ada_lane_append(lane, options, directory, seq, events, count, &error), 0);
+	assert_int_equal(ada_lane_append(lane, options, directory, seq, events, count, no_detail, &error), 0);
 }
 
 static void numbers_go_on_over_segments(void **state)
@@ -151,7 +152,7 @@ static void a_segment_that_cant_begin_is_none(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	int rc = ada_lane_append(&lane, &options, directory, 0, &event, 1, &error);
+	int rc = ada_lane_append(&lane, &options, directory, 0, &event, 1, no_detail, &error);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(rc, -EFBIG);
 	snprintf(path, sizeof(path), "%s/thread_0/index.atf", directory);

@@ -1,0 +1,208 @@
+/* The pin (protocol: abi/detail.h), and chunks that go back to the pool. */
+#include "recorder/detail_spool.h"
+#include "recorder/detail_state.h"
+
+#define SLACK_NS 100000ull		/* the clock's inverse is off by less */
+#define SPOOL_NS 1000000ull
+#define AHEAD_PARTS 1000		/* of a time yet to come: slopes differ by less than one in so many */
+
+struct ada_pin ada_detail_pin(const struct ada_details *details)
+{
+	const struct ada_pin *pin = &details->segment->shm->detail.pin;
+	struct ada_pin seen = { .start = __atomic_load_n(&pin->start, __ATOMIC_ACQUIRE) };
+	seen.end = __atomic_load_n(&pin->end, __ATOMIC_ACQUIRE);
+	return seen;
+}
+
+/* Full barrier. */
+static bool exchange(struct ada_details *details, struct ada_pin *seen, struct ada_pin wanted)
+{
+	struct ada_pin *pin = &details->segment->shm->detail.pin;
+	bool done;
+	__asm__ volatile("lock cmpxchg16b %1" : "=@ccz"(done), "+m"(*pin), "+a"(seen->start), "+d"(seen->end)
+			 : "b"(wanted.start), "c"(wanted.end) : "memory");
+	return done;
+}
+
+static uint64_t units(uint64_t start)
+{
+	return start >> ADA_PIN_EPOCH_BITS;
+}
+
+void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
+{
+	struct ada_pin seen = ada_detail_pin(details), wanted;
+	do {
+		bool none = units(seen.start) == units(ADA_PIN_NONE);
+		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
+		wanted.start = units(first) << ADA_PIN_EPOCH_BITS | (uint16_t)(seen.start + 1);
+		wanted.end = none || end > seen.end ? end : seen.end;
+	} while (!exchange(details, &seen, wanted));
+}
+
+uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
+{
+	const struct ada_clock_anchor *anchors;
+	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
+	size_t below = ada_array_count_below(anchors, count, sizeof(*anchors), offsetof(struct ada_clock_anchor, ns), ns + 1);
+	if (!count)
+		return 0;
+	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];
+	double ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
+	double counter = (double)anchor->counter + ticks;
+	if (ns >= anchor->ns)		/* exact but for the part behind the anchor */
+		return ticks < 9e18 ? anchor->counter + (uint64_t)ticks : UINT64_MAX;
+	return counter > 0 ? (uint64_t)counter : 0;
+}
+
+/* What unsettled windows want and isn't written. False: nothing. */
+static bool hull(const struct ada_details *details, struct ada_pin *pin)
+{
+	uint64_t start = UINT64_MAX, end = 0, now = ada_clock_boottime_ns();
+	for (size_t i = ada_windows_count(details->windows); i--;) {
+		const struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled)
+			break;
+		start = window->start_ns < start ? window->start_ns : start;
+		end = window->end_ns > end ? window->end_ns : end;
+	}
+	if (start > end)
+		return false;
+	start = start > details->done_ns ? start : details->done_ns + 1;
+	pin->start = ada_pin_start(ada_detail_counter(details, start > SLACK_NS ? start - SLACK_NS : 0));
+	if (end != ADA_WINDOW_OPEN)
+		end += SLACK_NS + (end > now ? (end - now) / AHEAD_PARTS : 0);
+	pin->end = end == ADA_WINDOW_OPEN ? UINT64_MAX : ada_detail_counter(details, end);
+	return true;
+}
+
+/* As far as history goes, a chunk that went through our hands is one that was recycled. */
+static void raise_horizon(struct ada_details *details, uint64_t counter)
+{
+	uint64_t *horizon = &details->segment->shm->detail.horizon, seen = __atomic_load_n(horizon, __ATOMIC_RELAXED);
+	while (seen < counter && !__atomic_compare_exchange_n(horizon, &seen, counter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+/* Takes the oldest sealed chunk as an agent would, where the pin holds it, or where it does not. */
+static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pinned)
+{
+	struct ada_detail_control *control = &details->segment->shm->detail;
+	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_ACQUIRE);
+	uint32_t *place = &details->segment->detail_sealed_ring[tail % details->segment->detail_chunks];
+	uint32_t number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	if (tail >= __atomic_load_n(&control->sealed_head, __ATOMIC_ACQUIRE) || !number ||
+	    number > ada_segment_detail_ready(details->segment))
+		return false;
+	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number - 1);
+	uint32_t sealed = ADA_DETAIL_SEALED;
+	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
+	    !__atomic_compare_exchange_n(&control->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	__atomic_compare_exchange_n(place, &number, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void free_held(struct ada_details *details, struct ada_pin pin)
+{
+	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
+		if (ada_segment_detail_is_free(details->segment, i))
+			continue;
+		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD ||
+		    ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter))
+			continue;
+		raise_horizon(details, chunk->last_counter);
+		ada_segment_detail_return(details->segment, i);
+	}
+}
+
+void ada_detail_narrow(struct ada_details *details, struct ada_pin seen)
+{
+	struct ada_pin wanted = { .start = ADA_PIN_NONE, .end = 0 };
+	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
+		return;			/* no chunk comes back */
+	if (hull(details, &wanted)) {
+		/* It never grows here: what it doesn't hold by now may be gone. */
+		if (wanted.start < seen.start)
+			wanted.start = seen.start;
+		if (wanted.end > seen.end)
+			wanted.end = seen.end;
+	}
+	wanted.start = units(wanted.start) << ADA_PIN_EPOCH_BITS | (uint16_t)seen.start;
+	if (units(seen.start) == units(ADA_PIN_NONE))
+		wanted = seen;
+	/* Even where it stays as it is: that it is still what was seen before the marks were read. */
+	if (!exchange(details, &seen, wanted))
+		return;
+	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
+	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
+		for (uint32_t i = 0; i < details->segment->detail_chunks && hold_oldest(details, wanted, false); i++)
+			;
+	free_held(details, wanted);
+}
+
+struct detail_pool ada_detail_pool(const struct ada_details *details)
+{
+	struct ada_pin pin = ada_detail_pin(details);
+	uint32_t ready = ada_segment_detail_ready(details->segment);
+	struct detail_pool pool = { .free = details->segment->detail_exhausted ? 0 : details->segment->detail_chunks - ready };
+	for (uint32_t i = 0; i < ready; i++) {
+		if (ada_segment_detail_is_free(details->segment, i)) {
+			pool.free++;
+			continue;
+		}
+		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		if (status == ADA_DETAIL_HELD) {
+			pool.held++;
+			pool.pinned++;
+		} else if (status != ADA_DETAIL_SEALED) {
+			pool.open++;
+		} else if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter)) {
+			pool.pinned++;
+		} else {
+			pool.recyclable++;
+		}
+	}
+	return pool;
+}
+
+/* --- index circular -------------------------------------------------------------------------------------------------- */
+
+/* Does a window want any of it? Windows are all unsettled until the end. */
+static bool wanted(const struct ada_details *details, const struct ada_detail_chunk *chunk)
+{
+	uint64_t first = ada_detail_ns(details, chunk->first_counter), last = ada_detail_ns(details, chunk->last_counter);
+	for (size_t i = ada_windows_count(details->windows); i--;) {
+		const struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->end_ns < first)
+			return false;
+		if (window->start_ns <= last)
+			return true;
+	}
+	return false;
+}
+
+void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uint64_t now_ns)
+{
+	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT || now_ns - details->looked_ns < SPOOL_NS)
+		return;
+	details->looked_ns = now_ns;
+	struct detail_pool pool = ada_detail_pool(details);
+	uint32_t half = details->segment->detail_chunks / 2;
+	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, seen, true); left++)
+		;
+	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
+		if (ada_segment_detail_is_free(details->segment, i))
+			continue;
+		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
+			continue;
+		int rc = wanted(details, chunk) ? ada_spool_put(details->spool, chunk) : 0;
+		if (rc)
+			ada_error_system(&details->error, -rc, "%s: detail can't be kept", details->drain->directory);
+		raise_horizon(details, chunk->last_counter);
+		ada_segment_detail_return(details->segment, i);
+	}
+}

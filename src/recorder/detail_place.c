@@ -1,0 +1,231 @@
+/* Where each thread's events lie, and which of their details are missing. */
+#include <stdlib.h>
+#include "recorder/detail_spool.h"
+#include "recorder/detail_state.h"
+
+struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
+{
+	if (thread >= ADA_THREADS_MAX)
+		return NULL;
+	while (details->threads.count <= thread)
+		if (ada_array_push(&details->threads, (struct detail_thread){ .last_ns = 0 }))
+			return NULL;
+	return &details->threads.items[thread];
+}
+
+/* Partial takes of one chunk are one place; so are events without detail, however many. */
+static bool extends(const struct detail_place *last, const struct ada_details_place *more)
+{
+	return last->chunk == more->detail_chunk && last->segment == more->segment && last->seq + last->count == more->seq &&
+	       last->index_seq + last->count == more->index_seq && (last->chunk == ADA_NONE ? last->why == ADA_SHORT_STARVED :
+								    last->chunk_seq == more->chunk_seq);
+}
+
+void ada_details_drained(struct ada_details *details, const struct ada_details_place *place)
+{
+	struct detail_thread *thread = ada_detail_thread(details, place->thread);
+	if (!thread || !place->count)
+		return;
+	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	if (last && extends(last, place)) {
+		last->count += place->count;
+		last->last_counter = place->last_counter;
+		return;
+	}
+	struct detail_place new = { .seq = place->seq, .chunk_seq = place->chunk_seq, .first_counter = place->first_counter,
+				    .last_counter = place->last_counter, .count = place->count, .chunk = place->detail_chunk,
+				    .segment = place->segment, .index_seq = (uint32_t)place->index_seq,
+				    .detail_seq = (uint32_t)place->detail_seq, .why = ADA_SHORT_STARVED };
+	if (ada_array_push(&thread->places, new))
+		return;		/* its records are not written: as if they were gone */
+	details->places++;
+	ada_detail_forget(details, false);
+	/* --detail-mode=oneshot: the first events that found no room are its end. */
+	if (new.chunk == ADA_NONE && details->options.persist_all && !details->all_ended &&
+	    details->segment->detail_mode == ADA_DETAIL_ONESHOT) {
+		details->all_ended = true;
+		ada_windows_resolve_short(details->windows, ADA_DETAIL_TICKET_ALL, ada_detail_ns(details, new.first_counter) - 1,
+					  ADA_SHORT_STARVED);
+	}
+}
+
+uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter)
+{
+	return ada_clock_ns(details->options.lane.clock, counter);
+}
+
+uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t counter)
+{
+	if (thread < details->drain->lanes.count) {
+		const struct ada_lane *lane = &details->drain->lanes.items[thread];
+		size_t i = lane->raised.count ? ada_array_below(&lane->raised, seq, seq) : 0;
+		if (i < lane->raised.count && lane->raised.items[i].seq == seq)
+			return lane->raised.items[i].ns;
+	}
+	return ada_detail_ns(details, counter);
+}
+
+static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
+{
+	if (place->chunk >= ada_segment_detail_ready(details->segment))
+		return NULL;
+	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
+	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
+		return NULL;
+	/* Whoever recycles it claims it first: seen after the header, it was whole when the header was read. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	*claimed = status == ADA_DETAIL_CLAIMED && !details->finished;
+	return (const uint8_t *)chunk;
+}
+
+const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
+{
+	*claimed = false;
+	if (place->chunk == ADA_NONE)
+		return NULL;
+	const uint8_t *chunk = in_pool(details, thread, place, claimed);
+	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
+}
+
+const struct ada_detail *ada_detail_record(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place,
+					   uint64_t seq)
+{
+	uint64_t slot = seq - place->chunk_seq;
+	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
+	return slot < ADA_CHUNK_EVENTS ? (const struct ada_detail *)(chunk + offset) : NULL;
+}
+
+size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
+{
+	size_t below = ada_array_below(&thread->places, seq, seq + 1);		/* places that begin at or before it */
+	if (!below)
+		return thread->places.count;
+	const struct detail_place *place = &thread->places.items[below - 1];
+	return seq - place->seq < place->count ? below - 1 : thread->places.count;
+}
+
+/* --- what is missing ------------------------------------------------------------------------------------------------- */
+
+struct hole { uint64_t from, to; uint32_t why; };
+struct holes { ADA_ARRAY(struct hole) list; uint64_t from, until; bool decided, undecided; };
+
+static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t why)
+{
+	if (from < holes->from)
+		from = holes->from;
+	if (from > to || from > holes->until)
+		return;
+	ada_array_push(&holes->list, (struct hole){ from, to, why });
+}
+
+static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
+{
+	const struct detail_thread *thread = &details->threads.items[number];
+	if (thread->gone_ns >= holes->from)
+		note_hole(holes, holes->from, thread->gone_ns, thread->gone_why);
+	for (size_t i = thread->places.count; i--;) {
+		const struct detail_place *place = &thread->places.items[i];
+		bool claimed;
+		uint64_t last_ns = ada_detail_event_ns(details, number, place->seq + place->count - 1, place->last_counter);
+		if (last_ns < holes->from)
+			return;
+		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
+		if (first_ns > holes->until)
+			continue;
+		if (!ada_detail_chunk(details, number, place, &claimed) || (claimed && holes->decided))
+			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
+		holes->undecided |= claimed && !holes->decided;
+	}
+}
+
+/* From the first moment that an unsettled window wants and that isn't written to the last one. */
+static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_t *from, uint64_t *to)
+{
+	*from = UINT64_MAX;
+	*to = 0;
+	for (size_t i = ada_windows_count(details->windows); i--;) {
+		const struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled)
+			break;			/* settled in order of start */
+		if (window->start_ns > until_ns)
+			continue;
+		uint64_t start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
+		*from = start < *from ? start : *from;
+		*to = window->end_ns > *to ? window->end_ns : *to;
+	}
+	*to = *to < until_ns ? *to : until_ns;
+	return *from <= *to;
+}
+
+static int compare_holes(const void *left, const void *right)
+{
+	const struct hole *a = left, *b = right;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided)
+{
+	struct holes holes = { .decided = decided };
+	if (!wanted(details, until_ns, &holes.from, &holes.until))
+		return true;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		look_through(details, i, &holes);
+	if (holes.list.count)
+		qsort(holes.list.items, holes.list.count, sizeof(*holes.list.items), compare_holes);
+	for (size_t i = 0; i < holes.list.count && !holes.undecided; i++) {
+		struct hole hole = holes.list.items[i];
+		for (; i + 1 < holes.list.count && holes.list.items[i + 1].from <= hole.to && holes.list.items[i + 1].why == hole.why; i++)
+			if (holes.list.items[i + 1].to > hole.to)
+				hole.to = holes.list.items[i + 1].to;
+		ada_windows_hole(details->windows, hole.from, hole.to, hole.why);
+	}
+	if (holes.list.count)
+		ada_detail_suffice(details);
+	ada_array_free(&holes.list);
+	return !holes.undecided;
+}
+
+/* --- what is forgotten ----------------------------------------------------------------------------------------------- */
+
+/* Leaves out what is gone at the beginning, and joins what is gone further on. */
+static void forget_thread(struct ada_details *details, uint32_t number)
+{
+	struct detail_thread *thread = &details->threads.items[number];
+	size_t kept = 0;
+	for (size_t i = 0; i < thread->places.count; i++) {
+		struct detail_place place = thread->places.items[i];
+		bool claimed, last = i + 1 == thread->places.count;
+		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
+			place.chunk = ADA_NONE;
+			place.why = ADA_SHORT_OVERRUN;
+			place.segment = UINT32_MAX;
+		}
+		if (!last && place.chunk == ADA_NONE && !kept) {
+			thread->gone_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+			thread->gone_why = place.why;
+			continue;
+		}
+		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
+		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
+			before->count = place.seq + place.count - before->seq;
+			before->last_counter = place.last_counter;
+			before->segment = UINT32_MAX;
+			continue;
+		}
+		thread->places.items[kept++] = place;
+	}
+	thread->places.count = kept;
+	details->places_kept += kept;
+}
+
+void ada_detail_forget(struct ada_details *details, bool now)
+{
+	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
+		return;
+	details->places_kept = 0;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		forget_thread(details, i);
+	details->places = details->places_kept;
+}

@@ -1,0 +1,194 @@
+/* What marks need to know of events: when they happened, where they are in the index, how many there are. */
+#include <stdlib.h>
+#include "recorder/detail_state.h"
+
+/* The index chunk that a thread is filling, or NULL; *end: the offset that is committed. */
+static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, uint32_t *end)
+{
+	const struct ada_segment *segment = details->segment;
+	if (thread >= ada_segment_thread_count(segment))
+		return NULL;
+	uint32_t number = __atomic_load_n(&segment->threads[thread].chunk, __ATOMIC_ACQUIRE);
+	if (number >= ada_segment_chunks_ready(segment))
+		return NULL;
+	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
+	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->thread != thread)
+		return NULL;
+	*end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	return *end >= ADA_CHUNK_HEADER_BYTES && *end <= ADA_CHUNK_BYTES ? chunk : NULL;
+}
+
+uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread)
+{
+	uint64_t drained = thread < details->drain->lanes.count ? details->drain->lanes.items[thread].next_seq : 0;
+	uint32_t end;
+	const struct ada_chunk *chunk = open_chunk(details, thread, &end);
+	uint64_t open = chunk ? chunk->first_seq + (end - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event) : 0;
+	return open > drained ? open : drained;
+}
+
+uint64_t ada_detail_committed_all(const struct ada_details *details)
+{
+	uint64_t all = 0;
+	for (uint32_t i = 0; i < ada_segment_thread_count(details->segment); i++)
+		all += ada_detail_committed(details, i);
+	return all;
+}
+
+/* The record of an event, or of the one nearest to it in its chunk that has one. */
+static uint64_t counter_near(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, uint64_t seq)
+{
+	for (uint64_t at = seq + 1; at-- > place->seq;) {
+		const struct ada_detail *record = ada_detail_record(details, chunk, place, at);
+		if (record && record->kind)
+			return record->counter;
+	}
+	return place->first_counter;
+}
+
+/* Index circular: nothing is drained before the end, so the pool is searched. */
+static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t *counter)
+{
+	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
+		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread ||
+		    seq - chunk->first_seq >= ADA_CHUNK_EVENTS)
+			continue;
+		struct detail_place place = { .seq = chunk->first_seq, .chunk_seq = chunk->first_seq,
+					      .first_counter = chunk->first_counter, .chunk = i };
+		*counter = counter_near(details, (const uint8_t *)chunk, &place, seq);
+		return true;
+	}
+	return false;
+}
+
+static enum ada_mark_answer look_up(const struct ada_details *details, uint32_t number, uint64_t seq, uint64_t *ns)
+{
+	uint64_t counter;
+	uint32_t end;
+	bool claimed;
+	const struct ada_chunk *open = open_chunk(details, number, &end);
+	if (open && seq >= open->first_seq && seq - open->first_seq < (end - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event)) {
+		const struct ada_event *events = (const struct ada_event *)((const uint8_t *)open + ADA_CHUNK_HEADER_BYTES);
+		*ns = ada_detail_event_ns(details, number, seq, events[seq - open->first_seq].timestamp_ns);
+		return ADA_MARK_KNOWN;
+	}
+	if (number < details->threads.count) {
+		const struct detail_thread *thread = &details->threads.items[number];
+		size_t i = ada_detail_place_of(thread, seq);
+		if (i < thread->places.count) {
+			const struct detail_place *place = &thread->places.items[i];
+			const uint8_t *chunk = ada_detail_chunk(details, number, place, &claimed);
+			if (!chunk && place->why != ADA_SHORT_STARVED)
+				return ADA_MARK_GONE;
+			counter = chunk ? counter_near(details, chunk, place, seq) : place->last_counter;
+			*ns = ada_detail_event_ns(details, number, seq, counter);
+			return ADA_MARK_KNOWN;
+		}
+	}
+	if (details->options.lane.circular && search_pool(details, number, seq, &counter)) {
+		*ns = ada_detail_ns(details, counter);
+		return ADA_MARK_KNOWN;
+	}
+	bool drained = number < details->drain->lanes.count && seq < details->drain->lanes.items[number].next_seq;
+	return drained ? ADA_MARK_GONE : ADA_MARK_LATER;
+}
+
+static enum ada_mark_answer time_of(void *context, uint32_t number, uint64_t seq, uint64_t *ns)
+{
+	struct ada_details *details = context;
+	enum ada_mark_answer answer = look_up(details, number, seq, ns);
+	if (answer != ADA_MARK_LATER || details->finished || details->options.lane.circular)
+		return answer;
+	/* It may be in a chunk that was sealed since. */
+	ada_drain_sealed(details->drain);
+	return look_up(details, number, seq, ns);
+}
+
+static enum ada_mark_answer place_of(void *context, uint32_t number, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
+{
+	const struct ada_details *details = context;
+	if (number >= details->drain->lanes.count || seq >= details->drain->lanes.items[number].next_seq)
+		return ADA_MARK_LATER;
+	if (number >= details->threads.count)
+		return ADA_MARK_GONE;
+	const struct detail_thread *thread = &details->threads.items[number];
+	size_t i = ada_detail_place_of(thread, seq);
+	if (i == thread->places.count || thread->places.items[i].segment == UINT32_MAX)
+		return ADA_MARK_GONE;
+	*segment = thread->places.items[i].segment;
+	*index_seq = thread->places.items[i].index_seq + (seq - thread->places.items[i].seq);
+	return ADA_MARK_KNOWN;
+}
+
+static uint64_t ns_of(void *context, uint64_t counter)
+{
+	return ada_detail_ns(context, counter);
+}
+
+static uint64_t committed(void *context, uint32_t thread)
+{
+	return ada_detail_committed(context, thread);
+}
+
+static bool ended(void *context, uint32_t thread)
+{
+	const struct ada_details *details = context;
+	return details->finished || thread >= ada_segment_thread_count(details->segment) ||
+	       __atomic_load_n(&details->segment->threads[thread].status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED ||
+	       (thread < details->drain->lanes.count && details->drain->lanes.items[thread].closed);
+}
+
+struct ada_mark_source ada_detail_source(struct ada_details *details)
+{
+	const struct ada_clock_anchor *anchors;
+	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
+	return (struct ada_mark_source){ .context = details, .ns = ns_of, .ns_per_tick = count ? anchors->ns_per_tick : 0, .time = time_of, .place = place_of,
+					 .committed = committed, .ended = ended };
+}
+
+struct counters { ADA_ARRAY(uint64_t) list; };
+
+/* Up to `nth` counters of one thread: the last ones at or before `counter`, or the first ones behind it. */
+static void collect(const struct ada_details *details, uint32_t number, uint64_t counter, uint64_t nth, bool behind,
+		    struct counters *counters)
+{
+	const struct detail_thread *thread = &details->threads.items[number];
+	uint64_t found = 0;
+	for (size_t k = 0; k < thread->places.count && found < nth; k++) {
+		const struct detail_place *place = &thread->places.items[behind ? k : thread->places.count - 1 - k];
+		bool claimed;
+		const uint8_t *chunk = ada_detail_chunk(details, number, place, &claimed);
+		if (!chunk || (behind ? place->last_counter <= counter : place->first_counter > counter))
+			continue;
+		for (uint64_t n = 0; n < place->count && found < nth; n++) {
+			const struct ada_detail *record = ada_detail_record(details, chunk, place,
+									    place->seq + (behind ? n : place->count - 1 - n));
+			if (!record || !record->kind || (record->counter > counter) != behind)
+				continue;
+			if (ada_array_push(&counters->list, record->counter))
+				return;
+			found++;
+		}
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+uint64_t ada_detail_nth(const struct ada_details *details, uint64_t counter, uint64_t nth, bool behind)
+{
+	struct counters counters = { 0 };
+	uint64_t result = behind ? UINT64_MAX : 0;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		collect(details, i, counter, nth, behind, &counters);
+	if (nth && counters.list.count >= nth) {
+		qsort(counters.list.items, counters.list.count, sizeof(uint64_t), compare);
+		result = counters.list.items[behind ? nth - 1 : counters.list.count - nth];
+	}
+	ada_array_free(&counters.list);
+	return result;
+}

@@ -1,0 +1,15 @@
+/* Chunks of windows kept in a file until the end: with a circular index an event's place is known only then. The file has no
+ * name. Main thread only. */
+#ifndef ADA_RECORDER_DETAIL_SPOOL_H
+#define ADA_RECORDER_DETAIL_SPOOL_H
+#include <stdint.h>
+#include "abi/detail.h"
+
+struct detail_spool;
+int ada_spool_open(struct detail_spool **spool, const char *directory, uint32_t chunk_bytes);	/* 0 or -errno */
+/* A copy of a chunk. 0 or -errno: it isn't kept. */
+int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chunk);
+/* The copy, or NULL. Holds until the next put. */
+const uint8_t *ada_spool_chunk(struct detail_spool *spool, uint32_t thread, uint64_t first_seq);
+void ada_spool_close(struct detail_spool *spool);
+#endif

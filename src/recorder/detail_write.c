@@ -1,0 +1,272 @@
+/* From detail chunks to detail.atf: the records of windows, each once, in order. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/detail_state.h"
+
+static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int rc)
+{
+	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	thread->failed = true;
+	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written", details->drain->directory, number);
+}
+
+static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
+{
+	int rc = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
+	thread->writer = NULL;
+	thread->in_window = false;
+	return rc ? failed(details, thread, number, rc) : 0;
+}
+
+static int open_file(struct ada_details *details, struct detail_thread *thread, uint32_t number, uint32_t segment)
+{
+	char directory[PATH_MAX], path[PATH_MAX];
+	struct ada_lane *lane = &details->drain->lanes.items[number];
+	struct atf_detail_options options = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = details->options.lane.sink };
+	int rc = close_file(details, thread, number);
+	if (rc)
+		return rc;
+	if (ada_path(directory, "%s/thread_%u", details->drain->directory, number) ||
+	    atf_detail_path(path, sizeof(path), directory, segment)) {
+		errno = ENAMETOOLONG;
+		return failed(details, thread, number, -ATF_ERROR_SYSTEM);
+	}
+	rc = atf_detail_writer_open(&thread->writer, path, &options);
+	if (rc) {
+		int code = errno;
+		thread->writer = NULL;
+		unlink(path);
+		errno = code;
+		return failed(details, thread, number, rc);
+	}
+	thread->segment = segment;
+	ada_lane_has_detail(lane, details->drain->directory, segment);
+	return 0;
+}
+
+static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns)
+{
+	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
+				  .marked_ns = window->marked_ns, .window_id = window->id,
+				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
+}
+
+/* What `agent wrote` goes as it is; what a reader computes with is bounded. */
+static void decode(const struct ada_details *details, const struct ada_detail *from, struct atf_detail *record)
+{
+	uint16_t size = from->stack_size, room = (uint16_t)details->segment->detail_room;
+	bool call = from->kind == ADA_EVENT_CALL;
+	record->function_id = from->function_id;
+	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
+	record->flags = call ? from->flags & ADA_DETAIL_FLAG_VECTORS : 0;
+	memcpy(record->x, from->x, sizeof(record->x));
+	if (!call)
+		memset(&record->x[4], 0, 4 * sizeof(record->x[0]));
+	record->lr = from->lr;
+	record->fp = from->fp;
+	record->sp = from->sp;
+	record->stack = from->stack;
+	record->stack_size = size < room ? size : room;
+	if (record->flags)
+		memcpy(record->vectors, from->stack + room, sizeof(record->vectors));
+}
+
+struct pass {				/* over one thread */
+	struct ada_details *details;
+	struct detail_thread *thread;
+	uint32_t number;
+	uint64_t from_ns, until_ns;	/* of the windows that are written now */
+	struct ada_window *window;	/* that held the record before */
+};
+
+static struct ada_window *window_of(struct pass *pass, uint64_t ns)
+{
+	if (!pass->window || ns < pass->window->start_ns || ns > pass->window->end_ns)
+		pass->window = ada_windows_of(pass->details->windows, ns);
+	return pass->window && pass->window->frozen ? pass->window : NULL;
+}
+
+static int persist(struct pass *pass, const struct detail_place *place, const struct ada_detail *from, uint64_t seq, uint64_t ns,
+		   uint32_t detail_seq)
+{
+	struct detail_thread *thread = pass->thread;
+	struct ada_window *window = pass->window;
+	struct atf_detail record = { .timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns, .detail_seq = detail_seq,
+				     .index_seq = place->index_seq + (uint32_t)(seq - place->seq),
+				     .thread_id = pass->details->drain->lanes.items[pass->number].thread_id };
+	int rc = 0;
+	if (!thread->writer || thread->segment != place->segment)
+		rc = open_file(pass->details, thread, pass->number, place->segment);
+	if (rc)
+		return rc;
+	if (!thread->in_window || thread->window != window->id) {
+		AtfDetailWindow entry = entry_of(window, pass->until_ns);
+		entry.first_detail_seq = detail_seq;
+		rc = atf_detail_writer_window(thread->writer, &entry);
+		thread->in_window = !rc;
+		thread->window = window->id;
+	}
+	if (!rc) {
+		decode(pass->details, from, &record);
+		rc = atf_detail_writer_append(thread->writer, &record);
+	}
+	if (rc == -ATF_ERROR_RANGE) {
+		pass->details->refused++;	/* numbers that contradict each other: an agent gone wrong */
+		return 0;
+	}
+	if (rc)
+		return failed(pass->details, thread, pass->number, rc);
+	thread->last_ns = record.timestamp_ns;
+	thread->touched = true;
+	thread->persisted++;
+	pass->details->persisted++;
+	window->event_count++;
+	return 0;
+}
+
+/* Older than all that is written now: whole chunks of history need not be read. But for what was committed late. */
+static bool unwanted(struct pass *pass, const struct detail_place *place)
+{
+	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
+	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+	return last < pass->from_ns && !ada_windows_of(pass->details->windows, first) && !ada_windows_of(pass->details->windows, last);
+}
+
+/* False: the rest is of later than until_ns, or can't be written. */
+static bool write_place(struct pass *pass, const struct detail_place *place)
+{
+	struct ada_details *details = pass->details;
+	bool claimed;
+	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
+	uint32_t detail_seq = place->detail_seq;
+	if (!chunk) {
+		if (ada_detail_event_ns(details, pass->number, place->seq + place->count - 1, place->last_counter) > pass->until_ns)
+			return false;
+		pass->thread->cursor = place->seq + place->count;
+		return true;
+	}
+	if (unwanted(pass, place)) {
+		pass->thread->cursor = place->seq + place->count;
+		return true;
+	}
+	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
+		const struct ada_detail *record = ada_detail_record(details, chunk, place, seq);
+		if (!record || !record->kind) {
+			if (seq == pass->thread->cursor)
+				pass->thread->cursor++;
+			continue;
+		}
+		uint32_t number = detail_seq++;
+		if (seq < pass->thread->cursor)
+			continue;
+		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, record->counter);
+		if (ns > pass->until_ns)
+			return false;
+		if (window_of(pass, ns) && persist(pass, place, record, seq, ns, number))
+			return false;
+		pass->thread->cursor = seq + 1;
+	}
+	return true;
+}
+
+static void write_thread(struct ada_details *details, uint32_t number, uint64_t from_ns, uint64_t until_ns)
+{
+	struct detail_thread *thread = &details->threads.items[number];
+	struct pass pass = { .details = details, .thread = thread, .number = number, .from_ns = from_ns,
+			     .until_ns = until_ns };
+	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
+		return;
+	/* Places begin at or before the cursor's; those behind it are whole ahead. */
+	size_t i = ada_array_below(&thread->places, seq, thread->cursor + 1);
+	for (i = i ? i - 1 : 0; i < thread->places.count; i++) {
+		const struct detail_place *place = &thread->places.items[i];
+		if (place->seq + place->count <= thread->cursor)
+			continue;
+		if (thread->cursor < place->seq)
+			thread->cursor = place->seq;
+		if (!write_place(&pass, place))
+			break;
+	}
+}
+
+/* Bounds and counts as they have become; what was written can be read from now on. */
+static void update_entries(struct ada_details *details, const struct ada_window *window, uint64_t end_ns)
+{
+	AtfDetailWindow entry = entry_of(window, end_ns);
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		int rc = 0;
+		if (!thread->writer || !thread->in_window || thread->window != window->id)
+			continue;
+		rc = atf_detail_writer_window_update(thread->writer, &entry);
+		if (!rc && thread->touched)
+			rc = atf_detail_writer_flush(thread->writer);
+		thread->touched = false;
+		if (rc)
+			failed(details, thread, i, rc);
+	}
+}
+
+static void settle(struct ada_details *details, struct ada_window *window)
+{
+	window->settled = true;
+	if (details->error.text[0])
+		window->shorts |= ADA_SHORT_DISK;
+	details->settled++;
+	details->settled_ns += window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
+	details->settled_events += window->event_count;
+}
+
+void ada_detail_write(struct ada_details *details, uint64_t until_ns)
+{
+	size_t count = ada_windows_count(details->windows), first = count;
+	uint64_t done = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled || window->start_ns > until_ns)
+			continue;
+		first = i < first ? i : first;
+		window->frozen = true;
+		uint64_t end = window->end_ns < until_ns ? window->end_ns : until_ns;
+		done = end > done ? end : done;
+	}
+	if (first == count)
+		return;
+	struct detail_pool pool = ada_detail_pool(details);
+	details->dumps++;
+	details->pool_use_sum += (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		write_thread(details, i, ada_windows_at(details->windows, first)->start_ns, done);
+	if (done > details->done_ns)
+		details->done_ns = done;
+	for (size_t i = first; i < count; i++) {
+		struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->start_ns > until_ns)
+			break;
+		window->written_ns = done < window->end_ns ? done : window->end_ns;
+		update_entries(details, window, done);
+		if (window->closed && window->end_ns <= until_ns && !window->settled)
+			settle(details, window);
+	}
+}
+
+void ada_detail_close_ended(struct ada_details *details)
+{
+	for (uint32_t i = 0; i < details->threads.count && i < details->drain->lanes.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		const struct ada_lane *lane = &details->drain->lanes.items[i];
+		if (thread->writer && lane->closed && thread->cursor >= lane->next_seq)
+			close_file(details, thread, i);
+	}
+}
+
+void ada_detail_close_all(struct ada_details *details)
+{
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		close_file(details, &details->threads.items[i], i);
+		ada_array_free(&details->threads.items[i].places);
+	}
+}

@@ -1,0 +1,246 @@
+/* Detail chunks to detail.atf: what is written is known from the marks. */
+#include "detail_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct world_options small = { .detail_bytes = 4 << 20, .threads = 4 };
+
+/* Event 2000 marks: 100 events before it and 50 after. */
+static void first_and_last_record_are_known(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 2001);
+	fake_mark(&world.threads[0], 0, 100, 0, 50);
+	world_run(&world, 0, 3000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(world.first_seq[0], 1900);
+	assert_int_equal(world.last_seq[0], 2050);
+	assert_int_equal(world.persisted, 151);
+	assert_int_equal(world_window(&world, 0)->shorts, 0);
+	world_end(&world);
+}
+
+/* Threads take turns; the window is one of time. */
+static void a_window_holds_every_thread(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	for (int round = 0; round < 40; round++)
+		for (uint32_t i = 0; i < 4; i++) {
+			world_run(&world, i, 50);
+			if (round == 20 && i == 1)
+				fake_mark(&world.threads[1], 300 * TICK, 0, 300 * TICK, 0);
+		}
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(world.persisted, 601);
+	/* The mark is event 4099 of all: 3799 to 4399. Of thread 0, that is from its event 950 (the 3800th) on. */
+	assert_int_equal(world.first_seq[0], 950);
+	assert_int_equal(world.last_seq[3], 1099);
+	world_end(&world);
+}
+
+static void nothing_marked_leaves_no_file(void **state)
+{
+	struct world world;
+	struct ada_detail_metrics metrics;
+	world_make(&world, &small);
+	for (uint32_t i = 0; i < 4; i++)
+		world_run(&world, i, 20000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 0);
+	ada_details_metrics(world.details, &metrics);
+	assert_int_equal(metrics.windows_discarded, world.fake.recycled);
+	assert_true(world.fake.recycled > 0);
+	assert_int_equal(metrics.events_processed, 80000);
+	world_end(&world);
+}
+
+/* 21 chunks of 1022 events; 60,000 went before. */
+static void a_recycled_pre_roll_is_cut(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 60000);
+	fake_mark(&world.threads[0], 0, 50000, 0, 10);
+	uint64_t horizon = ada_clock_ns(world.clock, world.segment.shm->detail.horizon);
+	world_run(&world, 0, 100);
+	world_finish(&world);
+	world_check(&world);
+	const struct ada_window *window = world_window(&world, 0);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(window->shorts, ADA_SHORT_OVERRUN);
+	assert_true(window->start_ns > horizon);
+	assert_int_equal(world.first_seq[0] % ADA_CHUNK_EVENTS, 0);
+	assert_in_range(world.first_seq[0], 60000 - 21 * 1022, 60000 - 19 * 1022);
+	assert_int_equal(world.last_seq[0], 60009);
+	assert_true(window->sufficient_bytes > 4 << 20);
+	world_end(&world);
+}
+
+/* One chunk of thread 1 had no detail chunk: the window is two. */
+static void starvation_splits_a_window(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 500);
+	world_run(&world, 1, 1022);
+	world.threads[1].starve = true;
+	world_run(&world, 1, 1022);
+	world.threads[1].starve = false;
+	world_run(&world, 1, 1022);
+	world_run(&world, 0, 500);
+	fake_mark(&world.threads[0], 5000 * TICK, 0, 0, 0);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 2);
+	assert_int_equal(world.persisted, 1000 + 2 * 1022);
+	assert_true(world_window(&world, 0)->shorts & ADA_SHORT_STARVED);
+	assert_true(world_window(&world, 1)->shorts & ADA_SHORT_STARVED);
+	world_end(&world);
+}
+
+/* Nobody takes the chunk further that an agent had claimed: it is as it was sealed. */
+static void a_claimed_chunk_of_a_dead_process_is_whole(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 3000);
+	fake_mark(&world.threads[0], 0, 2900, 0, 1000);
+	uint32_t first = 0;
+	while (fake_detail(&world.fake, first)->first_seq != 0 || fake_detail(&world.fake, first)->status != ADA_DETAIL_SEALED)
+		first++;
+	__atomic_store_n(&fake_detail(&world.fake, first)->status, ADA_DETAIL_CLAIMED, __ATOMIC_RELEASE);
+	world_turn(&world);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.first_seq[0], 99);
+	assert_int_equal(world.last_seq[0], 2999);
+	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_EXIT);
+	world_end(&world);
+}
+
+static void segments_roll_in_a_window(void **state)
+{
+	struct world world;
+	struct world_options options = small;
+	options.segment_events = 700;
+	world_make(&world, &options);
+	world.threads[0].skip_detail = 5;
+	world_run(&world, 0, 4000);
+	fake_mark(&world.threads[0], 0, 3000, 0, 2000);
+	world_run(&world, 0, 4000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.first_seq[0], 999);
+	assert_int_equal(world.last_seq[0], 5999);
+	world_end(&world);
+}
+
+/* The index lost some: what the recorder puts in to say so shifts every later position. */
+static void lost_events_shift_no_record(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	for (int i = 0; i < 10; i++) {
+		world_run(&world, 0, 333);
+		fake_lose(&world.threads[0], 7);
+	}
+	fake_mark(&world.threads[0], 2000 * TICK, 0, 500 * TICK, 0);
+	world_run(&world, 0, 2000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_true(world.persisted > 2400);
+	world_end(&world);
+}
+
+/* A window of 100,000 events in a pool of 21,000: what pins the pool is written ahead. */
+static void a_long_window_streams(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 1000);
+	fake_mark(&world.threads[0], 0, 500, 0, 100000);
+	for (int i = 0; i < 60; i++) {
+		world_run(&world, 0, 1700);
+		world_run(&world, 1, 1700);
+	}
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(world_window(&world, 0)->shorts, 0);
+	assert_int_equal(world.first_seq[0], 499);
+	assert_int_equal(world.last_seq[0], 100999);
+	assert_int_equal(world.segment.shm->detail.starved, 0);
+	world_end(&world);
+}
+
+static void streaming_keeps_all(void **state)
+{
+	struct world world;
+	struct world_options options = small;
+	options.detail_mode = ADA_DETAIL_STREAMING;
+	world_make(&world, &options);
+	for (int i = 0; i < 50; i++)
+		for (uint32_t k = 0; k < 4; k++)
+			world_run(&world, k, 400);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 80000);
+	assert_int_equal(world_windows(&world), 1);
+	world_end(&world);
+}
+
+/* 21 chunks, then no more. */
+static void oneshot_keeps_the_first(void **state)
+{
+	struct world world;
+	struct world_options options = small;
+	options.detail_mode = ADA_DETAIL_ONESHOT;
+	world_make(&world, &options);
+	world_run(&world, 0, 50000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.first_seq[0], 0);
+	assert_int_equal(world.last_seq[0], world.segment.detail_chunks * 1022 - 1);
+	world_end(&world);
+}
+
+static void a_closed_window_frees_the_pool(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 5000);
+	fake_mark(&world.threads[0], 1000 * TICK, 0, 1000 * TICK, 0);
+	world_run(&world, 0, 2000);
+	world_pass(&world, 100000000);
+	assert_true(world_window(&world, 0)->settled);
+	assert_int_equal(world.segment.shm->detail.pin.start >> ADA_PIN_EPOCH_BITS, ADA_PIN_NONE >> ADA_PIN_EPOCH_BITS);
+	uint64_t recycled = world.fake.recycled;
+	world_run(&world, 0, 40000);
+	assert_true(world.fake.recycled >= recycled + 15);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 2001);
+	world_end(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_and_last_record_are_known), cmocka_unit_test(a_window_holds_every_thread),
+		cmocka_unit_test(nothing_marked_leaves_no_file), cmocka_unit_test(a_recycled_pre_roll_is_cut),
+		cmocka_unit_test(starvation_splits_a_window), cmocka_unit_test(a_claimed_chunk_of_a_dead_process_is_whole),
+		cmocka_unit_test(segments_roll_in_a_window), cmocka_unit_test(lost_events_shift_no_record),
+		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
+		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
