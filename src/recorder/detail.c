@@ -220,11 +220,10 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 		return;
 	details->finished = true;
 	ada_detail_rate(details, end_ns);
-	ada_marks_read(details->marks);
 	ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);
+	ada_detail_holes(details, UINT64_MAX - 1, true);	/* while windows are open: an end is what is left of them */
 	ada_windows_end(details->windows, end_ns, why);
-	ada_detail_holes(details, UINT64_MAX - 1, true);
 	ada_detail_write(details, UINT64_MAX - 1);
 	ada_detail_keep_metrics(details);
 	ada_detail_close_all(details);

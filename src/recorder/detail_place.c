@@ -120,24 +120,40 @@ static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t 
 	ada_array_push(&holes->list, (struct hole){ from, to, why });
 }
 
+/* Missing places that follow one another are one hole: there is nothing of this thread between them. */
 static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
-	if (thread->gone_ns >= holes->from)
-		note_hole(holes, holes->from, thread->gone_ns, thread->gone_why);
+	struct hole hole = { .from = UINT64_MAX };
 	for (size_t i = thread->places.count; i--;) {
 		const struct detail_place *place = &thread->places.items[i];
 		bool claimed;
 		uint64_t last_ns = ada_detail_event_ns(details, number, place->seq + place->count - 1, place->last_counter);
 		if (last_ns < holes->from)
-			return;
+			break;
 		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
 		if (first_ns > holes->until)
 			continue;
-		if (!ada_detail_chunk(details, number, place, &claimed) || (claimed && holes->decided))
-			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
-		holes->undecided |= claimed && !holes->decided;
+		if (ada_detail_chunk(details, number, place, &claimed) && !(claimed && holes->decided)) {
+			holes->undecided |= claimed;
+			if (hole.from != UINT64_MAX)
+				note_hole(holes, hole.from, hole.to, hole.why);
+			hole.from = UINT64_MAX;
+			continue;
+		}
+		if (hole.from == UINT64_MAX)
+			hole = (struct hole){ .to = last_ns };
+		hole.from = first_ns;
+		hole.why |= place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN;
 	}
+	if (thread->gone_ns >= holes->from) {
+		if (hole.from == UINT64_MAX)
+			hole = (struct hole){ .to = thread->gone_ns };
+		hole.from = holes->from;
+		hole.why |= thread->gone_why;
+	}
+	if (hole.from != UINT64_MAX)
+		note_hole(holes, hole.from, hole.to, hole.why);
 }
 
 /* From the first moment that an unsettled window wants and that isn't written to the last one. */

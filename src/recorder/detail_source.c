@@ -134,7 +134,7 @@ static uint64_t committed(void *context, uint32_t thread)
 static bool ended(void *context, uint32_t thread)
 {
 	const struct ada_details *details = context;
-	return details->finished || thread >= ada_segment_thread_count(details->segment) ||
+	return thread >= ada_segment_thread_count(details->segment) ||
 	       __atomic_load_n(&details->segment->threads[thread].status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED ||
 	       (thread < details->drain->lanes.count && details->drain->lanes.items[thread].closed);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void world_make(struct world *world, const struct world_options *options)
@@ -47,8 +48,19 @@ uint64_t world_now(const struct world *world)
 	return ada_clock_ns(world->clock, world->fake.counter);
 }
 
+/* The recorder takes no mark of a time yet to come. */
+static void wait_for_time(const struct world *world)
+{
+	uint64_t now;
+	while ((now = ada_clock_counter()) < world->fake.counter) {
+		uint64_t left = (world->fake.counter - now) / 4;	/* ns, and no counter is faster than 4 a ns */
+		nanosleep(&(struct timespec){ .tv_nsec = left < 100000000 ? (long)left + 1000 : 100000000 }, NULL);
+	}
+}
+
 void world_turn(struct world *world)
 {
+	wait_for_time(world);
 	ada_segment_grow(&world->segment);
 	ada_drain_sealed(&world->drain);
 	ada_details_turn(world->details, world_now(world));
@@ -74,6 +86,7 @@ void world_pass(struct world *world, uint64_t ns)
 
 void world_finish(struct world *world)
 {
+	wait_for_time(world);
 	ada_drain_finish(&world->drain);
 	ada_details_finish(world->details, world_now(world), ADA_SHORT_EXIT);
 	world->finished = true;

@@ -33,7 +33,7 @@ static void a_window_holds_every_thread(void **state)
 		for (uint32_t i = 0; i < 4; i++) {
 			world_run(&world, i, 50);
 			if (round == 20 && i == 1)
-				fake_mark(&world.threads[1], 300 * TICK, 0, 300 * TICK, 0);
+				fake_mark(&world.threads[1], 300 * TICK + TICK / 2, 0, 300 * TICK + TICK / 2, 0);
 		}
 	world_finish(&world);
 	world_check(&world);
@@ -152,7 +152,7 @@ static void lost_events_shift_no_record(void **state)
 		world_run(&world, 0, 333);
 		fake_lose(&world.threads[0], 7);
 	}
-	fake_mark(&world.threads[0], 2000 * TICK, 0, 500 * TICK, 0);
+	fake_mark(&world.threads[0], 2000 * TICK + TICK / 2, 0, 500 * TICK + TICK / 2, 0);
 	world_run(&world, 0, 2000);
 	world_finish(&world);
 	world_check(&world);
@@ -218,7 +218,7 @@ static void a_closed_window_frees_the_pool(void **state)
 	struct world world;
 	world_make(&world, &small);
 	world_run(&world, 0, 5000);
-	fake_mark(&world.threads[0], 1000 * TICK, 0, 1000 * TICK, 0);
+	fake_mark(&world.threads[0], 1000 * TICK + TICK / 2, 0, 1000 * TICK + TICK / 2, 0);
 	world_run(&world, 0, 2000);
 	world_pass(&world, 100000000);
 	assert_true(world_window(&world, 0)->settled);
