@@ -11,7 +11,7 @@ static const char *const defaults[] = { "crash", "manual" };
 
 static void warn(void *context, const char *text)
 {
-	fprintf(stderr, "ada: %s\n", text);
+	fprintf(stderr, "ada: '%s': %s\n", (const char *)context, text);
 }
 
 struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot)
@@ -48,7 +48,7 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 	*result = NULL;
 	if (!rule)
 		return ada_error_system(error, ENOMEM, "%s", text);
-	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, NULL, error);
+	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, (void *)text, error);
 	if (rc) {
 		rule->trigger = NULL;
 		rule_free(rule);
