@@ -31,6 +31,8 @@ void ada_core_thread_end(void);
 void ada_core_thread_start_hook(void);			/* registers what calls ada_core_thread_end at a thread's end */
 /* A longjmp on this thread is about to set the stack pointer to `sp`: closes the frames that it leaves. */
 void ada_core_longjmp(uint64_t sp);
+/* Where the calling thread is: its number in the shared table and the number of its last event. ADA_NONE, UINT64_MAX: nowhere. */
+void ada_core_here(uint32_t *thread, uint64_t *seq);
 /* Hidden state word: the child of a fork that no one told us of finds its threads zeroed (MADV_WIPEONFORK) and comes here
  * from its first hook. Provided by process.c: becomes a provider of its own, or disables. */
 ADA_SLOW void ada_process_forked_slow(void);

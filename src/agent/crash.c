@@ -1,12 +1,14 @@
-/* Fatal signals: a record of the crash in the segment, then the death that the program would have died without us.
+/* Fatal signals: a record of the crash in the segment, a mark, then the death that the program would have died without us.
  *
  * Where the program leaves a fatal signal at its default, our handler is installed and libc's sigaction hides it (see
  * intercept.c): the program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back
  * and queues the very same signal again, so that exit status, core dump and siginfo are as without us: the signal is blocked
  * while the handler runs, and is delivered where it struck. A handler of the program's own, or SIG_IGN, is the program's.
+ * So it is done, too, with signals that a rule names and whose default is the process's end: they mark, without a record.
  */
 #include <signal.h>
 #include <ucontext.h>
+#include "agent/judge.h"
 #include "agent/life.h"
 #include "agent/sys.h"
 
@@ -19,7 +21,13 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-static const uint8_t signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+#define BIT(number) (1ull << ((number) - 1))
+#define LAST_SIGNAL 64
+
+static const uint64_t crashes = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS);
+/* Those whose default is not the process's end, those that can't be caught, and libc's own two. */
+static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) |
+				 BIT(SIGTTOU) | BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
 
 /* What the kernel returns to from a handler; debuggers know it by these bytes. */
 __attribute__((naked, used)) static void signal_return(void)
@@ -29,10 +37,12 @@ __attribute__((naked, used)) static void signal_return(void)
 
 bool ada_crash_signal(int number)
 {
-	for (size_t i = 0; i < sizeof signals; i++)
-		if (signals[i] == number)
-			return true;
-	return false;
+	return number > 0 && number <= LAST_SIGNAL && (crashes & BIT(number));
+}
+
+bool ada_crash_watches(int number)
+{
+	return ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number));
 }
 
 static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
@@ -61,15 +71,36 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
 }
 
+/* Once in a process: two threads may crash together. */
+static bool claim(uint32_t *claimed)
+{
+	uint32_t unclaimed = 0;
+
+	return __atomic_compare_exchange_n(claimed, &unclaimed, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, const ucontext_t *context)
+{
+	uint64_t counter = ada_sys_counter(), seq;
+	uint32_t thread;
+
+	if (ada_crash_signal(number)) {
+		if (!claim(&shm->crash.claimed))
+			return;
+		crash_write(&shm->crash, info, context);
+		counter = shm->crash.counter;
+	}
+	ada_core_here(&thread, &seq);
+	ada_judge_signal(number, ada_crash_signal(number), counter, thread, seq);
+}
+
 static void handle_crash(int number, siginfo_t *info, void *context)
 {
 	struct kernel_action defaults = { .handler = (void *)SIG_DFL };
 	struct ada_shm *shm = ada_core_shm();
-	uint32_t unclaimed = 0;
 
-	if (shm && ada_process_is_own() &&
-	    __atomic_compare_exchange_n(&shm->crash.claimed, &unclaimed, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		crash_write(&shm->crash, info, context);
+	if (shm && ada_process_is_own())
+		end_note(shm, number, info, context);
 	ada_sys4(SYS_rt_sigaction, number, (long)&defaults, 0, sizeof defaults.mask);
 	/* A fault recurs by itself where this fails; a sent signal must not get lost. */
 	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
@@ -90,26 +121,38 @@ void ada_crash_undress(struct sigaction *action)
 	action->sa_flags &= ~(SA_SIGINFO | SA_ONSTACK | SA_RESTORER);
 }
 
+static void swap_action(int number, void *from, const struct kernel_action *to)
+{
+	struct kernel_action old;
+
+	if (!ada_sys4(SYS_rt_sigaction, number, 0, (long)&old, sizeof old.mask) && old.handler == from)
+		ada_sys4(SYS_rt_sigaction, number, (long)to, 0, sizeof to->mask);
+}
+
 void ada_crash_unwatch(void)
 {
-	struct kernel_action old, defaults = { .handler = (void *)SIG_DFL };
+	const struct kernel_action defaults = { .handler = (void *)SIG_DFL };
 
-	for (size_t i = 0; i < sizeof signals; i++)
-		if (!ada_sys4(SYS_rt_sigaction, signals[i], 0, (long)&old, sizeof old.mask) && old.handler == (void *)handle_crash)
-			ada_sys4(SYS_rt_sigaction, signals[i], (long)&defaults, 0, sizeof defaults.mask);
+	for (int number = 1; number <= LAST_SIGNAL; number++)
+		swap_action(number, (void *)handle_crash, &defaults);
+}
+
+void ada_crash_rewatch(int number)
+{
+	const struct kernel_action ours = {
+		.handler = handle_crash, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER, .restorer = signal_return,
+	};
+
+	if (ada_crash_watches(number))
+		swap_action(number, (void *)SIG_DFL, &ours);
 }
 
 void ada_crash_watch(void)
 {
-	struct kernel_action old, ours = {
-		.handler = handle_crash, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER, .restorer = signal_return,
-	};
-
 	if (!ada_intercept_is_active(ADA_INTERCEPT_sigaction)) {	/* else the program would see the handler */
 		ada_count_error();
 		return;
 	}
-	for (size_t i = 0; i < sizeof signals; i++)
-		if (!ada_sys4(SYS_rt_sigaction, signals[i], 0, (long)&old, sizeof old.mask) && old.handler == (void *)SIG_DFL)
-			ada_sys4(SYS_rt_sigaction, signals[i], (long)&ours, 0, sizeof ours.mask);
+	for (int number = 1; number <= LAST_SIGNAL; number++)
+		ada_crash_rewatch(number);
 }

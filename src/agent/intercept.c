@@ -80,9 +80,27 @@ static int replace_fexecve(int file, char *const *arguments, char *const *enviro
 	return exec_follow(ADA_INTERCEPT_fexecve, file, "", arguments, environment, AT_EMPTY_PATH);
 }
 
-/* --- sigaction: our handler of fatal signals is nobody's business --------------------------------------------------------- */
+/* --- sigaction: our handlers are nobody's business ------------------------------------------------------------------------ */
 
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
+
+/* What the kernel is to be told instead of `action`. False: the very same. */
+static bool dress(int number, const struct sigaction *action, struct sigaction *ours)
+{
+	bool own = action->sa_handler != SIG_DFL;
+
+	if (action->sa_handler == SIG_IGN || !ada_process_is_own())
+		return false;
+	if (own ? !ada_signal_named(number) && !(ada_crash_signal(number) && (action->sa_flags & SA_RESETHAND)) :
+		  !ada_crash_watches(number))
+		return false;
+	*ours = *action;
+	if (own)
+		ada_deliver_dress(ours);
+	else
+		ada_crash_dress(ours);
+	return true;
+}
 
 static int replace_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
@@ -90,16 +108,15 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 	struct sigaction ours;
 	int result;
 
-	if (!ada_crash_signal(number))
+	if (number <= 0 || number > 64)
 		return original(number, action, old);
-	if (action && action->sa_handler == SIG_DFL && ada_process_is_own()) {
-		ours = *action;
-		ada_crash_dress(&ours);
+	if (action && dress(number, action, &ours))
 		action = &ours;
-	}
 	result = original(number, action, old);
-	if (!result && old)
+	if (!result && old) {
 		ada_crash_undress(old);
+		ada_deliver_undress(old);
+	}
 	return result;
 }
 

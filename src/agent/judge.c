@@ -236,3 +236,10 @@ void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread,
 	if (shm && shm->policy_offset)
 		judge(shm, &job);
 }
+
+uint64_t ada_judge_signals(void)
+{
+	const struct ada_shm *shm = ada_core_shm();
+
+	return shm && shm->policy_offset ? __atomic_load_n(&table_in_force(shm)->signals, __ATOMIC_RELAXED) : 0;
+}

@@ -33,6 +33,7 @@ void ada_judge(const struct ada_judged *event);
 /* In the handler of a signal that a rule names, or that is about to end the process (`fatal`), once: marks under `signal` and,
  * where it is fatal, `crash` rules. thread ADA_NONE: not recorded. seq: of the thread's last event; UINT64_MAX: none. */
 void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread, uint64_t seq);
+uint64_t ada_judge_signals(void);	/* that `signal` rules of the policy in force name: bit n - 1 */
 /* The calling thread opens a chunk (chunk.c), with signals blocked: what pre-rolls counted in events reach back by. */
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
 #endif

@@ -127,16 +127,21 @@ extern uint32_t ada_life_busy;			/* threads that change the table of modules: on
 void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */
 
-/* --- intercept.c, crash.c --- */
+/* --- intercept.c, crash.c, deliver.c --- */
 struct sigaction;
 /* The replacement of the function at `address` (of the file), or NULL; and where to put its original's way on. */
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original);
 bool ada_intercept_is_active(enum ada_intercept which);
 void ada_crash_watch(void);
 void ada_crash_unwatch(void);		/* fatal signals are as without us from now on */
-bool ada_crash_signal(int number);			/* one of those that we handle where the program does not */
+bool ada_crash_signal(int number);			/* one that says that the program is broken */
+bool ada_crash_watches(int number);			/* one that we handle where the program does not */
+void ada_crash_rewatch(int number);			/* it may have become SIG_DFL without sigaction */
 void ada_crash_dress(struct sigaction *action);		/* SIG_DFL becomes our handler */
 void ada_crash_undress(struct sigaction *action);	/* our handler becomes SIG_DFL */
+bool ada_signal_named(int number);			/* by a rule of the policy in force */
+void ada_deliver_dress(struct sigaction *action);	/* the program's handler becomes one that marks and goes on into it */
+void ada_deliver_undress(struct sigaction *action);
 
 /* A broken invariant or something that could not be done: counted, and the program goes on. */
 void ada_count_error(void);

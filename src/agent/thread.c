@@ -358,6 +358,21 @@ fail:
 	return NULL;
 }
 
+void ada_core_here(uint32_t *number, uint64_t *seq)
+{
+	const struct ada_thread *thread = slow.thread ? slow.thread : ada_self;
+	uint64_t events = ada_sequence;
+
+	*number = ADA_NONE;
+	*seq = UINT64_MAX;
+	if (!thread->index || ada_core_is_forked())
+		return;
+	if (ada_chunk_of(thread))
+		events += ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
+	*number = thread->entry - ada_core->entries;
+	*seq = events - 1;
+}
+
 /* Everything left open is left by the thread's end. */
 void ada_core_thread_end(void)
 {

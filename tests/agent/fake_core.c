@@ -117,6 +117,12 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	return 0;
 }
 
+void ada_core_here(uint32_t *thread, uint64_t *seq)
+{
+	*thread = ADA_NONE;
+	*seq = UINT64_MAX;
+}
+
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 {
 	return NULL;
