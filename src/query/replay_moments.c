@@ -1,4 +1,5 @@
 /* Rules of no event: how a process ended, and the time of day. From session.json and the manifests. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,12 @@ static const struct ada_thread *thread_of(const struct ada_process *process, uin
 	return NULL;
 }
 
+static bool is_crash(uint64_t number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT ||
+	       number == SIGTRAP || number == SIGSYS;
+}
+
 /* A fatal signal: the crash record where the agent wrote one, else how the process ended. */
 static void find_end(const struct ada_trigger *trigger, const struct ada_process *process, ada_replay_moment *fits, void *context)
 {
@@ -37,6 +44,7 @@ static void find_end(const struct ada_trigger *trigger, const struct ada_process
 
 	hit.value.u = ada_json_u64(exit, killed ? "signal" : "status", 0);
 	if (trigger->kind == ADA_RULE_EXIT) {
+		hit.value.u += killed ? 128 : 0;
 		if (killed || failed)
 			fits(context, &hit);
 		return;
@@ -46,7 +54,7 @@ static void find_end(const struct ada_trigger *trigger, const struct ada_process
 		hit.value.u = ada_json_u64(crash, "signal", 0);
 		hit.thread = thread_of(process, ada_json_u64(crash, "tid", 0));
 	}
-	if (!crash && (!killed || trigger->kind == ADA_RULE_CRASH))
+	if (!crash && (!killed || (trigger->kind == ADA_RULE_CRASH && !is_crash(hit.value.u))))
 		return;
 	if (trigger->kind == ADA_RULE_CRASH || (hit.value.u && hit.value.u <= 64 && trigger->signals >> (hit.value.u - 1) & 1))
 		fits(context, &hit);

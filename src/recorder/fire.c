@@ -37,17 +37,12 @@ static int passes(struct ada_provider *provider, const struct ada_rule *rule, ui
 	return marks;
 }
 
-static bool is_live(const struct ada_provider *provider)
-{
-	return !provider->ended && provider->mapped;
-}
-
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
 	      uint64_t value, uint64_t post_ticks)
 {
 	static struct ada_rule rules[ADA_RULES_MAX];	/* by slot; only the one is looked at */
 	struct ada_rule *rule = &rules[info->slot];
-	int marks = is_live(provider) ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
+	int marks = provider->mapped ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
 	if (marks <= 0)
 		return marks;
 	*rule = info->rule;
@@ -92,7 +87,7 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 		struct ada_provider *provider = recorder->providers.items[i];
 		pthread_mutex_unlock(&recorder->lock);
 		bool marked = false;
-		for (size_t k = 0; k < firing->count; k++)
+		for (size_t k = 0; k < firing->count && !provider->ended; k++)
 			marked |= ada_fire(provider, firing, &firing->rules[k], counter, number, 0) > 0;
 		*processes += marked;
 	}

@@ -106,7 +106,10 @@ CRASH = {"signal": 11, "code": 1, "tid": 100, "timestampNs": START_NS + 5000, "f
     ("crash", {"kind": "signal", "signal": 11, "coreDumped": False}, CRASH, [(5000, 11)]),
     ("signal=SIGSEGV", {"kind": "signal", "signal": 11, "coreDumped": False}, CRASH, [(5000, 11)]),
     ("signal=SIGABRT", {"kind": "signal", "signal": 11, "coreDumped": False}, CRASH, []),
-    ("exit", {"kind": "signal", "signal": 9, "coreDumped": False}, None, [(10000, 9)]),
+    ("exit", {"kind": "signal", "signal": 9, "coreDumped": False}, None, [(10000, 137)]),
+    ("exit", {"kind": "exited", "status": 7}, None, [(10000, 7)]),
+    ("crash", {"kind": "signal", "signal": 9, "coreDumped": False}, None, []),
+    ("crash", {"kind": "signal", "signal": 6, "coreDumped": False}, None, [(10000, 6)]),
     ("exit", {"kind": "exited", "status": 0}, None, []),
     ("crash", {"kind": "exited", "status": 0}, None, []),
 ])
