@@ -30,6 +30,14 @@ static bool fits(struct ada_policy_rule *rule, const struct ada_names *names, bo
 	return any;
 }
 
+static bool any_may_fit(struct ada_policy_rule **rules, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ada_trigger_may_match(rules[i]->trigger, name))
+			return true;
+	return false;
+}
+
 /* Rules over the names of an image; their matches are appended. */
 static int match(struct ada_policy *policy, struct ada_policy_image *image, struct ada_policy_rule **rules, size_t count)
 {
@@ -45,7 +53,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_names names;
 		bool literal;
-		if (!*name)
+		if (!*name || !any_may_fit(rules, count, name))
 			continue;
 		ada_names_open(&names, name);
 		for (size_t j = 0; j < count && !rc; j++) {

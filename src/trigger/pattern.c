@@ -9,9 +9,35 @@
 #include <strings.h>
 #include "elf/demangle.h"
 
+/* An identifier of a literal (the last before parameters), which its mangled form holds as it is. Not where mangling has other words for it: operators,
+ * destructors and constructors (of std::string it is "Ss"), lambdas, what Rust would encode. */
+static char *needle_of(const char *text)
+{
+	static const char *const abbreviated[] = {"string", "basic_string", "allocator", "istream", "ostream", "iostream",
+		"basic_istream", "basic_ostream", "basic_iostream"};
+	static const char odd[] = "~{}[]$*&'\" ";
+	size_t length = strcspn(text, "(<@"), start;
+	char *needle;
+
+	if (strstr(text, "operator") || text[0] == '_' || strcspn(text, odd) < length || !length)
+		return NULL;
+	for (start = length; start && text[start - 1] != ':' && text[start - 1] != '.'; start--)
+		;
+	for (size_t i = start; i < length; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return NULL;
+	needle = strndup(text + start, length - start);
+	for (size_t i = 0; needle && i < sizeof abbreviated / sizeof *abbreviated; i++)
+		if (strcasecmp(needle, abbreviated[i]) == 0)
+			*needle = '\0';	/* every name holds it */
+	return needle;
+}
+
 static int set_text(struct ada_pattern *pattern, const char *text, bool nocase, enum ada_pattern_kind kind, struct ada_error *error)
 {
 	*pattern = (struct ada_pattern){.text = strdup(text), .nocase = nocase, .kind = kind};
+	if (kind == ADA_PATTERN_LITERAL)
+		pattern->needle = needle_of(text);
 	return pattern->text ? 0 : ada_error_system(error, ENOMEM, "a pattern");
 }
 
@@ -52,6 +78,7 @@ void ada_pattern_free(struct ada_pattern *pattern)
 	pcre2_match_data_free(pattern->match);
 	pcre2_code_free(pattern->regex);
 	free(pattern->text);
+	free(pattern->needle);
 	*pattern = (struct ada_pattern){0};
 }
 
@@ -103,6 +130,13 @@ static bool fits(const struct ada_pattern *pattern, const char *name)
 		break;
 	}
 	return (pattern->nocase ? strcasecmp(pattern->text, name) : strcmp(pattern->text, name)) == 0;
+}
+
+bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangled)
+{
+	if (!pattern->needle)
+		return true;
+	return pattern->nocase ? strcasestr(mangled, pattern->needle) != NULL : strstr(mangled, pattern->needle) != NULL;
 }
 
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names)

@@ -12,6 +12,7 @@ struct ada_pattern {
 	enum ada_pattern_kind kind;
 	bool nocase;
 	void *regex, *match;		/* pcre2_code, pcre2_match_data */
+	char *needle;			/* of a literal: what a mangled name must hold; NULL: not known */
 };
 
 /* -EINVAL for a regex that doesn't compile: *offset is the character of `text` (from 0) where it fails. */
@@ -28,6 +29,8 @@ struct ada_names {
 };
 void ada_names_open(struct ada_names *names, const char *mangled);
 void ada_names_close(struct ada_names *names);
+/* False where no form of the name fits, told without demangling it, which is what costs: ask first where names are many. */
+bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangled);
 /* Not from two threads at once with one pattern: a regex has its memory for matching. */
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names);
 #endif

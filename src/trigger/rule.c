@@ -2,6 +2,14 @@
 #include <string.h>
 #include "trigger/trigger.h"
 
+bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled)
+{
+	for (size_t i = 0; i < trigger->patterns.count; i++)
+		if (ada_pattern_may_match(&trigger->patterns.items[i], mangled))
+			return true;
+	return false;
+}
+
 bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names)
 {
 	for (size_t i = 0; i < trigger->patterns.count; i++)

@@ -51,6 +51,7 @@ int ada_trigger_file(struct ada_trigger_lines *lines, const char *path, struct a
 void ada_trigger_lines_free(struct ada_trigger_lines *lines);
 
 /* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
+bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled);	/* ada_pattern_may_match */
 bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names);
 /* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of a function that it names have to be looked at; 0: none (of no function). */
 int ada_trigger_flags(const struct ada_trigger *trigger);

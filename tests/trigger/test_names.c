@@ -1,5 +1,8 @@
 /* Where names end in a rule, and which functions they mean. */
 #include "rules.h"
+#include "elf/symbols.h"
+
+static const char *library;
 
 static void lists(void **state)
 {
@@ -105,11 +108,52 @@ static void matching(void **state)
 			fail_msg("%s %s %s", cases[i].rule, cases[i].fits ? "should mean" : "should not mean", cases[i].name);
 }
 
-int main(void)
+/* The short cut: no name that a literal means may be told to fit nothing without being demangled. Every name that a large C++
+ * library exports is asked for itself, as people would write it. */
+static void may_match_is_no_less(void **state)
+{
+	struct ada_elf_symbols symbols = {0};
+	struct ada_error error = {""};
+	struct ada_pattern pattern;
+	struct ada_names names;
+	struct ada_elf *elf;
+	size_t demangled = 0, offset;
+
+	assert_int_equal(ada_elf_open(&elf, library, &error), 0);
+	assert_int_equal(ada_elf_symbols_read(elf, &symbols), 0);
+	for (size_t i = 0; i < symbols.count; i++) {
+		ada_names_open(&names, symbols.items[i].name);
+		const char *forms[] = {names.plain, names.demangled, names.bare};
+
+		for (size_t j = 0; j < 3; j++) {
+			if (!forms[j])
+				continue;
+			demangled += j > 0;
+			assert_int_equal(ada_pattern_literal(&pattern, forms[j], i % 2, &error), 0);
+			if (!ada_pattern_may_match(&pattern, names.mangled) || !ada_pattern_matches(&pattern, &names))
+				fail_msg("%s isn't found as %s", names.mangled, forms[j]);
+			ada_pattern_free(&pattern);
+		}
+		ada_names_close(&names);
+	}
+	assert_true(demangled > 1000);
+	ada_array_free(&symbols);
+	ada_elf_close(elf);
+	assert_int_equal(ada_pattern_compile(&pattern, "ns::malloc(int)", false, &offset, &error), 0);
+	assert_true(ada_pattern_may_match(&pattern, "_ZN2ns6mallocEi"));
+	assert_false(ada_pattern_may_match(&pattern, "_ZN2ns4freeEi"));
+	ada_pattern_free(&pattern);
+}
+
+int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists), cmocka_unit_test(quotes_and_regexes), cmocka_unit_test(invalid_regex), cmocka_unit_test(matching),
+		cmocka_unit_test(may_match_is_no_less),
 	};
 
+	if (count != 2)
+		return 1;
+	library = arguments[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
