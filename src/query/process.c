@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "abi/record.h"
 #include "base/file.h"
+#include "query/windows.h"
 
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
@@ -284,5 +285,7 @@ int ada_process_add(struct ada_session *session, const char *path, const char *d
 		result = add_module_files(process);
 	if (!result)
 		result = add_threads(process);
+	if (!result)
+		result = ada_windows_add(process);
 	return result;
 }

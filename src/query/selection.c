@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
+#include "query/windows.h"
 
 enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };
 
@@ -60,6 +61,23 @@ void ada_selection_close(struct ada_selection *selection)
 	ada_array_free(&selection->threads);
 }
 
+/* Share of the threads' events between these times that have detail. */
+static double detail_coverage(struct ada_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t events = 0, records = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct ada_thread *thread = threads[i];
+
+		if (!thread->events)
+			continue;
+		events += to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns);
+		events -= from_ns ? atf_thread_lower_bound(thread->events, from_ns) : 0;
+		records += ada_thread_details(thread, from_ns, to_ns);
+	}
+	return events ? (double)records / events : 0;
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
 						   const uint64_t *lost)
 {
@@ -78,6 +96,8 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
 	answer.complete &= !answer.lost;
+	answer.detail_coverage = detail_coverage(selection->threads.items, selection->threads.count, selection->from_ns,
+						 selection->to_ns);
 	return answer;
 }
 
@@ -99,14 +119,17 @@ uint64_t ada_thread_lost(const struct ada_thread *thread)
 struct ada_completeness ada_session_completeness(const struct ada_session *session)
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
+	uint64_t records = 0;
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		answer.events += session->threads.items[i].count;
+		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
 		answer.lost += ada_thread_lost(&session->threads.items[i]);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
 	for (size_t i = 0; i < session->processes.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
 	answer.complete &= !answer.lost;
+	answer.detail_coverage = answer.events ? (double)records / answer.events : 0;
 	return answer;
 }

@@ -200,6 +200,7 @@ void ada_session_close(struct ada_session *session)
 	for (size_t i = 0; i < session->problems.count; i++)
 		free(session->problems.items[i]);
 	ada_array_free(&session->threads);
+	ada_array_free(&session->windows);
 	ada_array_free(&session->processes);
 	ada_array_free(&session->modules);
 	ada_array_free(&session->problems);

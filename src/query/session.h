@@ -24,6 +24,15 @@ struct ada_thread {
 	struct atf_thread *events;	/* NULL: has no files, or they can't be read */
 };
 
+/* A stretch of time whose detail was kept, as the manifest of its process has it. */
+struct ada_recorded_window {
+	struct ada_process *process;
+	const json_object *entry;	/* of the manifest: its fields */
+	uint32_t id;			/* its position there, and window_id of the detail files */
+	uint64_t start_ns, end_ns;	/* both inclusive; end UINT64_MAX: still open */
+	uint64_t event_count, marked_count;
+};
+
 struct ada_process {
 	struct ada_session *session;
 	char *directory;		/* name below the session: pid_N */
@@ -34,6 +43,7 @@ struct ada_process {
 	bool complete;			/* finalized, and recorded until the process ended */
 	ADA_ARRAY(struct ada_module *) modules;		/* by module id; NULL where there is none. The session's */
 	size_t first_thread, thread_count;		/* in session->threads */
+	size_t first_window, window_count;		/* in session->windows */
 };
 
 struct ada_session {
@@ -42,6 +52,7 @@ struct ada_session {
 	uint64_t start_ns;		/* what relative times count from */
 	ADA_ARRAY(struct ada_process *) processes;	/* in the order of starting */
 	ADA_ARRAY(struct ada_thread) threads;		/* of all processes, process by process, by number */
+	ADA_ARRAY(struct ada_recorded_window) windows;	/* of all processes, process by process, in order of time */
 	ADA_ARRAY(struct ada_module *) modules;		/* each once, whichever processes loaded it */
 	ADA_ARRAY(char *) problems;	/* a line each: file, what is wrong */
 };

@@ -162,6 +162,8 @@ int ada_verify_session(struct ada_verify *verify, struct ada_error *error)
 		verify_manifest(verify, process);
 		for (size_t j = 0; j < process->thread_count && !result; j++)
 			result = ada_verify_thread(verify, &session->threads.items[process->first_thread + j]);
+		if (!result)
+			result = ada_verify_windows(verify, process);
 	}
 	return result ? ada_error_system(error, -result, "%s", session->path) : 0;
 }

@@ -19,10 +19,14 @@ struct ada_verify {
 
 /* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
 int ada_verify_session(struct ada_verify *verify, struct ada_error *error);
-/* One thread: its index files, and whether the manifest, the modules and the depths agree with them. */
+/* One thread: its files, and whether the manifest, the modules and the depths agree with them. */
 int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread);
+/* Its detail files, each by itself and against its index. */
+void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread *thread);
+/* The manifest's windows against the detail files of all threads: bounds, counts, no hole. 0 or -ENOMEM. */
+int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process);
 
-/* For the two of them. */
+/* For all of them. */
 void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 #endif

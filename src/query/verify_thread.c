@@ -208,6 +208,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 	if (result)
 		return result;
 	verify_segments(verify, thread, directory);
+	ada_verify_thread_detail(verify, thread);
 	ada_calls_open(&pass.calls, &(struct ada_calls_receiver){});
 	for (uint64_t i = 0; i < thread->count && !result; i++)
 		result = pass_event(&pass, atf_thread_get(thread->events, i), i);

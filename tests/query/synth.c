@@ -14,6 +14,7 @@
 #define SEGMENTS_MAX 4
 #define PROCESSES_MAX 8
 #define MODULES_MAX 8
+#define WINDOWS_MAX 8
 
 struct synth_thread {
 	struct synth *synth;
@@ -24,7 +25,13 @@ struct synth_thread {
 	uint64_t ns, lost, gaps;
 	uint64_t counts[SEGMENTS_MAX];
 	uint64_t *open;			/* functions of the open calls */
+	struct atf_detail_writer *detail;	/* of this segment; NULL: no record yet */
+	uint32_t detail_seq;
+	bool capture, in_window, window_written;	/* the window that is open, and whether this segment has begun it */
+	uint64_t records;		/* of the open window */
 };
+
+struct window { uint64_t start_ns, end_ns, records; };
 
 struct process {
 	char directory[64];
@@ -32,6 +39,8 @@ struct process {
 	struct synth_thread *threads[SYNTH_THREADS_MAX];
 	char *modules[MODULES_MAX];
 	uint32_t functions[MODULES_MAX];
+	struct window windows[WINDOWS_MAX];
+	uint32_t window_count;
 };
 
 struct synth {
@@ -126,6 +135,102 @@ uint32_t synth_module(struct synth *synth, const char *path, const char *const *
 	return id;
 }
 
+/* --- detail ------------------------------------------------------------------------------------------------------------- */
+
+void synth_capture(struct synth_thread *thread, bool capture)
+{
+	thread->capture = capture;
+}
+
+static AtfDetailWindow file_window(const struct synth_thread *thread)
+{
+	const struct process *process = current(thread->synth);
+	const struct window *window = &process->windows[process->window_count - 1];
+
+	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = window->end_ns, .marked_ns = window->start_ns,
+				  .marked_count = 1, .window_id = process->window_count - 1,
+				  .first_detail_seq = thread->detail_seq };
+}
+
+void synth_window(struct synth_thread *thread)
+{
+	struct process *process = current(thread->synth);
+
+	must(process->window_count < WINDOWS_MAX && !thread->in_window, "window");
+	process->windows[process->window_count++] = (struct window){ .start_ns = thread->ns, .end_ns = thread->ns };
+	thread->in_window = true;
+	thread->window_written = false;
+	thread->records = 0;
+}
+
+static void update_window(struct synth_thread *thread)
+{
+	AtfDetailWindow window;
+
+	current(thread->synth)->windows[current(thread->synth)->window_count - 1].end_ns = thread->ns;
+	window = file_window(thread);
+	if (thread->window_written)
+		must(!atf_detail_writer_window_update(thread->detail, &window), "window update");
+}
+
+void synth_window_end(struct synth_thread *thread)
+{
+	struct process *process = current(thread->synth);
+
+	update_window(thread);
+	process->windows[process->window_count - 1].records = thread->records;
+	thread->in_window = false;
+}
+
+static void open_detail(struct synth_thread *thread)
+{
+	struct atf_detail_options options = { .thread_id = thread->tid, .arch = ATF_ARCH_X86_64 };
+	AtfDetailWindow window = file_window(thread);
+	char path[PATH_MAX];
+
+	if (!thread->detail) {
+		must(!atf_detail_path(path, sizeof path, thread->directory, thread->segment), "path");
+		must(!atf_detail_writer_open(&thread->detail, path, &options), path);
+	}
+	if (!thread->window_written)
+		must(!atf_detail_writer_window(thread->detail, &window), "window");
+	thread->window_written = true;
+}
+
+/* Of event number n of the segment: x[j] = 16 n + j, lr = 0x401000 + n, fp = 1, sp = 0x7ff0, stack n, n; calls have vectors j. */
+static void write_record(struct synth_thread *thread, const struct ada_event *event)
+{
+	uint64_t n = thread->counts[thread->segment];
+	uint8_t stack[2] = { (uint8_t)n, (uint8_t)n };
+	bool call = event->event_kind == ADA_EVENT_CALL;
+	struct atf_detail record = {
+		.timestamp_ns = event->timestamp_ns, .function_id = event->function_id, .index_seq = (uint32_t)n,
+		.detail_seq = event->detail_seq, .event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN,
+		.flags = call ? ATF_DETAIL_VECTORS : 0, .lr = 0x401000 + n, .fp = 1, .sp = 0x7ff0, .stack = stack, .stack_size = 2,
+	};
+
+	for (uint64_t j = 0; j < 8; j++) {
+		record.x[j] = 16 * n + j;
+		record.vectors[j] = j;
+	}
+	open_detail(thread);
+	must(!atf_detail_writer_append(thread->detail, &record), "append detail");
+	thread->records++;
+}
+
+static void close_detail(struct synth_thread *thread)
+{
+	if (!thread->detail)
+		return;
+	if (thread->in_window)
+		update_window(thread);
+	must(!atf_detail_writer_close(thread->detail), "close detail");
+	thread->detail = NULL;
+	thread->window_written = false;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------------- */
+
 static void open_segment(struct synth_thread *thread)
 {
 	struct atf_index_options options = { .thread_id = thread->tid, .arch = ATF_ARCH_X86_64 };
@@ -166,6 +271,12 @@ void synth_event(struct synth_thread *thread, uint32_t kind, uint64_t function_i
 		.detail_seq = ADA_NO_DETAIL,
 	};
 
+	if (thread->capture && kind != ADA_EVENT_LOST) {
+		event.detail_seq = thread->detail_seq;
+		if (thread->in_window)
+			write_record(thread, &event);
+		thread->detail_seq++;
+	}
 	must(!atf_index_writer_append(thread->writer, &event, 1), "append");
 	thread->counts[thread->segment]++;
 }
@@ -210,7 +321,8 @@ void synth_lost(struct synth_thread *thread, uint64_t count, uint32_t depth)
 void synth_roll(struct synth_thread *thread)
 {
 	must(thread->segment + 1 < SEGMENTS_MAX, "too many segments");
-	must(!atf_index_writer_close(thread->writer, false), "close");
+	must(!atf_index_writer_close(thread->writer, thread->detail != NULL), "close");
+	close_detail(thread);
 	thread->segment++;
 	open_segment(thread);
 }
@@ -263,6 +375,25 @@ static void process_sums(const struct process *process, uint64_t *events, uint64
 #define CLOCK "\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": [" \
 	"{\"counter\": 1000, \"ns\": 1000, \"nsPerTick\": 0.5}, {\"counter\": 3000, \"ns\": 2000, \"nsPerTick\": 0.5}]}"
 
+static void print_detail_lane(FILE *file, const struct process *process, uint64_t events)
+{
+	const char *capture = process->window_count ? "always" : "off", *persistence = process->window_count ? "windowed" : "off";
+	uint64_t records = 0;
+
+	fprintf(file, "\"detail_lane\": {\"capture\": \"%s\", \"persistence\": \"%s\", \"windows\": [", capture, persistence);
+	for (uint32_t i = 0; i < process->window_count; i++) {
+		const struct window *window = &process->windows[i];
+
+		records += window->records;
+		fprintf(file, "%s{\"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol\", \"triggerKinds\": [\"symbol\", "
+			"\"manual\"], \"keySymbolVersion\": \"1\", \"preRollSec\": 0.5, \"postRollSec\": 2e-9, "
+			"\"requestedPreRollSec\": 5, \"requestedPostRollSec\": 2e-9, \"eventCount\": %lu, \"markedCount\": 1, "
+			"\"shortReason\": %s, \"marks\": []}", i ? ", " : "", window->start_ns, window->end_ns, window->records,
+			i ? "null" : "\"startup\"");
+	}
+	fprintf(file, "], \"event_count\": %lu, \"coverage_ratio\": %.3f}", records, events ? (double)records / events : 0);
+}
+
 static void print_manifest(FILE *file, const struct process *process, uint32_t provider, bool finished)
 {
 	uint64_t events, lost, gaps;
@@ -275,9 +406,8 @@ static void print_manifest(FILE *file, const struct process *process, uint32_t p
 		"\"parentPid\": 1, \"provider\": %u, \"program\": \"/bin/synth\", \"command\": [\"synth\"], \"startNs\": %llu, "
 		"\"endNs\": %s,\n\"index_lane\": {\"always_persisted\": true, \"event_count\": %lu, \"lost\": %lu, "
 		"\"overwritten\": 0, \"gaps\": %lu},\n", process->pid, provider, SYNTH_START_NS, end_ns, events, lost, gaps);
-	fputs("\"detail_lane\": {\"capture\": \"off\", \"persistence\": \"off\", \"windows\": [], \"event_count\": 0, "
-	      "\"coverage_ratio\": 0},\n\"marking_policy\": {\"version\": \"1\", \"hash\": \"\", \"rules\": []},\n\"threads\": [",
-	      file);
+	print_detail_lane(file, process, events);
+	fputs(",\n\"marking_policy\": {\"version\": \"1\", \"hash\": \"\", \"rules\": []},\n\"threads\": [", file);
 	for (uint32_t i = 0; i < process->thread_count; i++)
 		print_thread(file, process->threads[i]);
 	fputs("],\n\"modules\": [", file);
@@ -340,9 +470,10 @@ static void close_process(struct synth *synth, uint32_t number, bool finished)
 
 		must(!atf_index_writer_flush(thread->writer), "flush");
 		if (finished)
-			must(!atf_index_writer_close(thread->writer, false), "close");
+			must(!atf_index_writer_close(thread->writer, thread->detail != NULL), "close");
 		else
 			atf_index_writer_abandon(thread->writer);
+		close_detail(thread);
 		free(thread->open);
 		free(thread);
 	}

@@ -32,6 +32,13 @@ void synth_event(struct synth_thread *thread, uint32_t kind, uint64_t function_i
 /* The thread's next events go to another segment. */
 void synth_roll(struct synth_thread *thread);
 
+/* From here on the thread's events have detail, as synth_detail has it; or no more. */
+void synth_capture(struct synth_thread *thread, bool capture);
+/* A window of the thread's process: from its time now to its time then. Its records are kept; other threads must have none in
+ * it. */
+void synth_window(struct synth_thread *thread);
+void synth_window_end(struct synth_thread *thread);
+
 /* Writes footers, manifests and session.json; or, not finished, leaves them as while recording. */
 void synth_close(struct synth *synth, bool finished);
 #endif

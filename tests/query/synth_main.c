@@ -141,6 +141,37 @@ static void make_rules(struct synth *synth)
 	synth_return(thread);
 }
 
+/* main calls leaf six times, 100 ns each and 10 ns apart. Detail from the second one on; windows around the third (records 4 to
+ * 5 of events 5, 6), which leaves nothing to the other thread, and from the fourth into the next segment (events 7, 8 and 0, 1). */
+static void make_detail(struct synth *synth)
+{
+	struct synth_thread *thread, *quiet;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	quiet = synth_thread(synth, 101, "quiet");
+	synth_pass(quiet, 5000);
+	synth_capture(quiet, true);
+	synth_call(quiet, LEAF);
+	synth_return(quiet);
+	synth_call(thread, MAIN);
+	for (unsigned int i = 1; i <= 6; i++) {
+		synth_pass(thread, 10);
+		synth_capture(thread, i > 1);
+		if (i == 3 || i == 4)
+			synth_window(thread);
+		synth_call(thread, LEAF);
+		synth_pass(thread, 100);
+		synth_return(thread);
+		if (i == 3 || i == 5)
+			synth_window_end(thread);
+		if (i == 4)
+			synth_roll(thread);
+	}
+	synth_return(thread);
+}
+
 static void make_empty(struct synth *synth)
 {
 }
@@ -155,6 +186,7 @@ int main(int argc, char **argv)
 		{ "plain", make_plain, true }, { "running", make_plain, false }, { "names", make_names, true },
 		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
 		{ "empty", make_empty, true }, { "rules", make_rules, true },
+		{ "detail", make_detail, true },
 	};
 
 	for (size_t i = 0; argc == 3 && i < sizeof scenarios / sizeof *scenarios; i++)

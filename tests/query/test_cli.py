@@ -310,6 +310,37 @@ def test_verify_holds_manifest_against_files(ada, copy, change, check):
     assert check in {row["check"] for row in rows if not row["ok"]}
 
 
+@pytest.mark.parametrize("change, check, message", [
+    (lambda lane: lane["windows"][0].update(eventCount=3), "window 0", "says 3 records where there are 2"),
+    (lambda lane: lane["windows"][0].update(endNs=START_NS + 329), "window 0", "a thread's detail file has wider bounds for it"),
+    (lambda lane: lane["windows"][0].update(startNs=START_NS + 220), "window 0", "1 events inside it have no record"),
+    (lambda lane: lane["windows"][1].update(startNs=START_NS + 300), "window 1", "starts before the one in front of it ends"),
+    (lambda lane: lane["windows"][0].update(endNs=1), "window 0", "ends before it starts"),
+    (lambda lane: lane["windows"].pop(), "windows", "detail files hold 2 windows that it doesn't list"),
+    (lambda lane: lane.update(event_count=7), "detail", "says 7 records where there are 6")])
+def test_verify_holds_windows_against_files(ada, copy, change, check, message):
+    path = copy("detail")
+    assert as_json(ada, "verify", path)["rows"]
+    manifest = json.loads((path / "pid_100/manifest.json").read_text())
+    change(manifest["detail_lane"])
+    (path / "pid_100/manifest.json").write_text(json.dumps(manifest))
+    failed = [row for row in as_json(ada, "verify", path, status=1)["rows"] if not row["ok"]]
+    assert ("pid_100/manifest.json", check, message) in [(row["file"], row["check"], row["message"]) for row in failed]
+
+
+def test_verify_reads_detail_files(ada, copy):
+    """The right records of another segment, and none at all."""
+    path = copy("detail")
+    thread = path / "pid_100/thread_0"
+    shutil.copy(thread / "detail.1.atf", thread / "detail.atf")
+    rows = as_json(ada, "verify", path, status=1)["rows"]
+    assert ("pid_100/thread_0/detail.atf", "events") in [(row["file"], row["check"]) for row in rows if not row["ok"]]
+    (thread / "detail.atf").unlink()
+    failed = [(row["file"], row["check"]) for row in as_json(ada, "verify", path, status=1)["rows"] if not row["ok"]]
+    assert failed == [("pid_100/thread_0/index.atf", "detail"), ("pid_100/manifest.json", "window 0"),
+                      ("pid_100/manifest.json", "window 1"), ("pid_100/manifest.json", "detail")]
+
+
 @pytest.mark.parametrize("table", [None, "", "#\t/usr/bin/prog\t-\t0x0\n0\t0x0\t1\tmain\n", "0\t0x0\t1\tmain\n",
                                    "#\t/usr/bin/prog\t-\t0x0\n0\t0x0\tmany\tmain\n"])
 def test_verify_wants_every_function_named(ada, copy, table):

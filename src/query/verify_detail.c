@@ -1,0 +1,201 @@
+/* Checks of detail files: each by itself and against its index, then all of a process against the manifest's windows. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/file.h"
+#include "query/verify.h"
+
+/* --- files ---------------------------------------------------------------------------------------------------------- */
+
+struct file_context {
+	struct ada_verify *verify;
+	const char *file;
+	bool unfinished;		/* has no footer, and no one says that it should have one */
+};
+
+static void file_found(void *context, const char *check, bool ok, const char *message)
+{
+	struct file_context *file = context;
+
+	ok |= file->unfinished && !strcmp(check, "size");
+	ada_verify_found(file->verify, file->file, check, ok, "%s", message);
+}
+
+static bool is_unfinished(const struct ada_thread *thread, const char *path)
+{
+	struct atf_detail_file *detail = NULL;
+	bool unfinished = !thread->process->finalized && !atf_detail_open(&detail, path, NULL) &&
+			  atf_detail_completeness(detail) == ATF_NO_FOOTER;
+
+	atf_detail_close(detail);
+	return unfinished;
+}
+
+/* detail.atf: 0, detail.N.atf: N; the segment that the file goes with. */
+static uint32_t segment_number(const char *name)
+{
+	unsigned int number = 0;
+
+	sscanf(name, "detail.%u.atf", &number);
+	return number;
+}
+
+static void verify_file(struct ada_verify *verify, const struct ada_thread *thread, const char *name)
+{
+	const struct atf_index *index =
+		thread->events ? atf_thread_segment(thread->events, segment_number(name)) : NULL;
+	char path[PATH_MAX], file[PATH_MAX];
+	struct file_context context = { .verify = verify, .file = file };
+	int result;
+
+	if (ada_path(path, "%s/thread_%u/%s", thread->process->path, thread->number, name) ||
+	    ada_path(file, "%s/thread_%u/%s", thread->process->directory, thread->number, name))
+		return;
+	if (!index)
+		ada_verify_found(verify, file, "index", false, "has no index file beside it that can be read");
+	context.unfinished = is_unfinished(thread, path);
+	result = atf_detail_verify(path, index, file_found, &context);
+	if (result < 0)
+		ada_verify_found(verify, file, "readable", false, "%s", atf_error_text(result));
+}
+
+static int is_detail(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 4 && !strncmp(entry->d_name, "detail.", 7) && !strcmp(entry->d_name + length - 4, ".atf");
+}
+
+void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread *thread)
+{
+	struct dirent **entries = NULL;
+	char path[PATH_MAX];
+	int count = 0;
+
+	if (!ada_path(path, "%s/thread_%u", thread->process->path, thread->number))
+		count = scandir(path, &entries, is_detail, versionsort);
+	for (int i = 0; i < count; i++) {
+		verify_file(verify, thread, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* --- windows -------------------------------------------------------------------------------------------------------- */
+
+/* What the files of a process say of one window of its manifest. */
+struct sum {
+	uint64_t records, holes;
+	bool wider;			/* a file's bounds lie outside of the manifest's */
+};
+
+struct sums {
+	struct sum *windows;
+	size_t count;
+	uint64_t records, strangers;	/* of all files; entries of windows that the manifest doesn't have */
+};
+
+static void sum_file(struct sums *sums, const struct ada_recorded_window *windows, const struct atf_detail_file *file)
+{
+	AtfDetailWindow entry;
+
+	sums->records += atf_detail_count(file);
+	for (uint64_t i = 0; !atf_detail_window(file, i, &entry); i++) {
+		if (entry.window_id >= sums->count) {
+			sums->strangers++;
+			continue;
+		}
+		sums->windows[entry.window_id].records += entry.event_count;
+		/* A file that was finished before the window ended has an earlier end. */
+		if (entry.start_ns < windows[entry.window_id].start_ns || entry.end_ns > windows[entry.window_id].end_ns)
+			sums->windows[entry.window_id].wider = true;
+	}
+}
+
+/* Events of the thread inside the window whose detail was captured and is in no file. */
+static uint64_t count_holes(const struct ada_thread *thread, const struct ada_recorded_window *window)
+{
+	uint64_t holes = 0;
+	struct atf_detail record;
+
+	for (uint64_t i = atf_thread_lower_bound(thread->events, window->start_ns); i < thread->count; i++) {
+		const struct ada_event *event = atf_thread_get(thread->events, i);
+
+		if (event->timestamp_ns > window->end_ns)
+			break;
+		if (event->event_kind && event->detail_seq != ADA_NO_DETAIL &&
+		    atf_thread_detail(thread->events, i, &record) == ATF_NOT_PERSISTED)
+			holes++;
+	}
+	return holes;
+}
+
+static void sum_thread(struct sums *sums, const struct ada_recorded_window *windows, const struct ada_thread *thread)
+{
+	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++) {
+		const struct atf_detail_file *file = atf_thread_detail_file(thread->events, i);
+
+		if (file)
+			sum_file(sums, windows, file);
+	}
+	for (size_t i = 0; i < sums->count; i++)
+		sums->windows[i].holes += count_holes(thread, &windows[i]);
+}
+
+static void verify_window(struct ada_verify *verify, const char *file, const struct ada_recorded_window *window,
+			  const struct ada_recorded_window *before, const struct sum *sum)
+{
+	char check[32];
+
+	snprintf(check, sizeof check, "window %u", window->id);
+	if (window->start_ns > window->end_ns)
+		ada_verify_found(verify, file, check, false, "ends before it starts");
+	else if (before && window->start_ns < before->end_ns)
+		ada_verify_found(verify, file, check, false, "starts before the one in front of it ends");
+	else if (sum->wider)
+		ada_verify_found(verify, file, check, false, "a thread's detail file has wider bounds for it");
+	else if (sum->records != window->event_count)
+		ada_verify_found(verify, file, check, false, "says %" PRIu64 " records where there are %" PRIu64,
+				 window->event_count, sum->records);
+	else if (sum->holes)
+		ada_verify_found(verify, file, check, false, "%" PRIu64 " events inside it have no record", sum->holes);
+	else
+		ada_verify_found(verify, file, check, true, "%s", "");
+}
+
+int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process)
+{
+	const struct ada_session *session = process->session;
+	const struct ada_recorded_window *windows = session->windows.items + process->first_window;
+	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
+	struct sums sums = { .count = process->window_count };
+	char file[PATH_MAX];
+
+	if (!process->finalized || ada_path(file, "%s/manifest.json", process->directory))
+		return 0;
+	sums.windows = calloc(sums.count + 1, sizeof *sums.windows);
+	if (!sums.windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &session->threads.items[process->first_thread + i];
+
+		if (thread->events)
+			sum_thread(&sums, windows, thread);
+	}
+	for (size_t i = 0; i < sums.count; i++)
+		verify_window(verify, file, &windows[i], i ? &windows[i - 1] : NULL, &sums.windows[i]);
+	if (sums.strangers)
+		ada_verify_found(verify, file, "windows", false, "detail files hold %" PRIu64 " windows that it doesn't list",
+				 sums.strangers);
+	if (sums.records != ada_json_u64(lane, "event_count", 0))
+		ada_verify_found(verify, file, "detail", false, "says %" PRIu64 " records where there are %" PRIu64,
+				 ada_json_u64(lane, "event_count", 0), sums.records);
+	else
+		ada_verify_found(verify, file, "detail", true, "%s", "");
+	free(sums.windows);
+	return 0;
+}

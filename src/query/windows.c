@@ -1,0 +1,61 @@
+/* Windows from the manifest; records from the detail files. */
+#include "query/windows.h"
+
+int ada_windows_add(struct ada_process *process)
+{
+	struct ada_session *session = process->session;
+	const json_object *list = ada_json_get(ada_json_get(process->manifest, "detail_lane"), "windows");
+	int result = 0;
+
+	process->first_window = session->windows.count;
+	for (size_t i = 0; i < ada_json_length(list) && !result; i++) {
+		const json_object *entry = json_object_array_get_idx(list, i);
+
+		result = ada_array_push(&session->windows, (struct ada_recorded_window){
+			.process = process,
+			.entry = entry,
+			.id = (uint32_t)i,
+			.start_ns = ada_json_u64(entry, "startNs", 0),
+			.end_ns = ada_json_u64(entry, "endNs", UINT64_MAX),
+			.event_count = ada_json_u64(entry, "eventCount", 0),
+			.marked_count = ada_json_u64(entry, "markedCount", 0),
+		});
+	}
+	process->window_count = session->windows.count - process->first_window;
+	return result;
+}
+
+/* Number of the file's records before a time: they lie in its order. One that can't be read counts as later. */
+static uint64_t records_before(const struct atf_detail_file *file, uint64_t ns)
+{
+	uint64_t low = 0, high = atf_detail_count(file);
+	struct atf_detail record;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!atf_detail_get(file, middle, &record) && record.timestamp_ns < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
+		const struct atf_detail_file *file = atf_thread_detail_file(thread->events, i);
+		uint64_t end;
+
+		if (!file)
+			continue;
+		end = to_ns == UINT64_MAX ? atf_detail_count(file) : records_before(file, to_ns);
+		if (from_ns)
+			end -= records_before(file, from_ns);
+		count += end;
+	}
+	return count;
+}

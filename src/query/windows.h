@@ -1,0 +1,10 @@
+/* Windows of a session, and how much of its detail they kept. */
+#ifndef ADA_QUERY_WINDOWS_H
+#define ADA_QUERY_WINDOWS_H
+#include "query/session.h"
+
+/* Adds the windows of a process's manifest to its session: for process.c. 0 or -ENOMEM. */
+int ada_windows_add(struct ada_process *process);
+/* Records in the thread's detail files with from_ns <= time < to_ns; UINT64_MAX: to the end. */
+uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
+#endif
