@@ -156,6 +156,24 @@ static json_object *strings_of(const struct ada_strings *strings)
 	return list;
 }
 
+/* As they hold: --detail=regs is stack-bytes 0, and the rolls of rules that give none. */
+static void add_detail_options(json_object *object, const struct ada_trace_options *options)
+{
+	static const char *const modes[] = { "circular", "oneshot", "streaming" };
+	const char *detail = !options->detail ? "off" : options->detail_stack_bytes ? "stack" : "regs";
+	json_object_object_add(object, "detail", json_object_new_string(detail));
+	ada_json_count(object, "stack-bytes", options->detail_stack_bytes);
+	json_object_object_add(object, "detail-mode", json_object_new_string(modes[options->detail_mode]));
+	ada_json_count(object, "detail-buffer", options->detail_buffer_bytes);
+	json_object_object_add(object, "trigger", strings_of(&options->triggers));
+	json_object_object_add(object, "strict", json_object_new_boolean(options->strict));
+	json_object_object_add(object, "pre-roll-sec", json_object_new_double((double)options->pre_roll_ns / 1e9));
+	ada_json_count(object, "pre-roll-events", options->pre_roll_events);
+	json_object_object_add(object, "post-roll-sec", json_object_new_double((double)options->post_roll_ns / 1e9));
+	ada_json_count(object, "post-roll-events", options->post_roll_events);
+	ada_json_count(object, "mark-signal", (uint64_t)options->mark_signal);
+}
+
 static json_object *options_of(const struct ada_trace_options *options)
 {
 	static const char *const modes[] = { "streaming", "oneshot", "circular" };
@@ -169,6 +187,7 @@ static json_object *options_of(const struct ada_trace_options *options)
 	ada_json_count(object, "index-buffer", options->index_buffer_bytes);
 	json_object_object_add(object, "on-full", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(object, "segment-size", options->segment_bytes);
+	add_detail_options(object, options);
 	return object;
 }
 
