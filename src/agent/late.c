@@ -30,8 +30,10 @@ static bool plan_choose(struct ada_module *module, const struct ada_plan_header 
 		module->plan = plan;		/* the one before stays mapped: origins of its bodies lie in it */
 		return true;
 	}
+	bool same = same_hooks(module->plan, plan);
+
 	ada_sys_unmap((void *)plan, plan->total_bytes);
-	return same_hooks(module->plan, plan);
+	return same;
 }
 
 static int module_late(struct ada_conversation *conversation, uint32_t id)

@@ -263,6 +263,49 @@ static bool instruct(const struct talk *talk, struct ada_module_state *state, st
 	return true;
 }
 
+static void note_late(struct ada_provider *provider, uint32_t id, const struct ada_planned *planned, const uint8_t *hooks)
+{
+	uint32_t count = ada_plan_header(planned->plan)->hook_count, named = 0;
+	pthread_mutex_lock(&provider->lock);
+	struct ada_module_state *state = module_state(provider, id);
+	if (state) {
+		for (uint32_t i = 0; i < count; i++)
+			named += (hooks[i / 8] >> i % 8 & 1) && !(state->traced && planned->filter && (planned->filter[i / 8] >> i % 8 & 1));
+		state->named = !state->traced;
+		state->named_hooks = named;
+		state->planned = planned;
+	}
+	provider->changed = true;
+	pthread_mutex_unlock(&provider->lock);
+}
+
+/* Of a module that the agent knows: what of its hooks is missing (abi/wire.h, "Late patches"). */
+static int answer_late(struct talk *talk, const struct ada_module_message *message)
+{
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	const struct ada_planned *planned = NULL;
+	uint8_t *filter = NULL, *hooks = ada_policy_late_hooks(talk->recorder->policy, talk->provider, message->module_id, &planned,
+							       &answer.function_base);
+	if (hooks) {
+		const struct ada_plan_header *header = ada_plan_header(planned->plan);
+		uint64_t bytes = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+		filter = bytes <= ADA_FILTER_BYTES_MAX ? calloc(bytes + 1, 1) : NULL;
+		if (filter) {
+			memcpy(filter, hooks, (header->hook_count + 7) / 8);
+			answer.flags = ADA_PLAN_REPLY_NAMED;
+			answer.plan_bytes = ada_plan_bytes(planned->plan);
+			answer.filter_bytes = (uint32_t)bytes;
+			answer.head.bytes += answer.filter_bytes;
+			ada_policy_hooked(talk->recorder->policy, talk->provider, message->module_id, planned->plan, hooks);
+			note_late(talk->provider, message->module_id, planned, hooks);
+		}
+	}
+	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
+	free(filter);
+	free(hooks);
+	return rc;
+}
+
 static int answer_module(struct talk *talk, const struct ada_module_message *message)
 {
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
@@ -273,6 +316,8 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	uint8_t *filter = NULL;
 	if (!read_module(talk->provider, message->module_id, &module))
 		return -EPROTO;
+	if (message->flags & ADA_MODULE_LATE)
+		return answer_late(talk, message);
 	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
 	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
 		;

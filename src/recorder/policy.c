@@ -156,6 +156,7 @@ int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *
 	*result = NULL;
 	if (!policy)
 		return ada_error_system(error, ENOMEM, "policy");
+	pthread_mutex_init(&policy->late, NULL);
 	pthread_mutex_init(&policy->change, NULL);
 	pthread_mutex_init(&policy->lock, NULL);
 	policy->ticks_per_ns = ticks_per_ns;
@@ -187,6 +188,7 @@ void ada_policy_close(struct ada_policy *policy)
 	ada_array_free(&policy->rules);
 	ada_array_free(&policy->hashes);
 	ada_array_free(&policy->masks);
+	pthread_mutex_destroy(&policy->late);
 	pthread_mutex_destroy(&policy->change);
 	pthread_mutex_destroy(&policy->lock);
 	free(policy);
@@ -227,6 +229,9 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 		ada_policy_settle_types(policy, policy->images.items[i]);
 	ada_policy_compile_all(policy);
 	pthread_mutex_unlock(&policy->change);
+	pthread_mutex_lock(&policy->late);
+	ada_policy_late(policy, rule, error);
+	pthread_mutex_unlock(&policy->late);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "recorder/policy_state.h"
 #include "recorder/state.h"
 
-static struct ada_policy_tables *tables_of(const struct ada_policy *policy, const struct ada_provider *provider)
+struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider)
 {
 	for (size_t i = policy->tables.count; i--;)
 		if (policy->tables.items[i]->provider == provider)
@@ -15,8 +15,10 @@ static struct ada_policy_tables *tables_of(const struct ada_policy *policy, cons
 
 static void tables_free(struct ada_policy_tables *tables)
 {
-	for (size_t i = 0; i < tables->modules.count; i++)
+	for (size_t i = 0; i < tables->modules.count; i++) {
 		free(tables->modules.items[i].hooked);
+		free(tables->modules.items[i].late_hooks);
+	}
 	ada_array_free(&tables->modules);
 	ada_table_free(&tables->classes);
 	free(tables);
@@ -60,6 +62,8 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 	tables->functions = parent->functions;
 	for (size_t i = 0; i < parent->modules.count; i++) {
 		struct ada_policy_module module = parent->modules.items[i];
+		module.late = NULL;
+		module.late_hooks = NULL;
 		if (module.hooked) {
 			uint32_t bytes = (ada_plan_header(module.plan)->hook_count + 7) / 8;
 			module.hooked = malloc(bytes + 1);
@@ -82,7 +86,7 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 		return -ENOMEM;
 	tables->provider = provider;
 	pthread_mutex_lock(&policy->change);
-	const struct ada_policy_tables *from = parent ? tables_of(policy, parent) : NULL;
+	const struct ada_policy_tables *from = parent ? ada_policy_tables_of(policy, parent) : NULL;
 	int rc = from ? inherit(tables, from) : 0;
 	if (!rc) {
 		pthread_mutex_lock(&provider->lock);
@@ -100,7 +104,7 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 	return rc;
 }
 
-static struct ada_policy_module *module_of(struct ada_policy_tables *tables, uint32_t id)
+struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id)
 {
 	for (size_t i = 0; i < tables->modules.count; i++)
 		if (tables->modules.items[i].id == id)
@@ -132,9 +136,10 @@ static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, st
 		tables->functions += count;
 	if (rc)
 		module->base = 0;
-	struct ada_policy_module *known = module_of(tables, module->id);
+	struct ada_policy_module *known = ada_policy_module_of(tables, module->id);
 	if (known) {
 		free(known->hooked);
+		free(known->late_hooks);
 		*known = *module;
 	} else if (ada_array_push(&tables->modules, *module)) {
 		return -ENOMEM;
@@ -152,7 +157,7 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 	struct ada_policy_module module = { .id = module_id };
 	uint32_t base = 0;
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = tables_of(policy, provider);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	module.image = tables ? ada_policy_image(policy, plan) : NULL;
 	if (module.image) {
 		if (!module.image->path)
@@ -209,8 +214,8 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 	if (copy)
 		memcpy(copy, hooks, bytes);
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = tables_of(policy, provider);
-	struct ada_policy_module *module = tables ? module_of(tables, module_id) : NULL;
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
 	if (module && (copy || !hooks)) {
 		free(module->hooked);
 		module->plan = plan;
@@ -225,7 +230,7 @@ void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *pro
 {
 	struct ada_policy_rule *rule;
 	pthread_mutex_lock(&policy->change);
-	const struct ada_policy_tables *tables = tables_of(policy, provider);
+	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	for (uint32_t slot = 0; tables && slot < ADA_RULES_MAX; slot++)
 		if ((rule = ada_policy_in_slot(policy, slot)))
 			ada_policy_warn_rule(rule, tables);
@@ -261,7 +266,7 @@ void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_rule_info one;
 	pthread_mutex_lock(&policy->lock);
-	const struct ada_policy_tables *tables = tables_of(policy, provider);
+	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	for (size_t i = 0; tables && i < policy->rules.count; i++) {
 		struct ada_policy_rule *rule = policy->rules.items[i];
 		one = (struct ada_rule_info){ .slot = rule->slot, .rule.incarnation = rule->incarnation };

@@ -1,11 +1,12 @@
 /* What the files of the policy share: rules and their history, which functions they name in which file, and each provider's
  * tables.
  *
- * Two locks. `change` is held for whole changes (a rule, a module, a provider): nothing else may be held by who takes it. `lock`
+ * `late` is held while processes are patched late: one after the other, and the agent's questions are answered meanwhile. Then
+ * two locks. `change` is held for whole changes (a rule, a module, a provider): nothing else may be held by who takes it. `lock`
  * guards what readers look at (rules, version, hashes, cost, the list of tables); nothing is taken under it, and it may be taken
  * under any other. Writers of that hold both.
  *
- *   change -> recorder->lock -> provider->lock -> lock
+ *   late -> change -> recorder->lock -> provider->lock -> lock
  */
 #ifndef ADA_RECORDER_POLICY_STATE_H
 #define ADA_RECORDER_POLICY_STATE_H
@@ -47,6 +48,9 @@ struct ada_policy_module {
 	struct ada_policy_image *image;
 	const struct ada_plan *plan;		/* decoded: what `hooked` counts by; NULL: nothing is hooked */
 	uint8_t *hooked;			/* by hook number: the agent was told to; NULL with a plan: all */
+	/* What a late patch is about to hook in all */
+	const struct ada_planned *late;		/* NULL: nothing */
+	uint8_t *late_hooks;
 };
 
 /* A provider's share: numbers of its functions, and what its two tables hold. Memory of its segment is only written. */
@@ -66,7 +70,7 @@ struct ada_policy_tables {
 };
 
 struct ada_policy {
-	pthread_mutex_t change, lock;
+	pthread_mutex_t late, change, lock;
 	struct ada_recorder *recorder;
 	double ticks_per_ns;
 	bool strict;
@@ -89,8 +93,14 @@ struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint
 /* policy_provider.c, under `change` */
 void ada_policy_tables_free(struct ada_policy *policy);
 void ada_policy_compile_all(struct ada_policy *policy);
+struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id);	/* or NULL */
+struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider);
 /* Adds what the states of live providers hold. Under no lock. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
+
+/* policy_late.c, under `late` alone: hooks what the rule names and what isn't hooked yet in running processes. Failures are told on
+ * stderr, the last one in *warning, too. */
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, struct ada_error *warning);
 
 /* policy_match.c, under `change` */
 struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan);	/* NULL: no memory */

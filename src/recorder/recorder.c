@@ -89,8 +89,10 @@ static void take_signals(struct loop *loop)
 
 static void reap_main(struct loop *loop)
 {
+	struct pollfd ended = { .fd = loop->recorder->main_pidfd, .events = POLLIN };
 	int status;
-	if (loop->main_ended || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
+	/* Before its end a wait would take the stops that late.c waits for. */
+	if (loop->main_ended || poll(&ended, 1, 0) != 1 || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
 		return;
 	loop->main_ended = true;
 	loop->recorder->main_exit = ada_exit_of_status(status);

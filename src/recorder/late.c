@@ -1,0 +1,226 @@
+#include "recorder/late.h"
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <time.h>
+#include "base/clock.h"
+#include "recorder/late_threads.h"
+
+#define STOP_NS 500000000ull		/* for all threads to stop, in one attempt */
+#define RUN_NS 30000000000ull		/* the agent's own waits end before */
+#define TRY_NS 3000000000ull		/* attempts, all together */
+#define PAUSE_NS 2000000
+#define XSTATE_MAX 32768
+#define FLAGS_OFF 0x40500ull		/* alignment check, direction, trap */
+
+/* What a borrowed thread gets back. */
+struct loan {
+	struct ada_held *thread;
+	uint64_t mask;
+	size_t xstate_bytes;
+	uint8_t xstate[XSTATE_MAX] __attribute__((aligned(64)));
+};
+
+struct attempt {
+	const struct ada_late *late;
+	struct ada_error error;
+	int rc;
+};
+
+/* All stopped: what is mapped now stays mapped. */
+static bool is_same_image(const struct ada_late *late)
+{
+	char path[40], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	snprintf(path, sizeof(path), "/proc/%d/maps", late->pid);
+	FILE *file = fopen(path, "re");
+	while (file && !found && getline(&line, &room, file) > 0)
+		found = strstr(line, late->segment);
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Its own ignoring of SIGTRAP would not survive ours. */
+static bool ignores_traps(pid_t pid)
+{
+	char path[40], *line = NULL;
+	size_t room = 0;
+	unsigned long long mask = 0;
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	FILE *file = fopen(path, "re");
+	while (file && getline(&line, &room, file) > 0)
+		if (sscanf(line, "SigIgn: %llx", &mask) == 1)
+			break;
+	free(line);
+	if (file)
+		fclose(file);
+	return mask >> (SIGTRAP - 1) & 1;
+}
+
+static bool restarts(const struct ada_held *thread)
+{
+	long result = (long)thread->registers.rax;
+	return (long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516;
+}
+
+static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *late)
+{
+	struct ada_held *second = NULL;
+	for (size_t i = 0; i < hold->threads.count; i++) {
+		struct ada_held *thread = &hold->threads.items[i];
+		uint64_t at = thread->registers.rip;
+		if (!thread->stopped || thread->signal || (at >= late->text_start && at < late->text_end) || ada_hold_in_rseq(thread))
+			continue;
+		if (!restarts(thread))
+			return thread;
+		second = thread;	/* its call begins anew, or goes on, with the registers that it gets back */
+	}
+	return second;
+}
+
+static int take(struct loan *loan, const struct ada_late *late)
+{
+	struct user_regs_struct registers = loan->thread->registers;
+	struct iovec xstate = { loan->xstate, sizeof(loan->xstate) };
+	uint64_t mask = ADA_HOLD_MASK;
+	pid_t tid = loan->thread->tid;
+	registers.rip = late->entry;
+	registers.rsp = late->stack;
+	registers.rbp = 0;
+	registers.orig_rax = UINT64_MAX;	/* in no system call */
+	registers.eflags &= ~FLAGS_OFF;
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xstate) || ptrace(PTRACE_GETSIGMASK, tid, 8, &loan->mask))
+		return -errno;
+	loan->xstate_bytes = xstate.iov_len;
+	if (ptrace(PTRACE_SETSIGMASK, tid, 8, &mask))
+		return -errno;
+	return ptrace(PTRACE_SETREGS, tid, 0, &registers) ? -errno : 0;
+}
+
+static void give_back(struct loan *loan)
+{
+	struct iovec xstate = { loan->xstate, loan->xstate_bytes };
+	pid_t tid = loan->thread->tid;
+	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &xstate);
+	ptrace(PTRACE_SETREGS, tid, 0, &loan->thread->registers);
+	ptrace(PTRACE_SETSIGMASK, tid, 8, &loan->mask);
+}
+
+/* True where the stop ends the run; *rc is how. */
+static bool is_end(struct loan *loan, const struct ada_late *late, int signal, int event, int *rc)
+{
+	struct user_regs_struct registers;
+	siginfo_t info = { 0 };
+	pid_t tid = loan->thread->tid;
+	if (event)
+		return false;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &registers) || ptrace(PTRACE_GETSIGINFO, tid, 0, &info)) {
+		*rc = -ESRCH;
+		return true;
+	}
+	if (info.si_code <= 0) {		/* someone sent it: to be had when the thread goes on as itself */
+		loan->thread->signal = signal;
+		return false;
+	}
+	bool ours = signal == SIGTRAP && registers.rip >= late->text_start && registers.rip < late->text_end;
+	*rc = ours ? (int)registers.rax : -EFAULT;
+	return true;
+}
+
+static int run(struct ada_hold *hold, struct loan *loan, const struct ada_late *late)
+{
+	int signal, event, rc = 0, waited;
+	hold->deadline_ns = ada_clock_boottime_ns() + RUN_NS;
+	do {
+		if (ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
+			return -ESRCH;
+		waited = ada_hold_wait(hold, loan->thread, &signal, &event);
+		if (waited == -ETIMEDOUT) {
+			hold->deadline_ns = ada_clock_boottime_ns() + STOP_NS;
+			ptrace(PTRACE_INTERRUPT, loan->thread->tid, 0, 0);
+			ada_hold_wait(hold, loan->thread, &signal, &event);
+			return -ETIME;
+		}
+		if (waited)
+			return waited;
+	} while (!is_end(loan, late, signal, event, &rc));
+	return rc;
+}
+
+static const char *reason(int rc)
+{
+	switch (-rc) {
+	case EAGAIN: return "it is in the midst of loading a library, or never out of ada's own code";
+	case ESHUTDOWN: return "its agent records no more";
+	case EPERM: return "it is confined by seccomp";
+	case EFAULT: return "its agent failed";
+	case ESRCH: return "it has ended";
+	case ETIME: return "its agent did not finish in time";
+	default: return strerror(-rc);
+	}
+}
+
+static int patch(struct ada_hold *hold, const struct ada_late *late)
+{
+	int rc = 0;
+	if (!is_same_image(late))
+		return ada_error_set(hold->error, ESRCH, "it is another program by now");
+	for (size_t i = 0; i < hold->threads.count && !rc; i++)
+		rc = ada_hold_step_out(hold, &hold->threads.items[i], late);
+	if (rc)
+		return ada_error_set(hold->error, -rc, "%s", reason(rc));
+	struct loan *loan = calloc(1, sizeof(*loan));
+	if (!loan)
+		return ada_error_system(hold->error, ENOMEM, "late patch");
+	loan->thread = choose(hold, late);
+	rc = loan->thread ? take(loan, late) : -EAGAIN;
+	if (!rc) {
+		rc = run(hold, loan, late);
+		give_back(loan);
+	}
+	free(loan);
+	return rc ? ada_error_set(hold->error, -rc, "%s", reason(rc)) : 0;
+}
+
+/* A thread of its own: whatever is still held when it ends, the kernel lets go. */
+static void *attempt_run(void *argument)
+{
+	struct attempt *attempt = argument;
+	struct ada_hold hold = { .pid = attempt->late->pid, .deadline_ns = ada_clock_boottime_ns() + STOP_NS, .error = &attempt->error };
+	attempt->rc = ada_hold_all(&hold);
+	if (!attempt->rc)
+		attempt->rc = patch(&hold, attempt->late);
+	ada_hold_release(&hold);
+	return NULL;
+}
+
+int ada_late_run(const struct ada_late *late, struct ada_error *error)
+{
+	uint64_t end_ns = ada_clock_boottime_ns() + TRY_NS;
+	struct attempt attempt;
+	pthread_t thread;
+	if (!late->entry || !late->stack)
+		return ada_error_set(error, ENOTSUP, "its agent takes no late patches");
+	if (ignores_traps(late->pid))
+		return ada_error_set(error, ENOTSUP, "it ignores SIGTRAP");
+	do {
+		attempt = (struct attempt){ .late = late };
+		int rc = pthread_create(&thread, NULL, attempt_run, &attempt);
+		if (rc)
+			return ada_error_system(error, rc, "no thread");
+		pthread_join(thread, NULL);
+		if (attempt.rc != -EAGAIN && attempt.rc != -EBUSY && attempt.rc != -ETIMEDOUT)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+	} while (ada_clock_boottime_ns() < end_ns);
+	return attempt.rc ? ada_error_set(error, -attempt.rc, "%s", attempt.error.text) : 0;
+}

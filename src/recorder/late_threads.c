@@ -1,0 +1,188 @@
+#include "recorder/late_threads.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+
+#define POLL_NS 50000
+#define POLLS_A_LOOK 16			/* whether the thread is a zombie by now */
+#define STEPS_MAX 64
+
+static bool is_dead(pid_t pid, pid_t tid)
+{
+	char path[64], text[512], *after;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	FILE *file = fopen(path, "re");
+	size_t got = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[got] = 0;
+	after = strrchr(text, ')');		/* the name may hold anything */
+	return !after || !after[1] || after[2] == 'Z' || after[2] == 'X';
+}
+
+int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event)
+{
+	for (unsigned polls = 1;; polls++) {
+		siginfo_t info = { 0 };
+		/* Only stops: a status that someone else waits for is left to them. */
+		int rc = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL);
+		if (!rc && info.si_pid == thread->tid) {
+			*signal = info.si_status & 0xff;
+			*event = info.si_status >> 8;
+			return 0;
+		}
+		if ((rc && errno == ECHILD) || (polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
+			thread->gone = true;
+			return -ESRCH;
+		}
+		if (ada_clock_boottime_ns() > hold->deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+	}
+}
+
+static bool known(const struct ada_hold *hold, pid_t tid)
+{
+	for (size_t i = 0; i < hold->threads.count; i++)
+		if (hold->threads.items[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int seize(struct ada_hold *hold, pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0)) {
+		int code = errno;
+		if (code == ESRCH || is_dead(hold->pid, tid))
+			return 0;
+		return ada_error_system(hold->error, code, "it can't be stopped (is a debugger attached? see also kernel.yama.ptrace_scope)");
+	}
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	return ada_array_push(&hold->threads, (struct ada_held){ .tid = tid });
+}
+
+/* Those of /proc that are not held yet. *found: how many. */
+static int seize_new(struct ada_hold *hold, unsigned *found)
+{
+	char path[40];
+	struct dirent *entry;
+	int rc = 0;
+	*found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", hold->pid);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return ada_error_set(hold->error, ESRCH, "it has ended");
+	while (!rc && (entry = readdir(directory))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (tid <= 0 || known(hold, tid))
+			continue;
+		size_t before = hold->threads.count;
+		rc = seize(hold, tid);
+		*found += hold->threads.count > before;
+	}
+	closedir(directory);
+	return rc;
+}
+
+/* A signal that was on its way first goes where it went without us; the stop that was asked for follows. */
+static int await_stop(struct ada_hold *hold, struct ada_held *thread)
+{
+	int signal, event, rc;
+	while (!(rc = ada_hold_wait(hold, thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
+		ptrace(PTRACE_CONT, thread->tid, 0, (void *)(intptr_t)(event ? 0 : signal));
+	if (rc == -ESRCH)
+		return 0;
+	if (rc)
+		return ada_error_set(hold->error, -rc, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
+	thread->stopped = !ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers);
+	thread->gone = !thread->stopped;
+	return 0;
+}
+
+int ada_hold_all(struct ada_hold *hold)
+{
+	unsigned found;
+	int rc;
+	do {
+		rc = seize_new(hold, &found);
+		for (size_t i = 0; i < hold->threads.count && !rc; i++)
+			if (!hold->threads.items[i].stopped && !hold->threads.items[i].gone)
+				rc = await_stop(hold, &hold->threads.items[i]);
+	} while (!rc && found);
+	return rc;
+}
+
+void ada_hold_release(struct ada_hold *hold)
+{
+	for (size_t i = 0; i < hold->threads.count; i++)
+		if (hold->threads.items[i].stopped)
+			ptrace(PTRACE_DETACH, hold->threads.items[i].tid, 0, (void *)(intptr_t)hold->threads.items[i].signal);
+	ada_array_free(&hold->threads);
+}
+
+static bool inside(const struct ada_late *late, uint64_t address)
+{
+	for (size_t i = 0; i < late->ranges.count; i++)
+		if (address >= late->ranges.items[i].start && address < late->ranges.items[i].end)
+			return true;
+	return false;
+}
+
+/* Stopped in a system call that goes on, or begins anew, when the thread does. Or about to make one. */
+static bool in_system_call(const struct ada_held *thread)
+{
+	long result = (long)thread->registers.rax;
+	errno = 0;
+	long code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)thread->registers.rip, 0);
+	return ((long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516) || errno || (code & 0xffff) == 0x050f ||
+	       (code & 0xffff) == 0x80cd;
+}
+
+int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late)
+{
+	uint64_t kept, mask = ADA_HOLD_MASK;
+	int signal, event, rc = 0;
+	if (!thread->stopped || !inside(late, thread->registers.rip))
+		return 0;
+	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept) || ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
+		return -ESRCH;
+	for (int steps = 0; !rc && inside(late, thread->registers.rip); steps++) {
+		if (steps == STEPS_MAX || in_system_call(thread)) {
+			rc = ada_error_set(hold->error, EBUSY, "thread %d stays in the first bytes of a function to be hooked", thread->tid);
+			break;
+		}
+		if (ptrace(PTRACE_SINGLESTEP, thread->tid, 0, 0) || (rc = ada_hold_wait(hold, thread, &signal, &event)))
+			return rc ? rc : -ESRCH;
+		if (!event && signal != SIGTRAP)
+			thread->signal = signal;
+		if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers))
+			return -ESRCH;
+	}
+	ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
+	return rc;
+}
+
+bool ada_hold_in_rseq(const struct ada_held *thread)
+{
+	struct __ptrace_rseq_configuration where = { 0 };
+	struct { uint32_t version, flags; uint64_t start, bytes, abort; } section;
+	uint64_t pointer = 0;
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof(where), &where) <= 0 || !where.rseq_abi_pointer)
+		return false;
+	struct iovec mine = { &pointer, sizeof(pointer) }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof(pointer) };
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(pointer) || !pointer)
+		return false;
+	mine = (struct iovec){ &section, sizeof(section) };
+	its = (struct iovec){ (void *)pointer, sizeof(section) };
+	return process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(section) ||
+	       thread->registers.rip - section.start < section.bytes;
+}

@@ -1,0 +1,179 @@
+/* A rule that is added while programs run: what it names is hooked where it isn't yet (late.h has the how). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "recorder/late.h"
+#include "recorder/policy_state.h"
+#include "recorder/provider.h"
+
+/* A module of a process that may lack hooks. */
+struct place { struct ada_policy_tables *tables; uint32_t id; uint64_t base; const char *path; };
+struct places { ADA_ARRAY(struct place) items; };
+
+/* Under provider->lock. False: it isn't loaded. */
+static bool is_loaded(const struct ada_provider *provider, uint32_t id, uint64_t *base)
+{
+	if (!provider->mapped || provider->replaced || id >= ada_segment_module_count(&provider->segment))
+		return false;
+	const struct ada_shm_module *module = &provider->segment.modules[id];
+	*base = module->base;
+	return __atomic_load_n(&module->present, __ATOMIC_ACQUIRE) == 1;
+}
+
+static bool lacks(const struct ada_policy_module *module, const struct ada_policy_rule *rule)
+{
+	for (size_t i = 0; i < module->image->matches.count; i++)
+		if (module->image->matches.items[i].rule == rule)
+			return module->image->path && (!module->plan || module->hooked);
+	return false;
+}
+
+static void find_places(struct ada_policy *policy, const struct ada_policy_rule *rule, struct places *places)
+{
+	for (size_t i = 0; i < policy->tables.count; i++) {
+		struct ada_policy_tables *tables = policy->tables.items[i];
+		struct ada_provider *provider = tables->provider;
+		uint64_t base;
+		pthread_mutex_lock(&provider->lock);
+		for (size_t j = 0; j < tables->modules.count; j++) {
+			const struct ada_policy_module *module = &tables->modules.items[j];
+			if (lacks(module, rule) && is_loaded(provider, module->id, &base))
+				ada_array_push(&places->items, (struct place){ tables, module->id, base, module->image->path });
+		}
+		pthread_mutex_unlock(&provider->lock);
+	}
+}
+
+static void add_range(struct ada_late *late, uint64_t start, uint64_t end)
+{
+	ada_array_push(&late->ranges, (struct ada_late_range){ start, end });
+}
+
+/* The bytes that the agent is about to change, but for the first: who is there runs the jump. */
+static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint64_t base, const uint8_t *before, const uint8_t *now)
+{
+	const struct ada_plan_hook *hooks = ada_plan_hooks(plan);
+	for (uint32_t i = 0; i < ada_plan_header(plan)->hook_count; i++) {
+		uint64_t at = base + hooks[i].patch_address, island = base + hooks[i].island_address;
+		if (!(now[i / 8] >> i % 8 & 1) || (before && (before[i / 8] >> i % 8 & 1)))
+			continue;
+		if (hooks[i].form == ADA_PATCH_ISLAND) {
+			add_range(late, at + 1, at + 2);
+			add_range(late, island, island + 5);
+		} else {
+			add_range(late, at + 1, at + 5);
+		}
+	}
+}
+
+/* Notes in the module what it is to have. True where that is more than it has. Under `change`. */
+static bool prepare(struct ada_policy *policy, const struct place *place, const struct ada_planned *planned, struct ada_late *late)
+{
+	struct ada_policy_module *module = ada_policy_module_of(place->tables, place->id);
+	if (!module || (module->plan && (!module->hooked || module->plan != planned->plan)))
+		return false;
+	if (ada_policy_image(policy, planned->plan) != module->image) {
+		fprintf(stderr, "ada: process %d: %s was replaced: what rules name in it is not hooked\n",
+			place->tables->provider->pid, place->path);
+		return false;
+	}
+	uint32_t bytes = (ada_plan_header(planned->plan)->hook_count + 7) / 8;
+	uint8_t *hooks = calloc(bytes + 1, 1);
+	if (!hooks)
+		return false;
+	if (module->plan)
+		memcpy(hooks, module->hooked, bytes);
+	uint32_t count = ada_policy_hook_bits(module->image, planned->plan, hooks);
+	ada_policy_warn_refused(module->image, planned->plan);
+	if (!count) {
+		free(hooks);
+		return false;
+	}
+	add_ranges(late, planned->plan, place->base, module->plan ? module->hooked : NULL, hooks);
+	free(module->late_hooks);
+	module->late = planned;
+	module->late_hooks = hooks;
+	return true;
+}
+
+static void forget(struct ada_policy *policy, struct ada_policy_tables *tables)
+{
+	pthread_mutex_lock(&policy->change);
+	for (size_t i = 0; i < tables->modules.count; i++) {
+		free(tables->modules.items[i].late_hooks);
+		tables->modules.items[i].late = NULL;
+		tables->modules.items[i].late_hooks = NULL;
+	}
+	pthread_mutex_unlock(&policy->change);
+}
+
+/* One process: places[0 .. count) are its modules. */
+static void patch(struct ada_policy *policy, const struct place *places, size_t count, const struct ada_policy_rule *rule,
+		  struct ada_error *warning)
+{
+	struct ada_provider *provider = places->tables->provider;
+	struct ada_error error = { "" };
+	char name[sizeof(provider->segment.name)] = "";
+	struct ada_late late = { .pid = provider->pid, .segment = name };
+	bool any = false;
+	for (size_t i = 0; i < count; i++) {
+		const struct ada_planned *planned = ada_plans_get(policy->recorder->plans, places[i].path, true);
+		pthread_mutex_lock(&policy->change);
+		any |= planned && planned->plan && prepare(policy, &places[i], planned, &late);
+		pthread_mutex_unlock(&policy->change);
+	}
+	pthread_mutex_lock(&provider->lock);
+	any &= provider->mapped && !provider->replaced && !ada_provider_gone(provider);
+	if (any) {
+		const struct ada_shm *shm = provider->segment.shm;
+		snprintf(name, sizeof(name), "%s", provider->segment.name);
+		late.entry = __atomic_load_n(&shm->late_entry, __ATOMIC_ACQUIRE);
+		late.stack = shm->late_stack;
+		late.text_start = shm->agent_text_start;
+		late.text_end = shm->agent_text_end;
+	}
+	pthread_mutex_unlock(&provider->lock);
+	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider)) {
+		struct ada_error told = { "" };
+		ada_error_set(&told, EAGAIN, "%s: not hooked in process %d: %s", rule->trigger->text, provider->pid, error.text);
+		fprintf(stderr, "ada: %s\n", told.text);
+		if (warning)
+			*warning = told;
+	}
+	ada_array_free(&late.ranges);
+	forget(policy, places->tables);
+}
+
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, struct ada_error *warning)
+{
+	struct places places = { 0 };
+	if (!policy->recorder || !rule->trigger->patterns.count)
+		return;
+	pthread_mutex_lock(&policy->change);
+	find_places(policy, rule, &places);
+	pthread_mutex_unlock(&policy->change);
+	for (size_t i = 0, next; i < places.items.count; i = next) {
+		for (next = i + 1; next < places.items.count && places.items.items[next].tables == places.items.items[i].tables;)
+			next++;
+		patch(policy, &places.items.items[i], next - i, rule, warning);
+	}
+	ada_array_free(&places.items);
+}
+
+uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id,
+			       const struct ada_planned **planned, uint32_t *function_base)
+{
+	uint8_t *hooks = NULL;
+	pthread_mutex_lock(&policy->change);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	if (module && module->late) {
+		*planned = module->late;
+		*function_base = module->base;
+		hooks = module->late_hooks;
+		module->late = NULL;
+		module->late_hooks = NULL;
+	}
+	pthread_mutex_unlock(&policy->change);
+	return hooks;
+}
