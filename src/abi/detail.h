@@ -78,7 +78,8 @@ struct ada_detail_chunk {		/* header, at the chunk's start; written by the agent
 	uint64_t previous_counter;	/* of this thread's last event before it; 0: there was none */
 	uint32_t records;		/* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
 	uint32_t index_chunk;		/* that it goes with while OPEN */
-	uint8_t reserved[16];
+	uint64_t place;			/* in the ring of sealed chunks, set at sealing: a ring entry counts only where it is the chunk's place */
+	uint8_t reserved[8];
 };
 static_assert(sizeof(struct ada_detail_chunk) == 64, "detail chunk header");
 

@@ -53,7 +53,9 @@ struct ada_chunk {
 	uint32_t thread;		/* agent: number in the thread table */
 	uint32_t status;		/* enum ada_chunk_status (atomic) */
 	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
-	uint8_t reserved[36];
+	uint32_t reserved;
+	uint64_t place;			/* agent, at sealing: in the ring of sealed chunks. src/agent/pool.c */
+	uint8_t reserved2[24];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
 

@@ -1,12 +1,7 @@
 /* Chunks of the index lane: taken from the shared pool, filled by one thread, sealed. And the events that C code writes.
  *
- * The operations on what is shared, and what each orders
- *   free_take     clears a bit of the free bitmap (acquire: the recorder has read what was in the chunk)
- *   free_return   sets it again (release)
- *   chunk status  OPEN after the header is whole (release); SEALED after the last event (release)
- *   sealed_push   fetch-and-add of sealed_head reserves a place, a store (release) of chunk + 1 fills it. Whoever takes it
- *                 out leaves 0 behind
- * The lowest free chunk comes first, so that as few as possible are in use and these stay in the caches.
+ * What orders what, besides the pool's own (pool.c): a chunk's status is OPEN after its header is whole (release), SEALED after
+ * its last event (release).
  */
 #include <sys/mman.h>
 #include "agent/core.h"
@@ -16,7 +11,7 @@
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
-	return (struct ada_chunk *)(core->pool + (uint64_t)number * ADA_CHUNK_BYTES);
+	return (struct ada_chunk *)(core->index.chunks + (uint64_t)number * ADA_CHUNK_BYTES);
 }
 
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
@@ -24,56 +19,19 @@ struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
 	return thread->index == (uint64_t)&thread->parked ? NULL : (struct ada_chunk *)thread->index;
 }
 
-bool ada_free_take(uint64_t *words, uint32_t chunks, uint32_t *number)
-{
-	for (uint32_t word = 0; word < (chunks + 63) / 64; word++) {
-		uint64_t bits = __atomic_load_n(&words[word], __ATOMIC_RELAXED);
-
-		while (bits) {
-			if (__atomic_compare_exchange_n(&words[word], &bits, bits & (bits - 1), true,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-				*number = word * 64 + __builtin_ctzll(bits);
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 static void free_return(struct ada_core *core, uint32_t number)
 {
 	__atomic_store_n(&chunk_at(core, number)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&core->free_words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
+	ada_pool_return(&core->index, number);
 }
 
-static void sealed_push(struct ada_core *core, uint32_t number)
-{
-	uint64_t place = __atomic_fetch_add(&core->shm->sealed_head, 1, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&core->sealed[place % core->chunks], number + 1, __ATOMIC_RELEASE);
-}
-
-/* Circular mode: the oldest sealed chunk. Its holder seals nothing before it has cleared the place, so no other value can
- * be there by then that looks like its own. */
+/* Circular mode: the oldest sealed chunk. */
 static bool sealed_take(struct ada_core *core, uint32_t *number)
 {
-	uint64_t tail = __atomic_load_n(&core->shm->sealed_tail, __ATOMIC_RELAXED);
-
-	while (tail < __atomic_load_n(&core->shm->sealed_head, __ATOMIC_RELAXED)) {
-		uint32_t *place = &core->sealed[tail % core->chunks];
-		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-
-		if (!chunk)				/* reserved, not filled yet */
-			return false;
-		if (__atomic_compare_exchange_n(&core->shm->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED)) {
-			*number = chunk - 1;
-			__atomic_compare_exchange_n(place, &chunk, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-			__atomic_store_n(&chunk_at(core, *number)->status, ADA_CHUNK_FREE, __ATOMIC_RELEASE);
-			return true;
-		}
-	}
-	return false;
+	if (!ada_pool_recycle(&core->index, number))
+		return false;
+	__atomic_store_n(&chunk_at(core, *number)->status, ADA_CHUNK_FREE, __ATOMIC_RELEASE);
+	return true;
 }
 
 /* Changes whenever a chunk may have become free. */
@@ -97,7 +55,7 @@ static bool chunk_take(struct ada_thread *thread, uint32_t *number)
 	struct ada_core *core = ada_core;
 	uint64_t news = chunk_news(core);
 
-	if (ada_free_take(core->free_words, core->chunks, number))
+	if (ada_pool_take(&core->index, number))
 		return true;
 	if (core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
 		return true;
@@ -188,7 +146,7 @@ void ada_chunk_close(struct ada_thread *thread)
 	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
 	if (events) {
 		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
-		sealed_push(core, thread->chunk);
+		ada_pool_seal(&core->index, thread->chunk);
 	} else {
 		free_return(core, thread->chunk);
 	}

@@ -6,7 +6,7 @@
  *                              instruction raises (single step, stack overflow) ada_slow_begin hides the thread as well
  *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
  *                              held it may have been killed (vfork child), and then the caller goes on without
- *   free bitmap, sealed ring   atomic operations on the shared segment (chunk.c, detail.c)
+ *   free bitmap, sealed ring   atomic operations on the shared segment (pool.c)
  *   readers of sites           take no lock: a site is immutable, and published by one store
  */
 #ifndef ADA_AGENT_CORE_H
@@ -19,18 +19,23 @@
 
 #define ADA_SPINS_MAX 1000000
 
+/* A lane's chunks in the segment: pool.c. */
+struct ada_pool {
+	char *chunks;
+	uint64_t chunk_bytes;
+	uint32_t count;
+	uint32_t place_offset;			/* in a chunk's header: of the number of its place in the ring */
+	uint64_t *free_words;			/* bitmap, 1: free */
+	uint32_t *sealed;			/* ring; place n % count = chunk + 1 */
+	uint64_t *head, *tail;			/* of the ring */
+};
+
 /* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
 struct ada_core {
 	uint64_t present;			/* 0: a child that ada_core_forked() has not seen yet */
 	struct ada_shm *shm;			/* NULL: not attached */
-	uint64_t *free_words;
-	uint32_t *sealed;
+	struct ada_pool index, detail;
 	struct ada_shm_thread *entries;
-	char *pool;
-	uint32_t chunks, detail_chunks;
-	uint64_t *detail_free_words;
-	uint32_t *detail_sealed;
-	char *detail_pool;
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
@@ -63,11 +68,16 @@ struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: no
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
 
+/* --- pool.c */
+bool ada_pool_take(const struct ada_pool *pool, uint32_t *number);	/* a free chunk */
+void ada_pool_return(const struct ada_pool *pool, uint32_t number);
+void ada_pool_seal(const struct ada_pool *pool, uint32_t number);
+bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number);	/* the one that was sealed first, out of the ring */
+
 /* --- chunk.c: all with signals blocked */
 /* What is known of the moment of an event that C code writes. registers NULL: nothing, and then it has no detail. */
 struct ada_moment { const struct ada_registers *registers; uint64_t slot; };
 struct ada_written { uint64_t counter, seq; };	/* of the event; seq as the ring counts */
-bool ada_free_take(uint64_t *words, uint32_t chunks, uint32_t *number);
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread);	/* NULL: none is open */
 bool ada_chunk_room(struct ada_thread *thread);	/* room for an event; opens a chunk. False: none is to be had, drop */
 void ada_chunk_close(struct ada_thread *thread);	/* seals the open chunk, or gives it back if it is empty */

@@ -1,7 +1,7 @@
 /* The detail lane: its chunks, taken and sealed together with the index chunks (chunk.c), and the records of events that C code
  * writes. Layouts, states and who waits for whom: abi/detail.h.
  *
- * What orders what, besides the bitmap and the ring, which are as the index lane's
+ * What orders what, besides the pool's own (pool.c)
  *   OPEN       after the header is whole (release)
  *   SEALED     after the last record and the header's last fields (release); the detail chunk first, so that no one who finds it
  *              OPEN looks up its length in an index chunk that is another thread's by now
@@ -13,7 +13,7 @@
 
 static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
-	return (struct ada_detail_chunk *)(core->detail_pool + (uint64_t)number * core->shm->detail_chunk_bytes);
+	return (struct ada_detail_chunk *)(core->detail.chunks + (uint64_t)number * core->detail.chunk_bytes);
 }
 
 static void status_set(struct ada_detail_chunk *chunk, enum ada_detail_status status)
@@ -28,7 +28,7 @@ static bool free_take(struct ada_core *core, uint32_t *number)
 
 	if (__atomic_load_n(&core->detail_scanned, __ATOMIC_RELAXED) == returned)
 		return false;
-	if (ada_free_take(core->detail_free_words, core->detail_chunks, number))
+	if (ada_pool_take(&core->detail, number))
 		return true;
 	__atomic_store_n(&core->detail_scanned, returned, __ATOMIC_RELAXED);
 	return false;
@@ -37,42 +37,8 @@ static bool free_take(struct ada_core *core, uint32_t *number)
 static void free_return(struct ada_core *core, uint32_t number)
 {
 	status_set(chunk_at(core, number), ADA_DETAIL_FREE);
-	__atomic_fetch_or(&core->detail_free_words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
+	ada_pool_return(&core->detail, number);
 	__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
-}
-
-static void sealed_push(struct ada_core *core, uint32_t number)
-{
-	uint64_t place = __atomic_fetch_add(&core->shm->detail.sealed_head, 1, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&core->detail_sealed[place % core->detail_chunks], number + 1, __ATOMIC_RELEASE);
-}
-
-/* The oldest sealed chunk, out of the ring and ours. That no one fills its place before it is cleared: chunk.c. */
-static bool sealed_take(struct ada_core *core, uint32_t *number)
-{
-	struct ada_detail_control *control = &core->shm->detail;
-	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_RELAXED);
-
-	while (tail < __atomic_load_n(&control->sealed_head, __ATOMIC_RELAXED)) {
-		uint32_t *place = &core->detail_sealed[tail % core->detail_chunks];
-		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-
-		if (!chunk) {
-			uint64_t now = __atomic_load_n(&control->sealed_tail, __ATOMIC_RELAXED);
-
-			if (now == tail)		/* reserved, not filled yet */
-				return false;
-			tail = now;			/* another was faster */
-			continue;
-		}
-		if (__atomic_compare_exchange_n(&control->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			__atomic_compare_exchange_n(place, &chunk, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-			*number = chunk - 1;
-			return true;
-		}
-	}
-	return false;
 }
 
 static void horizon_raise(struct ada_detail_control *control, uint64_t counter)
@@ -89,7 +55,7 @@ static bool recycle(struct ada_core *core, uint32_t *number)
 {
 	struct ada_detail_control *control = &core->shm->detail;
 
-	while (sealed_take(core, number)) {
+	while (ada_pool_recycle(&core->detail, number)) {
 		struct ada_detail_chunk *chunk = chunk_at(core, *number);
 		uint64_t start, end;
 
@@ -130,7 +96,7 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index)
 	chunk = chunk_at(core, number);
 	bit = 1ull << number % 64;
 	if (!(__atomic_fetch_or(&core->detail_touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(chunk, core->shm->detail_chunk_bytes, MADV_POPULATE_WRITE);
+		ada_sys_advise(chunk, core->detail.chunk_bytes, MADV_POPULATE_WRITE);
 	chunk->thread = index->thread;
 	chunk->first_seq = index->first_seq;
 	chunk->first_counter = ada_sys_counter();
@@ -164,7 +130,7 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 	chunk->last_counter = last_counter;
 	chunk->records = events;
 	status_set(chunk, ADA_DETAIL_SEALED);
-	sealed_push(core, thread->detail_chunk);
+	ada_pool_seal(&core->detail, thread->detail_chunk);
 }
 
 /* --- records that C code writes ---------------------------------------------------------------------------------------- */

@@ -286,16 +286,21 @@ static void chunk_take(struct ada_chunk *chunk)
 }
 
 /* Streaming: a detail chunk goes back when both it has been taken out of its ring and its index chunk has been read. */
-static void detail_half_done(uint32_t number)
+void fake_detail_give_back(uint32_t number)
 {
 	uint64_t *words = (uint64_t *)((char *)shm + shm->detail_free_offset);
 
-	if (number == ADA_NONE || shm->detail_mode != ADA_DETAIL_STREAMING || ++detail_done[number] < 2)
-		return;
-	detail_done[number] = 0;
 	fake_detail_chunk(number)->status = ADA_DETAIL_FREE;
 	__atomic_fetch_or(&words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&shm->detail_returned, 1, __ATOMIC_RELEASE);
+}
+
+static void detail_half_done(uint32_t number)
+{
+	if (number == ADA_NONE || shm->detail_mode != ADA_DETAIL_STREAMING || ++detail_done[number] < 2)
+		return;
+	detail_done[number] = 0;
+	fake_detail_give_back(number);
 }
 
 static void drain_details(void)

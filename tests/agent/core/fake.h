@@ -25,6 +25,7 @@ extern bool fake_detail_checked;
 /* Called with each event and its record that is; NULL: nobody. */
 extern void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
 struct ada_detail_chunk *fake_detail_chunk(uint32_t number);
+void fake_detail_give_back(uint32_t number);	/* as the recorder: FREE */
 /* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
