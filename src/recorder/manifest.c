@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/file.h"
+#include "recorder/manifest_parts.h"
 #include "recorder/provider.h"
 
 static json_object *strings_of(const char *bytes, size_t length)
@@ -18,6 +19,14 @@ static json_object *strings_of(const char *bytes, size_t length)
 static uint64_t ns_of(const struct ada_provider *provider, uint64_t counter)
 {
 	return counter ? ada_clock_ns(provider->recorder->clock, counter) : 0;
+}
+
+uint64_t ada_manifest_length_ns(const struct ada_provider *provider, uint64_t ticks)
+{
+	struct ada_clock *clock = provider->recorder->clock;
+	uint64_t now = ada_clock_counter();
+	ticks = ticks < now ? ticks : now;
+	return ada_clock_ns(clock, now) - ada_clock_ns(clock, now - ticks);
 }
 
 static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
@@ -41,6 +50,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 		json_object_array_add(segments, segment);
 	}
 	json_object_object_add(object, "segments", segments);
+	json_object_object_add(object, "detail", ada_manifest_thread_detail(provider, id, lane->segments.count));
 	ada_json_count(object, "events", lane->events);
 	ada_json_count(object, "lost", lane->lost);
 	ada_json_count(object, "overwritten", lane->overwritten);
@@ -139,8 +149,7 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 static void add_lanes(json_object *manifest, const struct ada_provider *provider)
 {
 	uint64_t overwritten = 0, gaps = 0;
-	json_object *threads = json_object_new_array(), *index = json_object_new_object(), *detail = json_object_new_object();
-	json_object *policy = json_object_new_object();
+	json_object *threads = json_object_new_array(), *index = json_object_new_object();
 	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
 		overwritten += provider->drain.lanes.items[i].overwritten;
 		gaps += provider->drain.lanes.items[i].gaps;
@@ -154,39 +163,25 @@ static void add_lanes(json_object *manifest, const struct ada_provider *provider
 	ada_json_count(index, "overwritten", overwritten);
 	ada_json_count(index, "gaps", gaps);
 	json_object_object_add(manifest, "index_lane", index);
-	json_object_object_add(detail, "capture", json_object_new_string("off"));
-	json_object_object_add(detail, "persistence", json_object_new_string("off"));
-	json_object_object_add(detail, "windows", json_object_new_array());
-	ada_json_count(detail, "event_count", 0);
-	json_object_object_add(detail, "coverage_ratio", json_object_new_double(0));
-	json_object_object_add(manifest, "detail_lane", detail);
-	json_object_object_add(policy, "version", json_object_new_string(""));
-	json_object_object_add(policy, "hash", json_object_new_string(""));
-	json_object_object_add(policy, "rules", json_object_new_array());
-	json_object_object_add(manifest, "marking_policy", policy);
+	json_object_object_add(manifest, "detail_lane", ada_manifest_detail_lane(provider));
+	json_object_object_add(manifest, "marking_policy", ada_manifest_policy(provider));
 	json_object_object_add(manifest, "threads", threads);
 }
 
 static void add_buffering(json_object *manifest, const struct ada_provider *provider)
 {
-	static const char *const metrics[] = { "events_processed", "marked_events_detected", "selective_dumps_performed",
-					       "windows_discarded", "avg_window_duration_ns", "avg_events_per_window" };
 	static const char *const modes[] = { "streaming", "oneshot", "circular" };
 	const struct ada_trace_options *options = provider->recorder->options;
-	json_object *values = json_object_new_object(), *buffering = json_object_new_object(), *index = json_object_new_object();
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++)
-		ada_json_count(values, metrics[i], 0);
-	json_object_object_add(manifest, "metrics", values);
+	json_object *buffering = json_object_new_object(), *index = json_object_new_object();
+	json_object_object_add(manifest, "metrics", ada_json_metrics_of(provider));
 	json_object_object_add(index, "mode", json_object_new_string(modes[options->index_mode]));
 	json_object_object_add(index, "onFull", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(index, "bufferBytes", (uint64_t)provider->header.index_chunks * ADA_CHUNK_BYTES);
 	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
 	ada_json_count(index, "waits", provider->header.waits);
-	struct ada_clock *clock = provider->recorder->clock;
-	uint64_t now = ada_clock_counter(), ticks = provider->header.wait_ticks < now ? provider->header.wait_ticks : now;
-	ada_json_count(index, "waitNs", ada_clock_ns(clock, now) - ada_clock_ns(clock, now - ticks));
+	ada_json_count(index, "waitNs", ada_manifest_length_ns(provider, provider->header.wait_ticks));
 	json_object_object_add(buffering, "index", index);
-	json_object_object_add(buffering, "detail", NULL);
+	json_object_object_add(buffering, "detail", ada_manifest_detail_buffer(provider));
 	json_object_object_add(manifest, "buffering", buffering);
 }
 

@@ -5,6 +5,8 @@
 #include "recorder/state.h"
 
 int ada_manifest_write(struct ada_provider *provider, struct ada_error *error);
+/* The specification's metrics and what ada adds: of the manifest and of `ada status`. */
+json_object *ada_json_metrics_of(const struct ada_provider *provider);
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error);
 
 /* json.c: what both files use. Bytes that are no UTF-8 become U+FFFD. */

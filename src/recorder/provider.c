@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/detail.h"
 #include "recorder/exit.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
@@ -102,6 +103,20 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 	pthread_mutex_unlock(&parent->lock);
 }
 
+/* Where the segment got no detail lane the index alone is recorded. */
+static int open_details(struct ada_provider *provider, struct ada_error *error)
+{
+	const struct ada_trace_options *options = provider->recorder->options;
+	struct ada_details_options details = { .lane = provider->recorder->lane_options, .start_ns = provider->start_ns,
+					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR,
+					       .buffer_bytes = options->detail_buffer_bytes };
+	if (!options->detail || !provider->segment.detail_chunks)
+		return 0;
+	if (ada_details_open(&provider->details, &provider->segment, &provider->drain, &details))
+		return ada_error_system(error, ENOMEM, "process %d", provider->pid);
+	return 0;
+}
+
 int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
 {
@@ -130,6 +145,8 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		rc = make_directory(provider, error);
 	if (!rc && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
 		rc = ada_error_system(error, ENOMEM, "process %d", pid);
+	if (!rc)
+		rc = open_details(provider, error);
 	if (!rc) {
 		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
 		provider->mapped = true;
@@ -153,7 +170,13 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 
 size_t ada_provider_drain(struct ada_provider *provider)
 {
-	return provider->ended ? 0 : ada_drain_sealed(&provider->drain);
+	if (provider->ended)
+		return 0;
+	size_t chunks = ada_drain_sealed(&provider->drain);
+	if (provider->details)
+		provider->windows_changed |= ada_details_turn(provider->details,
+							      ada_clock_ns(provider->recorder->clock, ada_clock_counter()));
+	return chunks;
 }
 
 void ada_provider_quiet(struct ada_provider *provider)
@@ -214,17 +237,22 @@ static void note_end(struct ada_provider *provider)
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked)
 {
 	struct ada_error error = { "" };
-	provider->ended = true;
-	provider->end_ns = ada_clock_boottime_ns();
 	if (stopped && !provider->stopped) {
 		provider->stopped = strdup(stopped);
 		provider->stop_as_asked = as_asked;
 	}
+	keep_tables(provider);
+	note_end(provider);
+	if (!provider->stopped)
+		ada_exit_mark(provider);
+	provider->ended = true;
+	provider->end_ns = ada_clock_boottime_ns();
 	ada_drain_finish(&provider->drain);
+	if (provider->details)
+		ada_details_finish(provider->details, provider->end_ns, provider->stopped ? ADA_SHORT_STOPPED : ADA_SHORT_EXIT);
 	if (provider->drain.failed)
 		ada_session_free_reserve(&provider->recorder->session);
 	keep_tables(provider);
-	note_end(provider);
 	provider->finalized = true;
 	if (ada_manifest_write(provider, &error))
 		fprintf(stderr, "ada: %s\n", error.text);
@@ -247,6 +275,8 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 
 void ada_provider_free(struct ada_provider *provider)
 {
+	if (provider->details)
+		ada_details_close(provider->details);
 	ada_drain_close(&provider->drain);
 	ada_segment_destroy(&provider->segment);
 	if (provider->pidfd >= 0)

@@ -39,6 +39,7 @@
 #define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
+#define MANIFEST_COST 20		/* at once where a window closed, but at most a twentieth of the time goes into it */
 #define SESSION_NS 200000000ull		/* how often session.json is: process trees change it all the time */
 #define HEAP_BLOCK_BYTES (32 << 20)
 #define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
@@ -117,9 +118,11 @@ static void keep_manifest(struct loop *loop, struct ada_provider *provider, uint
 {
 	struct ada_error error = { "" };
 	pthread_mutex_lock(&provider->lock);
-	bool due = !provider->begun || (provider->changed && now - provider->manifest_ns > MANIFEST_NS);
+	uint64_t pause = provider->manifest_cost_ns * MANIFEST_COST;
+	bool due = !provider->begun || (provider->changed && now - provider->manifest_ns > MANIFEST_NS) ||
+		   (provider->windows_changed && now - provider->manifest_ns > pause);
 	if (due)
-		provider->changed = false;
+		provider->changed = provider->windows_changed = false;
 	pthread_mutex_unlock(&provider->lock);
 	if (!due)
 		return;
@@ -128,6 +131,7 @@ static void keep_manifest(struct loop *loop, struct ada_provider *provider, uint
 	provider->begun = true;
 	provider->manifest_ns = now;
 	write_or_tell(ada_manifest_write(provider, &error), &error);
+	provider->manifest_cost_ns = ada_clock_boottime_ns() - now;
 }
 
 static void finish(struct loop *loop, struct ada_provider *provider, const char *stopped, bool as_asked)

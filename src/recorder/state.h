@@ -53,15 +53,18 @@ struct ada_provider {
 	bool mapped;
 	ADA_ARRAY(struct ada_module_state) modules;
 	bool changed;			/* the manifest is out of date */
+	bool windows_changed;		/* the same, because of windows: main thread's */
 	bool replaced;			/* by exec: another image of this pid said HELLO */
 
 	struct ada_drain drain;
+	struct ada_details *details;	/* NULL: no detail is kept */
 	struct ada_exit_info exit;
 	unsigned unused_turns;		/* how often in a row no process had the segment though its own lives */
 	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
 	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	uint64_t manifest_ns;		/* when it was last written */
+	uint64_t manifest_cost_ns;	/* how long that took */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;
 	struct ada_shm_module *module_table;

@@ -71,7 +71,7 @@ def check_session(session):
 
 def check_thread(directory, thread):
     path = directory / thread["directory"]
-    assert sorted(p.name for p in path.glob("*")) == sorted(s["file"] for s in thread["segments"])
+    assert sorted(p.name for p in path.glob("*")) == sorted([s["file"] for s in thread["segments"]] + thread["detail"]["files"])
     if not thread["segments"]:
         return
     events = events_of(path)

@@ -1,0 +1,71 @@
+#include "recorder/exit.h"
+#include <signal.h>
+#include <stdlib.h>
+#include "recorder/fire.h"
+
+#define TOLD_NS 1000000000ull		/* a rule that marked so shortly before the end did so for the signal that was the end */
+
+/* Of the last event: in chunks that threads were filling, mostly. 0: there is none. */
+static uint64_t last_counter(const struct ada_segment *segment)
+{
+	uint64_t last = 0;
+	for (uint32_t number = 0; number < ada_segment_chunks_ready(segment); number++) {
+		if (ada_segment_chunk_is_free(segment, number))
+			continue;
+		const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
+		uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+		if (end <= ADA_CHUNK_HEADER_BYTES || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event))
+			continue;
+		uint64_t counter = ((const struct ada_event *)((const uint8_t *)chunk + end))[-1].timestamp_ns;
+		if (counter > last)
+			last = counter;
+	}
+	return last;
+}
+
+static bool is_crash(int number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT ||
+	       number == SIGTRAP || number == SIGSYS;
+}
+
+static bool told_by_agent(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
+{
+	const struct ada_rule_state *state = (const struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + info->slot;
+	struct ada_clock *clock = provider->recorder->clock;
+	uint64_t marked = __atomic_load_n(&state->last_counter, __ATOMIC_RELAXED);
+	return marked && marked <= now && ada_clock_ns(clock, now) - ada_clock_ns(clock, marked) < TOLD_NS;
+}
+
+static bool fits(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
+{
+	const struct ada_exit_info *exit = &provider->exit;
+	bool killed = exit->kind == ADA_EXIT_SIGNAL;
+	switch (info->rule.kind) {
+	case ADA_RULE_EXIT:
+		return killed || (exit->kind == ADA_EXIT_EXITED && exit->value) || !provider->header.exit_seen;
+	case ADA_RULE_SIGNAL:
+		return killed && exit->value > 0 && info->rule.signals >> (exit->value - 1) & 1 && !told_by_agent(provider, info, now);
+	case ADA_RULE_CRASH:
+		return killed && is_crash(exit->value) && !told_by_agent(provider, info, now);
+	}
+	return false;
+}
+
+void ada_exit_mark(struct ada_provider *provider)
+{
+	const struct ada_exit_info *exit = &provider->exit;
+	if (!provider->details || !provider->recorder->policy || exit->kind == ADA_EXIT_RUNNING || exit->kind == ADA_EXIT_EXEC)
+		return;
+	struct ada_firing *firing = malloc(sizeof(*firing));
+	if (!firing)
+		return;
+	uint64_t now = ada_clock_counter(), counter = last_counter(&provider->segment);
+	if (!counter || counter > now)
+		counter = now;
+	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
+	for (size_t i = 0; i < firing->count; i++)
+		if (fits(provider, &firing->rules[i], now))
+			ada_fire(provider, firing, &firing->rules[i], counter, (uint64_t)ada_exit_shell_status(exit), 0);
+	free(firing);
+}
