@@ -28,6 +28,26 @@ struct ada_shm_module *run_module(struct ada_shm *shm, uint32_t id)
 	return (struct ada_shm_module *)((char *)shm + shm->modules_offset) + id;
 }
 
+struct ada_mark *run_marks(struct ada_shm *shm)
+{
+	return (struct ada_mark *)((char *)shm + shm->marks_offset);
+}
+
+static void policy_make(const struct run *run, struct ada_shm *shm)
+{
+	struct ada_policy_table *table = (void *)((char *)shm + shm->policy_offset);
+
+	shm->policy_flags = (uint64_t)table + ADA_POLICY_FLAGS - (uint64_t)&shm->policy_flags;
+	shm->detail.pin.start = ADA_PIN_NONE;
+	table->depth_limit = UINT64_MAX;
+	table->crash_rules = 1;
+	table->signal_rules = 2;
+	table->signals = run->signals;
+	table->rules[0] = (struct ada_rule){ .kind = ADA_RULE_CRASH, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED };
+	table->rules[1] = (struct ada_rule){ .kind = ADA_RULE_SIGNAL, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED,
+					     .signals = run->signals };
+}
+
 static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 {
 	int fd = memfd_create("segment", MFD_CLOEXEC);
@@ -42,7 +62,9 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 	head.policy_offset = head.marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	head.policy_flags = head.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	head.index_offset = head.policy_offset + ADA_POLICY_BYTES;
-	head.total_bytes = *bytes = head.index_offset + CHUNKS * ADA_CHUNK_BYTES;
+	head.marks_offset = head.index_offset + CHUNKS * ADA_CHUNK_BYTES;
+	head.policy_offset = head.marks_offset + ADA_MARKS * sizeof(struct ada_mark);
+	head.total_bytes = *bytes = head.policy_offset + page_up(ADA_POLICY_BYTES);
 	if (run->fault == FAULT_SEGMENT_GARBAGE)
 		memset(&head, 0x5a, sizeof head);
 	if (ftruncate(fd, run->fault == FAULT_SEGMENT_SHORT ? 4096 : *bytes))
@@ -51,15 +73,17 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 		return fd;
 	shm = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	*shm = head;
+	if (run->fault != FAULT_SEGMENT_GARBAGE)
+		policy_make(run, shm);
 	run->shm[run->segments++] = shm;
 	return fd;
 }
 
-static void answer(int socket, void *message, uint32_t bytes, int fd)
+static void answer(int socket, void *message, uint32_t bytes, void *more, uint32_t more_bytes, int fd)
 {
 	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
-	struct iovec vector = { message, bytes };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
+	struct iovec vectors[] = { { message, bytes }, { more, more_bytes } };
+	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2 };
 
 	if (fd >= 0) {
 		header.msg_control = &control;
@@ -91,7 +115,7 @@ static void hello_answer(struct run *run, int socket, const struct ada_hello *he
 		welcome.head.type = ADA_MESSAGE_PLAN;
 	if (hello->kind != ADA_HELLO_RESUME && (run->welcome & ADA_WELCOME_RECORD))
 		fd = segment_make(run, peer.pid, &welcome.shm_bytes);
-	answer(socket, &welcome, sizeof welcome, fd);
+	answer(socket, &welcome, sizeof welcome, NULL, 0, fd);
 }
 
 /* Only the beginning of the plan, or all of it overwritten. */
@@ -114,13 +138,17 @@ static void module_answer(struct run *run, int socket, const struct ada_module_m
 	int fd = -1;
 
 	run->modules++;
+	run->late = module->flags & ADA_MODULE_LATE;
+	run->filter_bytes = run->function_base = 0;
 	if (run->plan)
 		fd = run->plan(run_module(run->shm[run->segments - 1], module->module_id), &reply.flags, &reply.plan_bytes);
+	reply.head.bytes += reply.filter_bytes = run->filter_bytes;
+	reply.function_base = run->function_base;
 	if (run->fault == FAULT_PLAN_OTHER_MODULE)
 		reply.module_id++;
 	if (fd >= 0 && (run->fault == FAULT_PLAN_SHORT || run->fault == FAULT_PLAN_GARBAGE))
 		fd = plan_spoil(fd, run->fault == FAULT_PLAN_SHORT ? reply.plan_bytes / 2 : 0, reply.plan_bytes);
-	answer(socket, &reply, sizeof reply, fd);
+	answer(socket, &reply, sizeof reply, run->filter, run->filter_bytes, fd);
 }
 
 /* False: the conversation is over. */
@@ -175,11 +203,15 @@ static pid_t spawn(const struct run *run, char *const *arguments, const char *so
 	_exit(127);
 }
 
-static void output_read(struct run *run, int fd)
+static void output_read(struct run *run, int fd, pid_t child)
 {
 	ssize_t got = read(fd, run->output + strlen(run->output), sizeof run->output - 1 - strlen(run->output));
 
 	(void)!got;
+	if (run->ready && strstr(run->output, "ready")) {
+		run->ready(run, child);
+		run->ready = NULL;
+	}
 }
 
 void run_program(struct run *run, char *const *arguments)
@@ -210,7 +242,7 @@ void run_program(struct run *run, char *const *arguments)
 			polls[i--] = polls[--count];
 		}
 		if (polls[2].revents & POLLIN)
-			output_read(run, pipes[0]);
+			output_read(run, pipes[0], child);
 		else if (polls[2].revents & POLLHUP)
 			polls[2].fd = -1;			/* all that held it are gone */
 		if ((polls[0].revents & POLLIN) && polls[2].fd == -1)

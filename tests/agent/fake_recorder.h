@@ -26,15 +26,22 @@ struct run {				/* what to run, and what came of it */
 	const char *preload_also;	/* a second entry of LD_PRELOAD, before the agent's */
 	/* makes the plan of a module; NULL: none has one. Returns a memfd, or -1 */
 	int (*plan)(const struct ada_shm_module *module, uint32_t *reply_flags, uint64_t *bytes);
+	/* Of the plan just made: the filter that goes with it, and where the module's functions begin in the policy's tables */
+	uint8_t filter[8192];
+	uint32_t filter_bytes, function_base;
+	uint64_t signals;		/* named by a rule of slot 1, bit n - 1; slot 0 is of crashes */
+	void (*ready)(struct run *run, pid_t child);	/* called once, when the program has printed "ready" */
 	/* result */
 	int status;			/* of waitpid */
 	char output[4096];
 	struct ada_shm *shm[8];		/* segments in the order of HELLO */
 	struct ada_hello hello[16];
 	uint32_t hellos, segments, modules, applied, unloads, done;
+	bool late;			/* the module just asked about is known: ADA_MODULE_LATE */
 };
 
 void run_program(struct run *run, char *const *arguments);
 void run_free(struct run *run);
+struct ada_mark *run_marks(struct ada_shm *shm);
 struct ada_shm_module *run_module(struct ada_shm *shm, uint32_t id);
 #endif

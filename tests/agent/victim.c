@@ -121,6 +121,78 @@ static int dispositions(void)
 	return 0;
 }
 
+static volatile int delivered, with_info, blocked;
+
+static void take_plain(int number)
+{
+	sigset_t mask;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	blocked = sigismember(&mask, SIGUSR2) + 2 * sigismember(&mask, number);
+	delivered += number;
+}
+
+static void take_info(int number, siginfo_t *info, void *context)
+{
+	stack_t stack;
+
+	sigaltstack(NULL, &stack);
+	with_info = (info->si_signo == number) + 2 * (info->si_value.sival_int == 77) + 4 * !!(stack.ss_flags & SS_ONSTACK) +
+		    8 * (context != NULL);
+	delivered += number;
+}
+
+/* Handlers of every sort: what they are given, and what sigaction says of them. */
+static int signals(const char *last)
+{
+	static char alternate[65536];
+	struct sigaction plain = { .sa_handler = take_plain, .sa_flags = SA_RESTART }, old;
+	struct sigaction info = { .sa_sigaction = take_info, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+	struct sigaction once = { .sa_handler = take_plain, .sa_flags = SA_RESETHAND };
+	int own = 0;
+
+	sigaltstack(&(stack_t){ .ss_sp = alternate, .ss_size = sizeof alternate }, NULL);
+	sigaddset(&plain.sa_mask, SIGUSR2);
+	sigaction(SIGUSR1, &plain, NULL);
+	sigaction(SIGUSR1, NULL, &old);
+	own += old.sa_handler == take_plain && !(old.sa_flags & SA_SIGINFO) && sigismember(&old.sa_mask, SIGUSR2);
+	raise(SIGUSR1);
+	printf("%d:%d ", delivered, blocked);
+	sigaction(SIGRTMIN, &info, NULL);
+	sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_int = 77 });
+	printf("%d ", with_info);
+	sigaction(SIGRTMIN, &plain, &old);
+	own += old.sa_sigaction == take_info && (old.sa_flags & (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)) == info.sa_flags;
+	sigaction(SIGSEGV, &once, NULL);
+	raise(SIGSEGV);
+	sigaction(SIGSEGV, NULL, &old);
+	own += old.sa_handler == SIG_DFL;
+	own += signal(SIGUSR1, SIG_IGN) == take_plain;
+	raise(SIGUSR1);
+	own += signal(SIGUSR1, take_plain) == SIG_IGN && signal(SIGUSR1, SIG_DFL) == take_plain;
+	printf("own=%d delivered=%d ", own, delivered - SIGRTMIN);
+	fflush(stdout);
+	raise(atoi(last));
+	return 0;
+}
+
+/* Asks by a pointer, which no hook of imports sees. */
+static int late(const char *fifo)
+{
+	pid_t (*ask)(pid_t) = (pid_t (*)(pid_t))dlsym(RTLD_DEFAULT, "getsid");
+	int sum = 0;
+
+	for (int i = 0; i < 50; i++)
+		sum += ask(0) > 0;
+	printf("ready ");
+	fflush(stdout);
+	close(open(fifo, O_RDONLY));			/* waits until the other end is opened */
+	for (int i = 0; i < 50; i++)
+		sum += ask(0) > 0;
+	printf("sum=%d", sum);
+	return 0;
+}
+
 static jmp_buf place;
 
 __attribute__((noipa)) static void jump_deep(int depth)
@@ -185,6 +257,10 @@ int main(int count, char **arguments)
 		return execs(arguments[0], argument);
 	if (!strcmp(mode, "dispositions"))
 		return dispositions();
+	if (!strcmp(mode, "signals"))
+		return signals(argument);
+	if (!strcmp(mode, "late"))
+		return late(argument);
 	if (!strcmp(mode, "jump"))
 		return jumps();
 	if (!strcmp(mode, "load"))
