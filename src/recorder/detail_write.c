@@ -89,6 +89,16 @@ static struct ada_window *window_of(struct pass *pass, uint64_t ns)
 	return pass->window && pass->window->frozen ? pass->window : NULL;
 }
 
+/* Of the window begun last, before another begins or its segment ends: up to here it is as it will stay. */
+static void finish_entry(const struct pass *pass)
+{
+	const struct detail_thread *thread = pass->thread;
+	if (!thread->writer || !thread->in_window || thread->window >= ada_windows_count(pass->details->windows))
+		return;
+	AtfDetailWindow entry = entry_of(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
+	atf_detail_writer_window_update(thread->writer, &entry);
+}
+
 static int persist(struct pass *pass, const struct detail_place *place, const struct ada_detail *from, uint64_t seq, uint64_t ns,
 		   uint32_t detail_seq)
 {
@@ -98,11 +108,14 @@ static int persist(struct pass *pass, const struct detail_place *place, const st
 				     .index_seq = place->index_seq + (uint32_t)(seq - place->seq),
 				     .thread_id = pass->details->drain->lanes.items[pass->number].thread_id };
 	int rc = 0;
-	if (!thread->writer || thread->segment != place->segment)
+	if (!thread->writer || thread->segment != place->segment) {
+		finish_entry(pass);
 		rc = open_file(pass->details, thread, pass->number, place->segment);
+	}
 	if (rc)
 		return rc;
 	if (!thread->in_window || thread->window != window->id) {
+		finish_entry(pass);
 		AtfDetailWindow entry = entry_of(window, pass->until_ns);
 		entry.first_detail_seq = detail_seq;
 		rc = atf_detail_writer_window(thread->writer, &entry);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const struct world_options small = { .detail_bytes = 4 << 20, .threads = 4 };
 
@@ -232,6 +233,64 @@ static void a_closed_window_frees_the_pool(void **state)
 	world_end(&world);
 }
 
+/* What was asked for lies in one window, where that says that it is whole; else its beginning or end is where it is cut. */
+static void check_asked(const struct world *world, uint64_t ns, uint64_t start, uint64_t end)
+{
+	const struct ada_window *window = ada_windows_of(ada_details_windows(world->details), ns);
+	assert_non_null(window);
+	if (window->start_ns > start)
+		assert_true(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED | ADA_SHORT_FROZEN | ADA_SHORT_STARTUP));
+	if (window->end_ns < end)
+		assert_true(window->shorts & (ADA_SHORT_EXIT | ADA_SHORT_STARVED) ||
+			    ada_windows_of(ada_details_windows(world->details), window->end_ns + 1));
+}
+
+#define MARKS 1000
+
+/* Random threads, rolls, segments; every record of every window is compared. `starve`: some chunks find no detail chunk. */
+static void random_windows(bool starve)
+{
+	static uint64_t asked[MARKS][3];
+	struct world_options options = { .detail_bytes = 8 << 20, .threads = THREADS_MAX, .segment_events = 3000, .stack_bytes = 24 };
+	struct world world;
+	const char *seed = getenv("ADA_TEST_SEED");
+	unsigned random = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
+	print_message("ADA_TEST_SEED=%u\n", random);
+	world_make(&world, &options);
+	for (uint32_t i = 0; i < THREADS_MAX; i++)
+		world.threads[i].skip_detail = i % 3 ? 0 : 11 + i;
+	for (int i = 0; i < MARKS; i++) {
+		struct fake_thread *thread = &world.threads[rand_r(&random) % THREADS_MAX];
+		for (int k = rand_r(&random) % 6; k--;)
+			world_run(&world, (uint32_t)rand_r(&random) % THREADS_MAX, (uint64_t)rand_r(&random) % 400);
+		thread->starve = starve && rand_r(&random) % 100 == 0;
+		world_run(&world, thread->id, 1);
+		uint64_t pre = (uint64_t)rand_r(&random) % 2000 * TICK, post = (uint64_t)rand_r(&random) % 300 * TICK, now = thread->last_counter;
+		bool events = rand_r(&random) % 4 == 0;
+		fake_mark(thread, events ? 0 : pre, events ? pre / TICK : 0, events ? 0 : post, events ? post / TICK / 8 : 0);
+		asked[i][0] = ada_clock_ns(world.clock, now);
+		asked[i][1] = events ? asked[i][0] : ada_clock_ns(world.clock, now - pre) + 10;
+		asked[i][2] = events ? asked[i][0] : ada_clock_ns(world.clock, now + post) - 10;
+	}
+	world_finish(&world);
+	world_check(&world);
+	for (int i = 0; i < MARKS && !starve; i++)
+		check_asked(&world, asked[i][0], asked[i][1], asked[i][2]);
+	print_message("%zu windows, %lu records\n", world_windows(&world), (unsigned long)world.persisted);
+	assert_true(world_windows(&world) > 50);
+	world_end(&world);
+}
+
+static void a_thousand_random_windows(void **state)
+{
+	random_windows(false);
+}
+
+static void a_thousand_random_windows_with_holes(void **state)
+{
+	random_windows(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +300,7 @@ int main(void)
 		cmocka_unit_test(segments_roll_in_a_window), cmocka_unit_test(lost_events_shift_no_record),
 		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
+		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
