@@ -72,8 +72,20 @@ static bool recycle(struct ada_core *core, uint32_t *number)
 	return false;
 }
 
+/* A quarter of the pool stays free where it can: a mark may pin all that is sealed at once, and what comes after the mark needs
+ * room until the recorder has seen it. */
+static bool history_suffices(const struct ada_core *core)
+{
+	const struct ada_detail_control *control = &core->shm->detail;
+	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&control->sealed_head, __ATOMIC_RELAXED) - tail >= core->detail_chunks - core->detail_chunks / 4;
+}
+
 static bool take(struct ada_core *core, uint32_t *number)
 {
+	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && history_suffices(core) && recycle(core, number))
+		return true;
 	if (free_take(core, number))
 		return true;
 	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && recycle(core, number))

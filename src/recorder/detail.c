@@ -203,7 +203,7 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 		return changed;
 	}
 	bool written = write_due(details, now_ns);
-	if (written || now_ns - details->narrowed_ns >= LOOK_NS) {
+	if (written || changed || now_ns - details->narrowed_ns >= LOOK_NS) {
 		ada_detail_narrow(details, seen);
 		details->narrowed_ns = now_ns;
 	}

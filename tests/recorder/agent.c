@@ -202,6 +202,11 @@ static bool recycle_detail(struct fake *fake, uint32_t *number)
 static bool take_detail(struct fake *fake, uint32_t *number)
 {
 	uint64_t *map = (uint64_t *)((char *)fake->shm + fake->shm->detail_free_offset);
+	struct ada_detail_control *control = &fake->shm->detail;
+	uint32_t chunks = fake->shm->detail_chunks;
+	bool circular = fake->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+	if (circular && control->sealed_head - control->sealed_tail >= chunks - chunks / 4 && recycle_detail(fake, number))
+		return true;
 	for (*number = 0; *number < fake->shm->detail_chunks; ++*number) {
 		uint64_t bit = 1ull << *number % 64;
 		if (__atomic_load_n(&map[*number / 64], __ATOMIC_ACQUIRE) & bit) {
@@ -209,7 +214,7 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 			return true;
 		}
 	}
-	return fake->shm->detail_mode == ADA_DETAIL_CIRCULAR && recycle_detail(fake, number);
+	return circular && recycle_detail(fake, number);
 }
 
 static uint64_t now(struct fake *fake)
