@@ -11,6 +11,7 @@
 #define NESTING_MAX 16			/* of namespaces and classes; compilers never nest like this, broken files may */
 #define UNITS_MAX 1000000
 
+/* Not a resolver: its type is a pointer's, whatever it resolves. */
 static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t *address)
 {
 	struct ada_elf_symbols symbols = {0};
@@ -22,7 +23,7 @@ static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t 
 			const char *name = symbols.items[i].name;
 
 			found = strncmp(name, mangled, length) == 0 && (!name[length] || name[length] == '@') &&
-				symbols.items[i].kind != ADA_SYMBOL_DATA;
+				(symbols.items[i].kind == ADA_SYMBOL_FUNCTION || symbols.items[i].kind == ADA_SYMBOL_LABEL);
 			*address = symbols.items[i].address;
 		}
 	ada_array_free(&symbols);
@@ -139,7 +140,11 @@ static struct ada_elf_type type_of(Dwarf_Die *die, bool *reference)
 		switch (dwarf_tag(&type)) {
 		case DW_TAG_base_type:
 			return base_type(&type);
-		case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type: case DW_TAG_unspecified_type:
+		case DW_TAG_unspecified_type:	/* of nullptr; of all that is written in assembly, where it says nothing */
+			if (!dwarf_diename(&type) || strcmp(dwarf_diename(&type), "decltype(nullptr)") != 0)
+				return none;
+			return (struct ada_elf_type){ADA_ELF_UNSIGNED, 8};
+		case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type:
 			return (struct ada_elf_type){ADA_ELF_UNSIGNED, 8};
 		case DW_TAG_enumeration_type: case DW_TAG_subrange_type:	/* as the type underneath */
 			break;

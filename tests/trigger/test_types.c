@@ -6,7 +6,7 @@
 #include "trigger/prototypes.h"
 #include "trigger/trigger.h"
 
-static const char *typed, *typed_clang, *bare, *typed_cc, *typed_cc_clang;
+static const char *typed, *typed_clang, *bare, *typed_cc, *typed_cc_clang, *typed_asm;
 struct expected { const char *name; int argument; enum ada_value_type type; };
 
 static void check(const char *path, const struct expected *cases, size_t count)
@@ -69,6 +69,19 @@ static void in_cxx(void **state)
 	CHECK(typed_cc_clang, cases);
 }
 
+/* Debug information of assembly has no types, and a resolver's is not that of what it resolves: the prototypes go on. */
+static void untyped(void **state)
+{
+	static const struct expected cases[] = {
+		{"getpid", 0, ADA_VALUE_I32}, {"strlen", 0, ADA_VALUE_U64}, {"strlen", 1, ADA_VALUE_U64}, {"read", 0, ADA_VALUE_I64},
+		{"of_its_own", 0, ADA_VALUE_I32},
+	};
+
+	CHECK(typed_asm, cases);
+	assert_int_equal(ada_value_type_of(typed, "memcmp", 0), ADA_VALUE_I32);
+	assert_int_equal(ada_value_type_of(typed_cc, "_ZN2ns4nullEv", 0), ADA_VALUE_U64);
+}
+
 /* Without debug information: libc's prototypes, by their own names; all else is int. */
 static void from_prototypes(void **state)
 {
@@ -103,16 +116,17 @@ static void prototypes_are_sorted(void **state)
 int main(int count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(results_in_c), cmocka_unit_test(arguments_in_c), cmocka_unit_test(in_cxx),
+		cmocka_unit_test(results_in_c), cmocka_unit_test(arguments_in_c), cmocka_unit_test(in_cxx), cmocka_unit_test(untyped),
 		cmocka_unit_test(from_prototypes), cmocka_unit_test(prototypes_are_sorted),
 	};
 
-	if (count < 6)
+	if (count < 7)
 		return EXIT_FAILURE;
 	typed = arguments[1];
 	bare = arguments[2];
 	typed_cc = arguments[3];
 	typed_clang = arguments[4];
 	typed_cc_clang = arguments[5];
+	typed_asm = arguments[6];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

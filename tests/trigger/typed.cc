@@ -20,6 +20,7 @@ Held Class::held(short a) { return Held{a}; }
 void Class::outer(Outer a, short b) { a.y = b; }
 int Class::plain(Plain a, short b) { return a.get() + b; }
 int Class::virtual_one(unsigned short a) { return a; }
+__attribute__((noinline)) decltype(nullptr) null() { return nullptr; }
 template <typename T> __attribute__((noinline)) T identity(T value) { return value; }
 template unsigned short identity(unsigned short);
 }
