@@ -29,11 +29,16 @@ static bool is_crash(int number)
 	       number == SIGTRAP || number == SIGSYS;
 }
 
-static bool told_by_agent(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
+static uint64_t marked_at(const struct ada_provider *provider, const struct ada_rule_info *info)
 {
 	const struct ada_rule_state *state = (const struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + info->slot;
+	return __atomic_load_n(&state->last_counter, __ATOMIC_RELAXED);
+}
+
+static bool told_by_agent(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
+{
 	struct ada_clock *clock = provider->recorder->clock;
-	uint64_t marked = __atomic_load_n(&state->last_counter, __ATOMIC_RELAXED);
+	uint64_t marked = marked_at(provider, info);
 	return marked && marked <= now && ada_clock_ns(clock, now) - ada_clock_ns(clock, marked) < TOLD_NS;
 }
 
@@ -61,9 +66,13 @@ void ada_exit_mark(struct ada_provider *provider)
 	if (!firing)
 		return;
 	uint64_t now = ada_clock_counter(), counter = last_counter(&provider->segment);
+	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
+	/* Behind what the agent had to say of the same end. */
+	for (size_t i = 0; i < firing->count; i++)
+		if (told_by_agent(provider, &firing->rules[i], now) && marked_at(provider, &firing->rules[i]) > counter)
+			counter = marked_at(provider, &firing->rules[i]);
 	if (!counter || counter > now)
 		counter = now;
-	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
 	for (size_t i = 0; i < firing->count; i++)
 		if (fits(provider, &firing->rules[i], now))
 			ada_fire(provider, firing, &firing->rules[i], counter, (uint64_t)ada_exit_shell_status(exit), 0);

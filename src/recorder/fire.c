@@ -48,7 +48,8 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 	*rule = info->rule;
 	if (rule->post_ticks < post_ticks)
 		rule->post_ticks = post_ticks;
-	return 0;
+	int rc = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
+	return rc ? rc : 1;
 }
 
 /* Number from 1 on; 0: there is none. What a mark's value is, where it was made by hand. */
