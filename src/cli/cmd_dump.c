@@ -8,16 +8,22 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/dump_detail.h"
 #include "cli/rows.h"
 #include "query/timeline.h"
 
+#define TIME_WIDTH 25			/* of time and thread id in a line of text */
 #define INDENT_MAX 64			/* levels; deeper calls show their depth as a number instead */
 
 struct options {
 	struct ada_reading reading;
 	struct ada_narrowing narrowing;
 	const char *function;
+	bool detail, narrowed;
+	uint64_t window;		/* where narrowed to it */
 };
+
+enum { OPTION_DETAIL = 0x2000, OPTION_WINDOW };
 
 /* What is printed of a function, quoted for the format once and for all. */
 struct name {
@@ -38,6 +44,7 @@ struct dump {
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
+	struct ada_error error = {};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -47,6 +54,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case 'F':
 		options->function = argument;
 		return 0;
+	case OPTION_DETAIL:
+		options->detail = true;
+		return 0;
+	case OPTION_WINDOW:
+		if (ada_parse_count(argument, 0, UINT64_MAX, &options->window, &error))
+			ada_options_fail(state, "--window: %s", error.text);
+		options->narrowed = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -55,6 +70,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
 		{ "function", 'F', "NAME", 0, "only this function's events, and losses; NAME may be a glob", 0 },
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
+		{ "detail", OPTION_DETAIL, NULL, 0, "registers and stack, where they were kept", 0 },
 		{},
 	},
 	.parser = parse_option,
@@ -141,7 +158,8 @@ static void put_time(struct dump *dump, uint64_t ns)
 	ada_output_bytes(dump->output, text, sizeof text);
 }
 
-static void put_text(struct dump *dump, const struct ada_moment *moment, const struct name *name)
+static void put_text(struct dump *dump, const struct ada_moment *moment, const struct name *name,
+		     const struct atf_detail *detail)
 {
 	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
 				      [ADA_EVENT_LOST] = '~' };
@@ -175,6 +193,7 @@ static void put_text(struct dump *dump, const struct ada_moment *moment, const s
 		ada_output_string(output, ada_format_duration(moment->duration_ns, text));
 	}
 	ada_output_string(output, "\n");
+	ada_detail_text(output, detail, TIME_WIDTH + 4 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
 }
 
 static void put_json_number(struct ada_output *output, const char *field, uint64_t number)
@@ -183,7 +202,8 @@ static void put_json_number(struct ada_output *output, const char *field, uint64
 	ada_output_u64(output, number);
 }
 
-static void put_json(struct dump *dump, const struct ada_moment *moment, const struct name *name)
+static void put_json(struct dump *dump, const struct ada_moment *moment, const struct name *name,
+		     const struct atf_detail *detail)
 {
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
@@ -203,6 +223,10 @@ static void put_json(struct dump *dump, const struct ada_moment *moment, const s
 		ada_output_string(output, ", \"detail_seq\": null");
 	else
 		put_json_number(output, ", \"detail_seq\": ", event->detail_seq);
+	if (dump->options->detail) {
+		ada_output_string(output, ", \"detail\": ");
+		ada_detail_json(output, detail);
+	}
 	if (!name)
 		put_json_number(output, ", \"lost\": ", event->function_id);
 	if (dump->several) {
@@ -218,7 +242,8 @@ static void put_csv_number(struct ada_output *output, uint64_t number)
 	ada_output_bytes(output, ",", 1);
 }
 
-static void put_csv(struct dump *dump, const struct ada_moment *moment, const struct name *name)
+static void put_csv(struct dump *dump, const struct ada_moment *moment, const struct name *name,
+		    const struct atf_detail *detail)
 {
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
@@ -239,6 +264,8 @@ static void put_csv(struct dump *dump, const struct ada_moment *moment, const st
 	ada_output_string(output, ",");
 	if (!name)
 		ada_output_u64(output, event->function_id);
+	if (dump->options->detail)
+		ada_detail_csv(output, detail);
 	if (dump->several) {
 		ada_output_string(output, ",");
 		ada_output_csv(output, moment->thread->process->directory);
@@ -250,15 +277,18 @@ static void put_csv(struct dump *dump, const struct ada_moment *moment, const st
 
 static void put_moment(struct dump *dump, const struct ada_moment *moment, const struct name *name)
 {
+	struct atf_detail record;
+	const struct atf_detail *detail = dump->options->detail && ada_detail_of(moment, &record) ? &record : NULL;
+
 	switch (dump->options->reading.format) {
 	case ADA_FORMAT_TEXT:
-		put_text(dump, moment, name);
+		put_text(dump, moment, name, detail);
 		break;
 	case ADA_FORMAT_JSON:
-		put_json(dump, moment, name);
+		put_json(dump, moment, name, detail);
 		break;
 	case ADA_FORMAT_CSV:
-		put_csv(dump, moment, name);
+		put_csv(dump, moment, name, detail);
 		break;
 	}
 }
@@ -297,6 +327,7 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 		return result;
 	if (format == ADA_FORMAT_CSV) {
 		ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost");
+		ada_output_string(dump->output, dump->options->detail ? "," ADA_DETAIL_CSV : "");
 		ada_output_string(dump->output, dump->several ? ",process\n" : "\n");
 	}
 	result = put_moments(dump, timeline);
@@ -333,6 +364,7 @@ int ada_cmd_dump(int argc, char **argv)
 	dump.colours = ada_output_colours(STDOUT_FILENO);
 	if (ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to,
 			       &error) ||
+	    (options.narrowed && ada_selection_narrow(&selection, options.window, &error)) ||
 	    put_timeline(&dump, &selection, &error))
 		status = ada_answer_fail(argv[0], &error);
 	else

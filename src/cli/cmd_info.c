@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/rows.h"
 #include "query/selection.h"
+#include "query/windows.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof *(columns))
 
@@ -23,6 +24,8 @@ static const struct ada_column process_columns[] = {
 	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
 	{ "events", "EVENTS", ADA_CELL_NUMBER },
 	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "windows", "WINDOWS", ADA_CELL_NUMBER },
+	{ "detail_records", NULL, ADA_CELL_NUMBER },
 	{ "events_per_s", "EVENTS/S", ADA_CELL_COUNT },
 	{ "finalized", NULL, ADA_CELL_BOOL },
 	{ "state", "STATE", ADA_CELL_TEXT },
@@ -51,7 +54,7 @@ static const struct ada_column module_columns[] = {
 
 static const struct argp argp = {
 	.parser = ada_reading_parse,
-	.doc = "Prints what a session holds: the command, processes, threads, modules, events and losses."
+	.doc = "Prints what a session holds: the command, processes, threads, modules, events, losses and detail."
 	       "\vHOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
 	       " row a process.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
@@ -109,7 +112,7 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	const json_object *hooks = ada_json_get(process->manifest, "hooks");
 	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", session->start_ns);
 	uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0), duration_ns;
-	uint64_t events = 0, lost = 0, modules = 0;
+	uint64_t events = 0, lost = 0, modules = 0, records = 0;
 	char exit[64];
 
 	if (!end_ns)
@@ -118,6 +121,7 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
 		events += session->threads.items[i].count;
 		lost += ada_thread_lost(&session->threads.items[i]);
+		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
 	}
 	for (size_t i = 0; i < process->modules.count; i++)
 		modules += process->modules.items[i] != NULL;
@@ -134,6 +138,8 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 		{ .number = sum_of_values(ada_json_get(hooks, "skipped")) },
 		{ .number = events },
 		{ .number = lost },
+		{ .number = process->window_count },
+		{ .number = records },
 		{ .number = duration_ns ? (uint64_t)(events * 1e9 / duration_ns) : 0, .absent = !duration_ns },
 		{ .number = process->finalized },
 		{ .text = ada_json_text(ada_json_get(process->manifest, "recording"), "state", "unknown") },
@@ -255,6 +261,22 @@ static void print_head_text(struct info *info)
 		   exit_text(ada_json_get(document, "exit"), text) : "still being recorded, or left by a crash");
 }
 
+/* What there is of detail: nothing where it was off, and none where nothing marked. */
+static void print_detail(struct info *info, double coverage)
+{
+	const struct ada_session *session = info->session;
+	uint64_t records = 0;
+	char text[128];
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
+	if (!session->windows.count && !records)
+		return;
+	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s: %.3g %% of the events",
+		 (unsigned long long)records, session->windows.count, session->windows.count == 1 ? "" : "s", 100 * coverage);
+	print_line(info->output, "detail", text);
+}
+
 /* Why a process was not recorded to its end, and processes not recorded at all. */
 static void print_reasons(struct info *info)
 {
@@ -310,6 +332,7 @@ static void print_info(struct info *info)
 		print_head_text(info);
 		print_label(info->output, "events");
 		ada_completeness_text(info->output, &completeness);
+		print_detail(info, completeness.detail_coverage);
 		print_reasons(info);
 		ada_output_string(info->output, "\n");
 		print_processes(info);

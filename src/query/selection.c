@@ -56,6 +56,32 @@ int ada_selection_open(struct ada_selection *selection, const struct ada_session
 	return result;
 }
 
+int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error)
+{
+	const struct ada_session *session = selection->session;
+	const struct ada_recorded_window *window;
+	size_t kept = 0;
+
+	if (!session->windows.count)
+		return ada_error_set(error, EINVAL, "no window %llu in %s: it has none", (unsigned long long)number, session->path);
+	if (number >= session->windows.count)
+		return ada_error_set(error, EINVAL, "no window %llu in %s: they are 0 to %zu, `ada windows` lists them",
+				     (unsigned long long)number, session->path, session->windows.count - 1);
+	window = &session->windows.items[number];
+	if (window->start_ns > selection->from_ns)
+		selection->from_ns = window->start_ns;
+	/* Its end belongs to it. */
+	if (window->end_ns < selection->to_ns)
+		selection->to_ns = window->end_ns + 1;
+	if (selection->from_ns >= selection->to_ns)
+		return ada_error_set(error, EINVAL, "window %llu lies outside of --from and --to", (unsigned long long)number);
+	for (size_t i = 0; i < selection->threads.count; i++)
+		if (selection->threads.items[i]->process == window->process)
+			selection->threads.items[kept++] = selection->threads.items[i];
+	selection->threads.count = kept;
+	return 0;
+}
+
 void ada_selection_close(struct ada_selection *selection)
 {
 	ada_array_free(&selection->threads);

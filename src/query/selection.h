@@ -12,6 +12,8 @@ struct ada_selection {
 /* Each text as on the command line, NULL: all. `thread`: number, OS thread id or name. */
 int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread,
 		       const char *from, const char *to, struct ada_error *error);
+/* Less of it: only window `number` of the session, its process between its bounds. */
+int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error);
 void ada_selection_close(struct ada_selection *selection);
 
 struct ada_completeness {

@@ -11,6 +11,10 @@ int ada_windows_add(struct ada_process *process)
 	for (size_t i = 0; i < ada_json_length(list) && !result; i++) {
 		const json_object *entry = json_object_array_get_idx(list, i);
 
+		if (!json_object_is_type(entry, json_type_object)) {
+			ada_session_problem(session, "%s/manifest.json: window %zu is not an object", process->directory, i);
+			break;
+		}
 		result = ada_array_push(&session->windows, (struct ada_recorded_window){
 			.process = process,
 			.entry = entry,

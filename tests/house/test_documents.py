@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "report", "verify"]
+COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "report", "verify", "windows"]
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -150,6 +151,96 @@ def test_still_recording(ada, session):
     assert as_json(ada, "info", session("running"))["rows"][0]["state"] == "running"
     assert b"left by a crash" in answer(ada, "info", session("running")).stdout
     answer(ada, "verify", session("running"))
+
+
+DETAIL_OF_5 = {**{f"x{i}": hex(80 + i) for i in range(8)}, "lr": "0x401005", "fp": "0x1", "sp": "0x7ff0",
+               **{f"fp{i}": hex(i) for i in range(8)}, "stack": "0505"}
+
+
+def test_dump_gives_detail(ada, session):
+    rows, completeness = as_lines(ada, "--detail", session("detail"))
+    assert [row["index_seq"] for row in rows if row["detail"]] == [5, 6, 7, 8, 9, 10]
+    assert rows[5]["detail"] == DETAIL_OF_5
+    assert rows[9]["detail"]["x0"] == "0x0"             # the next segment counts from 0
+    assert "fp0" not in rows[6]["detail"]               # a return has no vectors
+    assert completeness["detailCoverage"] == 0.375
+    assert "detail" not in as_lines(ada, session("detail"))[0][5]
+
+
+def test_dump_csv_gives_detail(ada, session):
+    rows = as_csv(ada, "dump", "--detail", session("detail"))
+    assert {key: rows[5][key] for key in DETAIL_OF_5} == DETAIL_OF_5
+    assert {rows[4][key] for key in DETAIL_OF_5} == {""}
+
+
+def test_dump_text_gives_detail(ada, session):
+    lines = answer(ada, "dump", "--detail", "--window=0", session("detail")).stdout.decode().splitlines()
+    assert [line.strip() for line in lines] == [
+        "0.000000230      100    > leaf", "x0=0x50 x1=0x51 x2=0x52 x3=0x53 x4=0x54 x5=0x55 x6=0x56 x7=0x57",
+        "lr=0x401005 fp=0x1 sp=0x7ff0", "fp0=0x0 fp1=0x1 fp2=0x2 fp3=0x3 fp4=0x4 fp5=0x5 fp6=0x6 fp7=0x7", "stack 0505",
+        "0.000000330      100    < leaf  100 ns", "x0=0x60 x1=0x61 x2=0x62 x3=0x63 x4=0x64 x5=0x65 x6=0x66 x7=0x67",
+        "lr=0x401006 fp=0x1 sp=0x7ff0", "stack 0606", "2 events; none was lost."]
+
+
+@pytest.mark.parametrize("arguments, events", [
+    (["--window=0"], [5, 6]), (["--window=1"], [7, 8, 9, 10]), (["--window=1", "--from=+450ns"], [9, 10]),
+    (["--window=1", "--to=+450ns"], [7, 8]), (["--window=0", "--thread=quiet"], [])])
+def test_dump_narrows_to_a_window(ada, session, arguments, events):
+    rows, completeness = as_lines(ada, *arguments, session("detail"))
+    assert [row["index_seq"] for row in rows] == events
+    assert completeness["detailCoverage"] == bool(events)
+
+
+@pytest.mark.parametrize("scenario, arguments, words", [
+    ("detail", ["--window=2"], "no window 2 in .*: they are 0 to 1, `ada windows` lists them"),
+    ("plain", ["--window=0"], "no window 0 in .*: it has none"),
+    ("detail", ["--window=0", "--from=+340ns"], "window 0 lies outside of --from and --to"),
+    ("detail", ["--window=x"], "--window: ")])
+def test_dump_of_no_window(ada, session, scenario, arguments, words):
+    stderr = answer(ada, "dump", *arguments, session(scenario), status=125).stderr.decode()
+    assert re.match(f"ada dump: {words}", stderr) and stderr.count("\n") == 1
+
+
+def test_windows(ada, session):
+    result = as_json(ada, "windows", session("detail"))
+    manifest = json.loads((session("detail") / "pid_100/manifest.json").read_text())
+    expected = manifest["detail_lane"]["windows"]
+    assert result["rows"] == [{"window": i, "process": "pid_100", **window} for i, window in enumerate(expected)]
+    assert result["completeness"]["detailCoverage"] == 0.375
+    rows = as_csv(ada, "windows", session("detail"))
+    assert [(row["startNs"], row["endNs"], row["triggerKinds"], row["eventCount"], row["shortReason"], row["preRollSec"],
+             row["postRollSec"]) for row in rows] == [
+        (str(START_NS + 230), str(START_NS + 330), "symbol,manual", "2", "startup", "0.5", "2e-9"),
+        (str(START_NS + 340), str(START_NS + 550), "symbol,manual", "4", "", "0.5", "2e-9")]
+    lines = answer(ada, "windows", session("detail")).stdout.decode().splitlines()
+    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "symbol,manual", "1", "2", "0.5", "2e-9", "startup"]
+
+
+def test_no_windows(ada, session):
+    assert as_json(ada, "windows", session("plain"))["rows"] == []
+    assert answer(ada, "windows", session("plain")).stdout.decode().splitlines() == [
+        "No window: nothing marked, or detail was off.", "10 events; none was lost."]
+    assert as_csv(ada, "windows", session("plain")) == []
+
+
+def test_windows_that_are_none(ada, copy):
+    """A manifest that someone else wrote."""
+    path = copy("detail")
+    manifest = json.loads((path / "pid_100/manifest.json").read_text())
+    manifest["detail_lane"]["windows"][:] = [{}, 7]
+    (path / "pid_100/manifest.json").write_text(json.dumps(manifest))
+    for command in ["windows", "info", "dump"]:
+        assert b"window 1 is not an object" in answer(ada, command, path, status=125).stderr
+    assert as_json(ada, "windows", path, status=125)["rows"] == [{"window": 0, "process": "pid_100"}]
+    assert answer(ada, "verify", path, status=1)
+
+
+def test_info_says_detail(ada, session):
+    row = as_json(ada, "info", session("detail"))["rows"][0]
+    assert (row["windows"], row["detail_records"]) == (2, 6)
+    text = answer(ada, "info", session("detail")).stdout.decode()
+    assert "\ndetail    6 registers and stacks in 2 windows: 37.5 % of the events\n" in text
+    assert "\ndetail " not in answer(ada, "info", session("plain")).stdout.decode()
 
 
 def test_empty(ada, session):

@@ -1,0 +1,164 @@
+/* ada windows: which stretches of time kept their detail, and why. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/rows.h"
+#include "query/selection.h"
+
+enum field { WINDOW, PROCESS, START, START_NS, END_NS, DURATION, KIND, KINDS, MARKS, EVENTS, PRE, POST, ASKED_PRE, ASKED_POST,
+	     POLICY, SHORT, FIELDS };
+
+static const struct ada_column columns[FIELDS] = {
+	[WINDOW] = { "window", "WINDOW", ADA_CELL_NUMBER },
+	[PROCESS] = { "process", "PROCESS", ADA_CELL_TEXT },
+	[START] = { "start", "START", ADA_CELL_TEXT },
+	[START_NS] = { "startNs", NULL, ADA_CELL_NUMBER },
+	[END_NS] = { "endNs", NULL, ADA_CELL_NUMBER },
+	[DURATION] = { "duration_ns", "DURATION", ADA_CELL_DURATION },
+	[KIND] = { "triggerKind", NULL, ADA_CELL_TEXT },
+	[KINDS] = { "triggerKinds", "TRIGGERS", ADA_CELL_TEXT },
+	[MARKS] = { "markedCount", "MARKS", ADA_CELL_NUMBER },
+	[EVENTS] = { "eventCount", "EVENTS", ADA_CELL_NUMBER },
+	[PRE] = { "preRollSec", "PRE-ROLL S", ADA_CELL_WRITTEN },
+	[POST] = { "postRollSec", "POST-ROLL S", ADA_CELL_WRITTEN },
+	[ASKED_PRE] = { "requestedPreRollSec", NULL, ADA_CELL_WRITTEN },
+	[ASKED_POST] = { "requestedPostRollSec", NULL, ADA_CELL_WRITTEN },
+	[POLICY] = { "keySymbolVersion", NULL, ADA_CELL_TEXT },
+	[SHORT] = { "shortReason", "SHORT", ADA_CELL_NAME },
+};
+
+static const struct argp argp = {
+	.parser = ada_reading_parse,
+	.doc = "Lists the windows of a session: stretches of time of one process whose registers and stacks were kept."
+	       "\vSHORT says why a window has less before or after its marks than was asked for. json has the manifest's own fields,"
+	       " marks included. `ada dump --window=N --detail` shows what a window holds.",
+	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+};
+
+/* The entry's number as the manifest wrote it. */
+static struct ada_cell number_as_written(const json_object *entry, const char *field)
+{
+	json_object *value = ada_json_get(entry, field);
+	bool is_number = json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
+
+	return (struct ada_cell){ .text = is_number ? json_object_get_string(value) : "", .absent = !is_number };
+}
+
+static struct ada_cell text_of(const json_object *entry, const char *field)
+{
+	const char *text = ada_json_text(entry, field, NULL);
+
+	return (struct ada_cell){ .text = text ? text : "", .absent = !text };
+}
+
+/* All kinds that marked it, separated by commas. */
+static const char *kinds_of(const json_object *entry, char *text, size_t size)
+{
+	const json_object *kinds = ada_json_get(entry, "triggerKinds");
+	size_t used = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < ada_json_length(kinds) && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "",
+					 json_object_get_string(json_object_array_get_idx(kinds, i)));
+	return *text ? text : ada_json_text(entry, "triggerKind", "?");
+}
+
+static void add_row(struct ada_rows *rows, const struct ada_session *session, size_t number)
+{
+	const struct ada_recorded_window *window = &session->windows.items[number];
+	const json_object *entry = window->entry;
+	bool open = window->end_ns == UINT64_MAX;
+	uint64_t since = window->start_ns > session->start_ns ? window->start_ns - session->start_ns : 0;
+	char kinds[512], start[32];
+
+	snprintf(start, sizeof start, "+%llu.%09llus", (unsigned long long)since / 1000000000,
+		 (unsigned long long)since % 1000000000);
+	ada_rows_add(rows, (const struct ada_cell[FIELDS]){
+		[WINDOW] = { .number = number },
+		[PROCESS] = { .text = window->process->directory },
+		[START] = { .text = start },
+		[START_NS] = { .number = window->start_ns },
+		[END_NS] = { .number = window->end_ns, .absent = open },
+		[DURATION] = { .number = window->end_ns - window->start_ns, .absent = open || window->end_ns < window->start_ns },
+		[KIND] = text_of(entry, "triggerKind"),
+		[KINDS] = { .text = kinds_of(entry, kinds, sizeof kinds) },
+		[MARKS] = { .number = window->marked_count },
+		[EVENTS] = { .number = window->event_count },
+		[PRE] = number_as_written(entry, "preRollSec"),
+		[POST] = number_as_written(entry, "postRollSec"),
+		[ASKED_PRE] = number_as_written(entry, "requestedPreRollSec"),
+		[ASKED_POST] = number_as_written(entry, "requestedPostRollSec"),
+		[POLICY] = text_of(entry, "keySymbolVersion"),
+		[SHORT] = text_of(entry, "shortReason"),
+	});
+}
+
+/* The manifest's object as it is, behind the window's number and its process. */
+static void print_entry(struct ada_output *output, const struct ada_session *session, size_t number)
+{
+	const struct ada_recorded_window *window = &session->windows.items[number];
+	const char *fields = json_object_to_json_string_ext((json_object *)window->entry, JSON_C_TO_STRING_PLAIN);
+
+	ada_output_string(output, number ? ",\n{\"window\": " : "{\"window\": ");
+	ada_output_u64(output, number);
+	ada_output_string(output, ", \"process\": ");
+	ada_output_json(output, window->process->directory);
+	if (json_object_object_length(window->entry))
+		ada_output_string(output, ", ");
+	ada_output_utf8(output, fields + strlen("{"));	/* and its closing brace */
+}
+
+static void print_json(struct ada_output *output, const struct ada_session *session)
+{
+	struct ada_completeness completeness = ada_session_completeness(session);
+
+	ada_output_string(output, "{\"rows\": [");
+	for (size_t i = 0; i < session->windows.count; i++)
+		print_entry(output, session, i);
+	ada_output_string(output, "],\n");
+	ada_completeness_json(output, &completeness);
+}
+
+static void print_table(struct ada_output *output, const struct ada_session *session, enum ada_format format)
+{
+	struct ada_completeness completeness;
+	struct ada_rows rows;
+
+	if (format == ADA_FORMAT_TEXT && !session->windows.count) {
+		ada_output_string(output, "No window: nothing marked, or detail was off.\n");
+	} else {
+		ada_rows_open(&rows, output, format, "rows", columns, FIELDS);
+		for (size_t i = 0; i < session->windows.count; i++)
+			add_row(&rows, session, i);
+		ada_rows_close(&rows);
+	}
+	if (format != ADA_FORMAT_TEXT)
+		return;
+	completeness = ada_session_completeness(session);
+	ada_completeness_text(output, &completeness);
+}
+
+int ada_cmd_windows(int argc, char **argv)
+{
+	static struct ada_output output;
+	struct ada_reading reading = {};
+	struct ada_session *session;
+	int status;
+
+	ada_options_parse(&argp, argc, argv, 0, &reading);
+	status = ada_answer_open(argv[0], &reading, &session);
+	if (status)
+		return status;
+	ada_output_open(&output, STDOUT_FILENO);
+	if (reading.format == ADA_FORMAT_JSON)
+		print_json(&output, session);
+	else
+		print_table(&output, session, reading.format);
+	status = ada_answer_finish(argv[0], &output, session);
+	ada_session_close(session);
+	return status;
+}
