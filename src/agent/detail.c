@@ -79,7 +79,7 @@ static bool history_suffices(const struct ada_core *core)
 	const struct ada_detail_control *control = &core->shm->detail;
 	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&control->sealed_head, __ATOMIC_RELAXED) - tail >= core->detail_chunks - core->detail_chunks / 4;
+	return __atomic_load_n(&control->sealed_head, __ATOMIC_RELAXED) - tail >= core->detail.count - core->detail.count / 4;
 }
 
 static bool take(struct ada_core *core, uint32_t *number)
