@@ -34,7 +34,7 @@ static const struct argp argp = {
 	.parser = ada_reading_parse,
 	.doc = "Lists the windows of a session: stretches of time of one process whose registers and stacks were kept."
 	       "\vSHORT says why a window has less before or after its marks than was asked for. json has the manifest's own fields,"
-	       " marks included. `ada dump --window=N --detail` shows what a window holds.",
+	       " marks included. `ada dump` shows what one of them holds.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };
 
