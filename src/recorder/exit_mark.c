@@ -69,8 +69,8 @@ void ada_exit_mark(struct ada_provider *provider)
 	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
 	/* Behind what the agent had to say of the same end. */
 	for (size_t i = 0; i < firing->count; i++)
-		if (told_by_agent(provider, &firing->rules[i], now) && marked_at(provider, &firing->rules[i]) > counter)
-			counter = marked_at(provider, &firing->rules[i]);
+		if (told_by_agent(provider, &firing->rules[i], now) && marked_at(provider, &firing->rules[i]) >= counter)
+			counter = marked_at(provider, &firing->rules[i]) + 1;
 	if (!counter || counter > now)
 		counter = now;
 	for (size_t i = 0; i < firing->count; i++)

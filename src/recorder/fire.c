@@ -42,7 +42,7 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 {
 	static struct ada_rule rules[ADA_RULES_MAX];	/* by slot; only the one is looked at */
 	struct ada_rule *rule = &rules[info->slot];
-	int marks = provider->mapped ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
+	int marks = provider->mapped && provider->details ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
 	if (marks <= 0)
 		return marks;
 	*rule = info->rule;
