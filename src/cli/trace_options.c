@@ -252,7 +252,7 @@ const struct argp ada_trace_argp = { .options = options_table, .parser = parse_o
 
 void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options)
 {
-	*options = (struct ada_trace_options){ .output = "ada_traces", .follow = true, .libcalls = true,
+	*options = (struct ada_trace_options){ .output = "ada_traces", .follow = true, .libcalls = true, .detail = true,
 					       .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT, .detail_stack_bytes = ADA_STACK_BYTES_DEFAULT,
 					       .detail_buffer_bytes = ADA_DETAIL_BUFFER_DEFAULT };
 	*words = (struct ada_trace_words){ .options = options };
