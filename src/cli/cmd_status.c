@@ -50,11 +50,13 @@ static void print_text(const json_object *object, const char *key)
 static void print_line(const json_object *status)
 {
 	char elapsed[ADA_UNITS_TEXT], events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
-	uint64_t processes = ada_json_u64(status, "processes", 0);
-	printf("%s: %s events, %s/s, %s lost, %llu process%s\n",
+	uint64_t processes = ada_json_u64(status, "processes", 0), windows = ada_json_u64(status, "windows", 0);
+	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0);
+	printf("%s: %s events, %s/s, %s lost, %llu process%s, %llu window%s of %llu mark%s\n",
 	       ada_format_duration(ada_json_u64(status, "nowNs", 0) - ada_json_u64(status, "startNs", 0), elapsed),
 	       count_of(status, "events", events), count_of(status, "eventsPerSecond", rate), count_of(status, "lost", lost),
-	       (unsigned long long)processes, processes == 1 ? "" : "es");
+	       (unsigned long long)processes, processes == 1 ? "" : "es", (unsigned long long)windows, windows == 1 ? "" : "s",
+	       (unsigned long long)marks, marks == 1 ? "" : "s");
 }
 
 static uint64_t ns_ago(const json_object *status, uint64_t ns)

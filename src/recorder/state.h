@@ -2,6 +2,7 @@
  *
  *   main thread     signals, ends of processes, drain, every file but the symbol tables, progress
  *   server          accepts; one thread a conversation: new providers, plans, symbol tables (a hanging client stalls no one)
+ *   control         answers `ada status`, `ada trigger` and the like; changes the policy
  *   grower          allocates shared memory ahead of use
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.

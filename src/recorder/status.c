@@ -1,5 +1,6 @@
 /* What `ada status` prints: docs/man/ada-status.1 describes each field. */
 #include "recorder/control.h"
+#include "recorder/detail.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/progress.h"
@@ -45,6 +46,11 @@ json_object *ada_status_policy(struct ada_recorder *recorder)
 	return object;
 }
 
+static uint64_t windows_of(const struct ada_provider *provider)
+{
+	return provider->details ? ada_windows_count(ada_details_windows(provider->details)) : 0;
+}
+
 static json_object *provider_of(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object();
@@ -54,6 +60,42 @@ static json_object *provider_of(const struct ada_provider *provider)
 	json_object_object_add(object, "recording", json_object_new_boolean(!provider->ended));
 	ada_json_count(object, "events", ada_provider_events(provider));
 	ada_json_count(object, "lost", ada_provider_lost(provider));
+	ada_json_count(object, "windows", windows_of(provider));
+	json_object_object_add(object, "metrics", provider->details ? ada_json_metrics_of(provider) : NULL);
+	return object;
+}
+
+/* Of all processes together, also of those that have ended. */
+static json_object *sum_of(const struct ada_recorder *recorder, uint64_t *windows)
+{
+	struct ada_detail_metrics sum = { 0 }, one;
+	json_object *object = json_object_new_object();
+	double duration_ns = 0, events = 0;
+	*windows = 0;
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		const struct ada_provider *provider = recorder->providers.items[i];
+		if (!provider->details)
+			continue;
+		uint64_t count = windows_of(provider);
+		ada_details_metrics(provider->details, &one);
+		sum.events_processed += one.events_processed;
+		sum.marked_events_detected += one.marked_events_detected;
+		sum.selective_dumps_performed += one.selective_dumps_performed;
+		sum.windows_discarded += one.windows_discarded;
+		sum.persisted_events += one.persisted_events;
+		sum.dropped_events += one.dropped_events;
+		duration_ns += (double)one.avg_window_duration_ns * (double)count;
+		events += (double)one.avg_events_per_window * (double)count;
+		*windows += count;
+	}
+	ada_json_count(object, "events_processed", sum.events_processed);
+	ada_json_count(object, "marked_events_detected", sum.marked_events_detected);
+	ada_json_count(object, "selective_dumps_performed", sum.selective_dumps_performed);
+	ada_json_count(object, "windows_discarded", sum.windows_discarded);
+	ada_json_count(object, "avg_window_duration_ns", *windows ? (uint64_t)(duration_ns / (double)*windows) : 0);
+	ada_json_count(object, "avg_events_per_window", *windows ? (uint64_t)(events / (double)*windows) : 0);
+	ada_json_count(object, "persisted_events", sum.persisted_events);
+	ada_json_count(object, "dropped_events", sum.dropped_events);
 	return object;
 }
 
@@ -61,6 +103,7 @@ json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace 
 {
 	const struct ada_session *session = &recorder->session;
 	struct ada_totals totals = ada_progress_totals(recorder);
+	uint64_t windows = 0;
 	json_object *object = json_object_new_object(), *providers = json_object_new_array();
 	json_object_object_add(object, "ok", json_object_new_boolean(true));
 	json_object_object_add(object, "session", ada_json_text_of(session->directory, strlen(session->directory)));
@@ -76,6 +119,8 @@ json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace 
 	ada_json_count(object, "processes", totals.live);
 	json_object_object_add(object, "policy", ada_status_policy(recorder));
 	pthread_mutex_lock(&recorder->lock);
+	json_object_object_add(object, "metrics", recorder->options->detail ? sum_of(recorder, &windows) : NULL);
+	ada_json_count(object, "windows", windows);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		json_object_array_add(providers, provider_of(recorder->providers.items[i]));
 	pthread_mutex_unlock(&recorder->lock);

@@ -1,0 +1,188 @@
+"""Marks of the recorder's own, by hand and by what it samples, and the agent's held against the replay of the same rule."""
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from harness import check_recording
+
+
+def marks(live):
+    """All marks of the only process, with the kind of their rule; when it is over."""
+    manifest, = check_recording(live.ada, live.output, states=("complete", "stopped")).manifests().values()
+    return [mark for window in manifest["detail_lane"]["windows"] for mark in window["marks"]], manifest
+
+
+def test_mark_by_hand(live):
+    session = live("--pre-roll-events=10", "--post-roll-events=10")
+    session.call("aaa")
+    assert session.control("mark", "here it is") == "marked in 1 process\n"
+    session.call("aaa")
+    assert session.end() == 3
+    found, manifest = marks(session)
+    assert [(mark["kind"], mark["label"], mark["indexSeq"]) for mark in found] == [("manual", "here it is", None)]
+    window, = manifest["detail_lane"]["windows"]
+    assert window["startNs"] <= found[0]["tsNs"] <= window["endNs"]
+    assert window["triggerKind"] == "manual" and manifest["detail_lane"]["event_count"] > 0
+
+
+def test_mark_by_signal(live):
+    session = live("--mark-signal=USR1", "--trigger=crash")
+    assert [rule["rule"] for rule in session.status()["policy"]["rules"]] == ["crash", "manual"]
+    session.process.send_signal(signal.SIGUSR1)
+    session.wait_for(lambda s: s["policy"]["rules"][1]["marks"] == 1, "the signal marks")
+    assert session.end() == 3
+    assert [mark["kind"] for mark in marks(session)[0]] == ["manual"]
+
+
+def test_mark_without_a_rule_for_it(live):
+    session = live("--trigger=crash")
+    assert "ada trigger add manual" in session.control("mark", status=125)
+    session.control("trigger add", "manual@limit=1/h")
+    assert session.control("mark") == "marked in 1 process\n"
+    assert session.control("mark") == "marked in 0 processes\n"     # its limit
+    rule = session.status()["policy"]["rules"][1]
+    assert (rule["matches"], rule["marks"]) == (2, 1)
+    assert session.end() == 3
+    assert len(marks(session)[0]) == 1
+
+
+def test_mark_without_detail(live):
+    session = live("--detail=off")
+    assert "no detail" in session.control("mark", status=125)
+
+
+def test_status_tells_of_windows(live):
+    session = live("--trigger=symbol=asked", "--trigger=manual", "--pre-roll-events=5", "--post-roll-events=5")
+    session.call("aa")
+    status = session.wait_for(lambda s: s["windows"] >= 1 and s["policy"]["rules"][0]["marks"] == 2, "a window is open")
+    provider, = status["providers"]
+    metrics = provider["metrics"]
+    assert metrics["marked_events_detected"] == 2 and metrics["events_processed"] > 0
+    assert metrics["last_mark_rules"] == "symbol:asked" and metrics["last_mark_ns"] <= status["nowNs"]
+    assert status["metrics"]["marked_events_detected"] == 2
+    text = session.control("status")
+    assert "symbol=asked" in text and "windows: " in text and "marks: 2" in text
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory):
+    """Says "ready"; then does what its argument says, and waits for the end of its input."""
+    path = tmp_path_factory.mktemp("worker") / "worker"
+    source = r"""#include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <time.h>
+        #include <unistd.h>
+        __attribute__((noinline)) static void burn(double seconds) {
+            struct timespec now; double end = -1, at;
+            do { clock_gettime(CLOCK_MONOTONIC, &now); at = now.tv_sec + now.tv_nsec / 1e9; if (end < 0) end = at + seconds; }
+            while (at < end); }
+        __attribute__((noinline)) static char *take(size_t bytes) { char *memory = malloc(bytes); memset(memory, 1, bytes); return memory; }
+        int main(int count, char **words) {
+            char byte;
+            puts("ready"); fflush(stdout);
+            read(0, &byte, 1);
+            if (!strcmp(words[1], "burn")) burn(1);
+            if (!strcmp(words[1], "take")) take(64 << 20)[0] = 2;
+            puts("done"); fflush(stdout);
+            while (read(0, &byte, 1) > 0) { }
+            return 3; }"""
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", path], input=source.encode(), check=True)
+    return path
+
+
+def test_share_of_cpu(live, worker):
+    session = live("--trigger=cpu>50%", "--no-libcalls", command=[worker, "burn"])
+    time.sleep(0.5)         # idle: no mark
+    assert session.status()["policy"]["rules"][0]["marks"] == 0
+    session.call()
+    session.wait_for(lambda s: s["policy"]["rules"][0]["marks"] == 1, "the bound is exceeded")
+    assert session.end() == 3
+    found, _ = marks(session)
+    assert [mark["kind"] for mark in found] == ["cpu>50%"]
+    assert 5000 < found[0]["value"] <= 20000     # hundredths of a percent
+
+
+def test_resident_memory(live, worker):
+    session = live("--trigger=memory>40M", command=[worker, "take"])
+    time.sleep(0.3)
+    assert session.status()["policy"]["rules"][0]["marks"] == 0
+    session.call()
+    session.wait_for(lambda s: s["policy"]["rules"][0]["marks"] == 1, "the bound is exceeded")
+    assert session.end() == 3
+    found, _ = marks(session)
+    assert found[0]["value"] > 40 << 20
+
+
+def test_memory_of_the_machine(live):
+    session = live("--trigger=memory>0.0001%", "--trigger=memory>100%")
+    session.wait_for(lambda s: s["policy"]["rules"][0]["marks"] == 1, "more than nothing is in use")
+    assert session.end() == 3
+    assert [mark["kind"] for mark in marks(session)[0]] == ["memory>0.0001%"]
+
+
+def minutes_from_now(minutes):
+    return time.strftime("%H:%M", time.localtime(time.time() + 60 * minutes))
+
+
+def test_time_of_day_that_is_now(live):
+    """The window begins with the recording and lasts as long as the interval."""
+    session = live(f"--trigger=time={minutes_from_now(-2)}-{minutes_from_now(3)}", "--post-roll-events=1")
+    session.wait_for(lambda s: s["policy"]["rules"][0]["marks"] == 1, "the interval marks")
+    session.call("a" * 10)
+    time.sleep(1.5)
+    session.call("a" * 10)
+    assert session.end() == 3
+    found, manifest = marks(session)
+    window, = manifest["detail_lane"]["windows"]
+    assert len(found) == 1 and window["shortReason"] is not None
+    assert window["endNs"] - window["startNs"] > 1.5e9
+
+
+def test_time_of_day_that_is_not_now(live):
+    session = live(f"--trigger=time={minutes_from_now(120)}-{minutes_from_now(121)}")
+    time.sleep(0.5)
+    assert session.status()["policy"]["rules"][0]["matches"] == 0
+
+
+RULES = ["symbol=leaf@after=7,every=3", "latency=leaf>3us", "depth=fib>9", "depth>11", "rate=leaf>50/10us", "p90=leaf>2us@over=64",
+         "new-caller=leaf", "symbol=fib,leaf@limit=5/ms", "p50=leaf>500ns@over=20", "rate=fib>100/ms"]
+
+
+@pytest.fixture(scope="session")
+def busy(tmp_path_factory):
+    path = tmp_path_factory.mktemp("busy") / "busy"
+    source = r"""
+        static volatile unsigned sink;
+        __attribute__((noinline)) static void leaf(unsigned n) { for (unsigned i = 0; i < n; i++) sink += i; }
+        __attribute__((noinline)) static unsigned fib(unsigned n) {
+            if (n < 2) { leaf(n); return n; }
+            return fib(n - 1) + fib(n - 2); }
+        int main(void) {
+            for (unsigned i = 0; i < 300; i++) leaf(i * 7919 % 997 * (i % 5));
+            sink = fib(13);
+            for (unsigned i = 0; i < 300; i++) leaf(i * 7919 % 997);
+            return 0; }"""
+    subprocess.run(["gcc", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-x", "c", "-", "-o", path], input=source.encode(),
+                   check=True)
+    return path
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_marked_is_what_the_replay_says(ada, busy, tmp_path, rule):
+    """One thread: the agent judged in the order of the index, so both must name the same events."""
+    result = ada.trace(tmp_path / "out", [busy], f"--trigger={rule}", "--pre-roll-events=0", "--post-roll-events=0", timeout=60)
+    assert result.status == 0, result.stderr.decode()
+    session = check_recording(ada, tmp_path / "out")
+    manifest, = session.manifests().values()
+    live = [mark["indexSeq"] for window in manifest["detail_lane"]["windows"] for mark in window["marks"]]
+    total = sum(window["markedCount"] for window in manifest["detail_lane"]["windows"])
+    replayed = json.loads(ada("trigger", "test", "--format=json", session.path, rule).stdout)
+    assert replayed["marks"] == total
+    expected = [row["index_seq"] for row in replayed["rows"]]
+    assert live == expected[:len(live)] or (len(live) < total and set(live) <= set(expected))
+    rules, = manifest["detail_lane"]["marking_policy"]["rules"] if "marking_policy" in manifest["detail_lane"] else \
+        manifest["marking_policy"]["rules"]
+    assert (rules["matches"], rules["marks"]) == (replayed["matches"], replayed["marks"])
