@@ -19,11 +19,11 @@ static const struct ada_column columns[FIELDS] = {
 	[END_NS] = { "endNs", NULL, ADA_CELL_NUMBER },
 	[DURATION] = { "duration_ns", "DURATION", ADA_CELL_DURATION },
 	[KIND] = { "triggerKind", NULL, ADA_CELL_TEXT },
-	[KINDS] = { "triggerKinds", "TRIGGERS", ADA_CELL_TEXT },
+	[KINDS] = { "triggerKinds", "TRIGGERS", ADA_CELL_NAME },
 	[MARKS] = { "markedCount", "MARKS", ADA_CELL_NUMBER },
 	[EVENTS] = { "eventCount", "EVENTS", ADA_CELL_NUMBER },
-	[PRE] = { "preRollSec", "PRE-ROLL S", ADA_CELL_WRITTEN },
-	[POST] = { "postRollSec", "POST-ROLL S", ADA_CELL_WRITTEN },
+	[PRE] = { "preRollSec", "PRE-ROLL", ADA_CELL_WRITTEN },
+	[POST] = { "postRollSec", "POST-ROLL", ADA_CELL_WRITTEN },
 	[ASKED_PRE] = { "requestedPreRollSec", NULL, ADA_CELL_WRITTEN },
 	[ASKED_POST] = { "requestedPostRollSec", NULL, ADA_CELL_WRITTEN },
 	[POLICY] = { "keySymbolVersion", NULL, ADA_CELL_TEXT },
@@ -38,13 +38,18 @@ static const struct argp argp = {
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };
 
-/* The entry's number as the manifest wrote it. */
-static struct ada_cell number_as_written(const json_object *entry, const char *field)
+/* Seconds: in text as a duration, else as the manifest wrote them. */
+static struct ada_cell seconds_of(const json_object *entry, const char *field, enum ada_format format, char text[ADA_UNITS_TEXT])
 {
 	json_object *value = ada_json_get(entry, field);
-	bool is_number = json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
+	double seconds;
 
-	return (struct ada_cell){ .text = is_number ? json_object_get_string(value) : "", .absent = !is_number };
+	if (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))
+		return (struct ada_cell){ .text = "", .absent = true };
+	seconds = json_object_get_double(value);
+	if (format == ADA_FORMAT_TEXT && seconds >= 0 && seconds < 1e9)
+		return (struct ada_cell){ .text = ada_format_duration((uint64_t)(seconds * 1e9 + 0.5), text) };
+	return (struct ada_cell){ .text = json_object_get_string(value) };
 }
 
 static struct ada_cell text_of(const json_object *entry, const char *field)
@@ -73,7 +78,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 	const json_object *entry = window->entry;
 	bool open = window->end_ns == UINT64_MAX;
 	uint64_t since = window->start_ns > session->start_ns ? window->start_ns - session->start_ns : 0;
-	char kinds[512], start[32];
+	char kinds[512], start[32], rolls[4][ADA_UNITS_TEXT];
 
 	snprintf(start, sizeof start, "+%llu.%09llus", (unsigned long long)since / 1000000000,
 		 (unsigned long long)since % 1000000000);
@@ -88,10 +93,10 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 		[KINDS] = { .text = kinds_of(entry, kinds, sizeof kinds) },
 		[MARKS] = { .number = window->marked_count },
 		[EVENTS] = { .number = window->event_count },
-		[PRE] = number_as_written(entry, "preRollSec"),
-		[POST] = number_as_written(entry, "postRollSec"),
-		[ASKED_PRE] = number_as_written(entry, "requestedPreRollSec"),
-		[ASKED_POST] = number_as_written(entry, "requestedPostRollSec"),
+		[PRE] = seconds_of(entry, "preRollSec", rows->format, rolls[0]),
+		[POST] = seconds_of(entry, "postRollSec", rows->format, rolls[1]),
+		[ASKED_PRE] = seconds_of(entry, "requestedPreRollSec", rows->format, rolls[2]),
+		[ASKED_POST] = seconds_of(entry, "requestedPostRollSec", rows->format, rolls[3]),
 		[POLICY] = text_of(entry, "keySymbolVersion"),
 		[SHORT] = text_of(entry, "shortReason"),
 	});

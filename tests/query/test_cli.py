@@ -213,7 +213,8 @@ def test_windows(ada, session):
         (str(START_NS + 230), str(START_NS + 330), "symbol,manual", "2", "startup", "0.5", "2e-9"),
         (str(START_NS + 340), str(START_NS + 550), "symbol,manual", "4", "", "0.5", "2e-9")]
     lines = answer(ada, "windows", session("detail")).stdout.decode().splitlines()
-    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "symbol,manual", "1", "2", "0.5", "2e-9", "startup"]
+    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "1", "2", "500", "ms", "2", "ns", "symbol,manual",
+                                "startup"]
 
 
 def test_no_windows(ada, session):
