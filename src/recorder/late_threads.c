@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -121,11 +122,59 @@ int ada_hold_all(struct ada_hold *hold)
 	return rc;
 }
 
+/* Calls without an end of their own that a stop ends with EINTR, where most are simply gone on with (signal(7)). */
+static bool waits_forever(const struct user_regs_struct *registers)
+{
+	switch (registers->orig_rax) {
+	case SYS_epoll_wait: return (int)registers->r10 == -1;
+	case SYS_epoll_pwait: return (int)registers->r10 == -1 && !registers->r8;
+	case SYS_rt_sigtimedwait: return !registers->rdx;
+	case SYS_semop: return true;
+	case SYS_semtimedop: return !registers->r10;
+	case SYS_io_getevents: return !registers->r8;
+	default: return false;
+	}
+}
+
+/* A signal waits that the thread will handle at once. Not known: true. */
+static bool is_signalled(pid_t pid, pid_t tid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	unsigned long long own = 0, shared = 0, blocked = 0;
+	int known_masks = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	FILE *file = fopen(path, "re");
+	while (file && getline(&line, &room, file) > 0)
+		known_masks += sscanf(line, "SigPnd: %llx", &own) == 1 || sscanf(line, "ShdPnd: %llx", &shared) == 1 ||
+			       sscanf(line, "SigBlk: %llx", &blocked) == 1;
+	free(line);
+	if (file)
+		fclose(file);
+	return known_masks != 3 || ((own | shared) & ~blocked);
+}
+
+/* It was our stop alone that ended its call: the call begins anew. */
+static void undo_interruption(const struct ada_hold *hold, const struct ada_held *thread)
+{
+	struct user_regs_struct registers;
+	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &registers) || (long)registers.orig_rax < 0 || (long)registers.rax != -EINTR ||
+	    !waits_forever(&registers) || thread->signal || is_signalled(hold->pid, thread->tid))
+		return;
+	registers.rax = registers.orig_rax;
+	registers.rip -= 2;			/* the syscall instruction */
+	ptrace(PTRACE_SETREGS, thread->tid, 0, &registers);
+}
+
 void ada_hold_release(struct ada_hold *hold)
 {
-	for (size_t i = 0; i < hold->threads.count; i++)
-		if (hold->threads.items[i].stopped)
-			ptrace(PTRACE_DETACH, hold->threads.items[i].tid, 0, (void *)(intptr_t)hold->threads.items[i].signal);
+	for (size_t i = 0; i < hold->threads.count; i++) {
+		struct ada_held *thread = &hold->threads.items[i];
+		if (!thread->stopped)
+			continue;
+		undo_interruption(hold, thread);
+		ptrace(PTRACE_DETACH, thread->tid, 0, (void *)(intptr_t)thread->signal);
+	}
 	ada_array_free(&hold->threads);
 }
 

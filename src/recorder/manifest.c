@@ -75,12 +75,14 @@ static struct coverage coverage_of(const struct ada_module_state *state, const s
 	struct coverage coverage = { 0 };
 	if (!state || !state->traced || !state->planned)
 		return coverage;
+	uint32_t hookable = state->planned->hookable + state->named_hooks;
 	coverage.functions = state->planned->functions;
-	coverage.hooked = module->hooked < state->planned->hookable ? module->hooked : state->planned->hookable;
+	coverage.hooked = module->hooked < hookable ? module->hooked : hookable;
 	coverage.imports = module->imports;
 	for (int reason = 1; reason < ADA_REFUSAL_COUNT; reason++)
 		coverage.skipped[reason] = state->planned->skipped[reason];
-	coverage.skipped[ADA_REFUSAL_BYTES_DIFFER] += state->planned->hookable - coverage.hooked;
+	coverage.skipped[ADA_REFUSAL_EXCLUDED] -= state->named_hooks;	/* triggers name them all the same */
+	coverage.skipped[ADA_REFUSAL_BYTES_DIFFER] += hookable - coverage.hooked;
 	return coverage;
 }
 

@@ -1,0 +1,155 @@
+"""Rules that are added while the program runs, and name what isn't hooked yet: from then on every call is recorded, and the
+program doesn't notice. The counts are the program's own (program.c: as many calls as its stdin says)."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import Session, check_recording
+
+TIME_LIMIT_S = 60
+
+
+class Traced:
+    """A program under ada that is talked to a line at a time."""
+
+    def __init__(self, ada, output, argv, *options):
+        self.ada, self.output = ada, output
+        self.process = subprocess.Popen([ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *map(str, argv)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        self.session = Session(output).path
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def tell(self, line):
+        self.say(line)
+        assert self.process.stdout.readline() == "done\n"
+
+    def add(self, rule):
+        result = self.ada("trigger", "add", self.session, rule, timeout=TIME_LIMIT_S)
+        assert result.status == 0, result.stderr.decode()
+        return result.stdout.decode().split()[1].rstrip(",")
+
+    def remove(self, number):
+        assert self.ada("trigger", "remove", self.session, number, timeout=TIME_LIMIT_S).status == 0
+
+    def pid(self):
+        return int(Session(self.output).processes()[0].name.split("_")[1])
+
+    def end(self):
+        out, err = self.process.communicate(timeout=TIME_LIMIT_S)
+        assert (err, self.process.returncode) == ("", 0)
+        return out
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def start(ada, build_dir, tmp_path):
+    running = []
+
+    def begin(mode, *options):
+        running.append(Traced(ada, tmp_path / "ada", [build_dir / "tests/late/late_program", mode], *options))
+        return running[-1]
+    yield begin
+    for one in running:
+        one.kill()
+
+
+def calls(ada, output):
+    session = check_recording(ada, output)
+    assert session.lost() == 0
+    return {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+
+
+def test_an_excluded_function_is_recorded_from_the_rule_on(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet")
+    program.tell("quiet 100")
+    program.add("symbol=quiet")
+    program.tell("quiet 250")
+    program.end()
+    assert calls(ada, tmp_path / "ada")["quiet"] == 250
+
+
+def test_a_function_inside_a_library_that_is_not_traced(ada, start, tmp_path):
+    program = start("serve")
+    program.tell("library 70")
+    program.add("symbol=ada_late_inner")
+    program.tell("library 30")
+    program.add("symbol=ada_late_library")      # is hooked in the GOT as well: one event a call
+    program.tell("library 5")
+    program.end()
+    counted = calls(ada, tmp_path / "ada")
+    assert counted["ada_late_inner"] == 35
+    assert counted["ada_late_library"] == 3
+
+
+def test_a_rule_given_at_the_start_names_what_is_not_traced(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet", "--trigger=symbol=quiet,ada_late_inner")
+    program.tell("quiet 11")
+    program.tell("library 12")
+    program.end()
+    counted = calls(ada, tmp_path / "ada")
+    assert (counted["quiet"], counted["ada_late_inner"], counted["ada_late_library"]) == (11, 12, 1)
+
+
+def test_hooks_stay_when_their_rule_goes(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet")
+    program.remove(program.add("symbol=quiet"))
+    program.tell("quiet 5")
+    program.add("symbol=quiet")
+    program.tell("quiet 6")
+    program.end()
+    assert calls(ada, tmp_path / "ada")["quiet"] == 11
+
+
+def test_a_stopped_program_is_patched_and_stays_stopped(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet")
+    pid = program.pid()
+    os.kill(pid, signal.SIGSTOP)
+
+    def state():
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    while state() != "T":
+        time.sleep(0.001)
+    program.add("symbol=quiet")
+    assert state() == "T"
+    os.kill(pid, signal.SIGCONT)
+    program.tell("quiet 9")
+    program.end()
+    assert calls(ada, tmp_path / "ada")["quiet"] == 9
+
+
+def test_who_waits_in_the_kernel_does_not_notice(ada, start, tmp_path):
+    program = start("blocked", "--exclude=target_*")
+    for number in range(10, 20):
+        program.add(f"symbol=target_{number}")
+    program.say("go on")
+    assert program.end() == "done\n"
+    assert calls(ada, tmp_path / "ada")["target_15"] == 1
+
+
+def test_100_patches_under_8_threads(ada, start, tmp_path):
+    program = start("threads", "--exclude=target_*", "--index-mode=circular", "--index-buffer=8M", "--detail=off")
+    for number in range(100):
+        program.tell(str(number))
+        program.remove(program.add(f"symbol=target_{number + 10}"))
+    program.process.stdin.close()
+    program.process.stdin = None
+    words = program.end().split()
+    assert words[::2] == ["wrong", "sent", "taken"]
+    assert words[1] == "0" and words[3] == words[5] and int(words[3]) > 0
+    manifest = list(check_recording(ada, tmp_path / "ada").manifests().values())[0]
+    main = next(module for module in manifest["modules"] if module["kind"] == "main")
+    assert "excluded" not in main["skipped"], json.dumps(main)
+    assert main["functions"] == main["hooked"] + sum(main["skipped"].values())
