@@ -91,6 +91,7 @@ static int connect_to(const struct ada_live *live, unsigned int seconds, int *re
 	if (fd < 0)
 		return ada_error_system(error, errno, "socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));	/* of connect too */
 	if (!connect(fd, (const struct sockaddr *)&live->address, sizeof(live->address))) {
 		*result = fd;
 		return 0;
@@ -102,6 +103,8 @@ static int connect_to(const struct ada_live *live, unsigned int seconds, int *re
 	if (code == EACCES || code == EPERM)
 		return ada_error_set(error, code, "session %s belongs to another user: only that user and root may speak to its recorder",
 				     live->session);
+	if (code == EAGAIN)
+		return ada_error_set(error, ETIMEDOUT, "session %s: its recorder doesn't answer", live->session);
 	return ada_error_system(error, code, "session %s", live->session);
 }
 

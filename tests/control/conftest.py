@@ -76,8 +76,8 @@ class Live:
 
     def connect(self):
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.connect(self.address())      # without a time limit: it waits where many do
         client.settimeout(20)
-        client.connect(self.address())
         return client
 
     def ask(self, line):
