@@ -21,10 +21,6 @@ int ada_details_open(struct ada_details **result, struct ada_segment *segment, s
 	details->windows = ada_windows_open(options->start_ns);
 	if (!details->windows)
 		goto fail;
-	struct ada_mark_source source = ada_detail_source(details);
-	rc = ada_marks_open(&details->marks, segment, details->windows, &source);
-	if (rc)
-		goto fail;
 	if (options->lane.circular) {
 		rc = ada_spool_open(&details->spool, drain->directory, segment->detail_chunk_bytes);
 		if (rc)
@@ -45,6 +41,16 @@ int ada_details_open(struct ada_details **result, struct ada_segment *segment, s
 fail:
 	ada_details_close(details);
 	return rc;
+}
+
+/* On the main thread: the clock that marks go by is its own. False: no memory. */
+static bool begin(struct ada_details *details)
+{
+	struct ada_mark_source source;
+	if (details->marks)
+		return true;
+	source = ada_detail_source(details);
+	return !ada_marks_open(&details->marks, details->segment, details->windows, &source);
 }
 
 struct ada_windows *ada_details_windows(struct ada_details *details)
@@ -191,7 +197,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 {
-	if (details->finished)
+	if (details->finished || !begin(details))
 		return false;
 	struct ada_pin seen = ada_detail_pin(details);
 	ada_detail_rate(details, now_ns);
@@ -220,7 +226,8 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 		return;
 	details->finished = true;
 	ada_detail_rate(details, end_ns);
-	ada_marks_finish(details->marks, end_ns);
+	if (begin(details))
+		ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);
 	ada_detail_holes(details, UINT64_MAX - 1, true);	/* while windows are open: an end is what is left of them */
 	ada_windows_end(details->windows, end_ns, why);

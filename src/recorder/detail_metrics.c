@@ -111,7 +111,7 @@ void ada_detail_keep_metrics(struct ada_details *details)
 	const struct ada_shm *shm = details->segment->shm;
 	struct detail_pool pool = ada_detail_pool(details);
 	uint64_t horizon = __atomic_load_n(&shm->detail.horizon, __ATOMIC_RELAXED);
-	struct ada_mark_last last = ada_marks_last(details->marks);
+	struct ada_mark_last last = details->marks ? ada_marks_last(details->marks) : (struct ada_mark_last){ 0 };
 	struct ada_detail_metrics *metrics = &details->metrics;
 	metrics->marked_events_detected = __atomic_load_n(&shm->marks.detected, __ATOMIC_RELAXED) + details->own_marks;
 	metrics->windows_discarded = __atomic_load_n(&shm->detail.discarded, __ATOMIC_RELAXED);

@@ -96,7 +96,9 @@ static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pi
 		return false;
 	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number - 1);
 	uint32_t sealed = ADA_DETAIL_SEALED;
-	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
+	/* A number may be left from the lap before: src/agent/pool.c. */
+	if (__atomic_load_n(&chunk->place, __ATOMIC_RELAXED) != tail ||
+	    ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
 	    !__atomic_compare_exchange_n(&control->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	__atomic_compare_exchange_n(place, &number, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

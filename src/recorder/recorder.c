@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/control.h"
+#include "recorder/detail.h"
 #include "recorder/exit.h"
 #include "recorder/fire.h"
 #include "recorder/grower.h"
@@ -179,6 +180,11 @@ static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t no
 		ada_session_free_reserve(&loop->recorder->session);
 		ada_progress_clear(&loop->progress);
 		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
+	}
+	const char *advice = provider->details && !loop->recorder->options->quiet ? ada_details_advice(provider->details) : NULL;
+	if (advice) {
+		ada_progress_clear(&loop->progress);
+		fprintf(stderr, "ada: %s\n", advice);
 	}
 	if (gone) {
 		finish(loop, provider, NULL, false);

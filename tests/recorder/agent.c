@@ -251,6 +251,7 @@ static void close_detail(struct fake_thread *thread)
 	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
 	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
+	fake_detail(thread->fake, thread->detail_number)->place = position;
 	__atomic_store_n(detail_sealed_entry(thread->fake, position), thread->detail_number + 1, __ATOMIC_RELEASE);
 	thread->detail = NULL;
 }
