@@ -137,14 +137,16 @@ static bool anything_unsettled(const struct ada_details *details)
 	return count && !ada_windows_at(details->windows, count - 1)->settled;
 }
 
-/* Less than half of the pool is there for new events, and what pins it could be in a file. */
+/* Less than half of the pool is there for new events, and what pins it could be in a file. While it still grows, less will do:
+ * a window that is being written can't begin earlier any more. */
 static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 {
 	if (now_ns - details->looked_ns < LOOK_NS)
-		return false;
+		return details->behind;
 	details->looked_ns = now_ns;
 	struct detail_pool pool = ada_detail_pool(details);
-	return pool.pinned && pool.free + pool.recyclable < details->segment->detail_chunks / 2;
+	details->behind = pool.pinned && pool.free + pool.recyclable < pool.ready / (pool.growing ? 4 : 2);
+	return details->behind;
 }
 
 /* Up to when all windows are to be written now; 0: none is. */
@@ -191,7 +193,9 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	if (!until || (!ada_detail_holes(details, until, !patient) && patient))
 		return false;
 	details->patience = 0;
-	ada_detail_write(details, until);
+	uint64_t some = ada_detail_slice(details, until);
+	details->behind &= some < until;
+	ada_detail_write(details, some);
 	return true;
 }
 

@@ -148,7 +148,8 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
 	struct ada_pin pin = ada_detail_pin(details);
 	uint32_t ready = ada_segment_detail_ready(details->segment);
-	struct detail_pool pool = { .free = details->segment->detail_exhausted ? 0 : details->segment->detail_chunks - ready };
+	struct detail_pool pool = { .ready = ready, .growing = ready < details->segment->detail_chunks &&
+				     !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
 	for (uint32_t i = 0; i < ready; i++) {
 		if (ada_segment_detail_is_free(details->segment, i)) {
 			pool.free++;

@@ -203,6 +203,46 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 	return !holes.undecided;
 }
 
+/* --- how much it is -------------------------------------------------------------------------------------------------- */
+
+#define SLICE_RECORDS 16384
+
+/* About how many events there are in (from, to]. */
+static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
+{
+	double events = 0;
+	for (uint32_t number = 0; number < details->threads.count; number++) {
+		const struct detail_thread *thread = &details->threads.items[number];
+		for (size_t i = thread->places.count; i--;) {
+			const struct detail_place *place = &thread->places.items[i];
+			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
+			if (last <= from_ns)
+				break;
+			if (first > to_ns || place->chunk == ADA_NONE)
+				continue;
+			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
+			events += (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1);
+		}
+	}
+	return events;
+}
+
+uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
+{
+	uint64_t from, to;
+	if (!wanted(details, until_ns, &from, &to) || events_between(details, from, to) <= SLICE_RECORDS)
+		return until_ns;
+	uint64_t low = from, high = to;
+	for (int i = 0; i < 30 && high - low > 1000; i++) {
+		uint64_t middle = low + (high - low) / 2;
+		if (events_between(details, from, middle) <= SLICE_RECORDS)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
 /* --- what is forgotten ----------------------------------------------------------------------------------------------- */
 
 /* Leaves out what is gone at the beginning, and joins what is gone further on. */

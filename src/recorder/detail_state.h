@@ -68,6 +68,7 @@ struct ada_details {
 	uint64_t tickets;
 	uint64_t done_ns;		/* see above; 0: nothing is written yet */
 	struct detail_spool *spool;	/* index circular: chunks kept until the end. NULL: none */
+	bool behind;			/* more is to be written for want of room than one turn does */
 	unsigned patience;		/* turns that a due window has waited for threads */
 	uint64_t looked_ns, narrowed_ns, closed_ns;	/* when the pool was looked through, the pin narrowed, files closed */
 	bool all_ended;			/* persist_all, oneshot: the pool is full */
@@ -99,6 +100,9 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
 void ada_detail_forget(struct ada_details *details, bool now);	/* places whose chunks are gone */
 
+/* As much of what is to be written by `until_ns` as keeps the index waiting for no long. */
+uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
+
 /* --- detail_write.c --- */
 /* Writes all windows that begin by `until_ns`, up to there, and settles those that are over. */
 void ada_detail_write(struct ada_details *details, uint64_t until_ns);
@@ -111,7 +115,7 @@ struct ada_pin ada_detail_pin(const struct ada_details *details);
 void ada_detail_narrow(struct ada_details *details, struct ada_pin seen);
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end);	/* counters */
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns);		/* about: inverse of the clock */
-struct detail_pool { uint32_t free, recyclable, pinned, open, held; };	/* free: not yet allocated ones included */
+struct detail_pool { uint32_t ready, free, recyclable, pinned, open, held; bool growing; };	/* pinned: held ones included */
 struct detail_pool ada_detail_pool(const struct ada_details *details);
 
 /* Index circular: chunks that windows want go to the spool, the others back. */
