@@ -229,6 +229,9 @@ static void check_index(struct atf_verify *verify, const struct atf_detail_file 
 			   header->thread_id);
 	else if (header->arch != file->header.arch)
 		atf_report(verify, "index", false, "is of architecture %u, the index of %u", file->header.arch, header->arch);
+	else if (match.missing.count && index->layout.completeness == ATF_NO_FOOTER)
+		atf_report(verify, "index", true, "%" PRIu64 " records name events that the index does not have (yet): it is "
+			   "still being written, or left by a crash", match.missing.count);
 	else
 		atf_report_first(verify, "index", &match.missing,
 				 "records name events that the index does not have, the first is record");

@@ -345,6 +345,23 @@ static void test_an_index_that_is_too_short(void **state)
 	assert_string_equal(findings.first, "index: 1 records name events that the index does not have, the first is record 4");
 }
 
+/* Looked at while both are written, the detail may be ahead of what we saw of the index. */
+static void test_an_index_that_is_still_being_written(void **state)
+{
+	struct fixture *fixture = *state;
+	struct bytes file = make(fixture), index = bytes_read(fixture->path);
+	struct findings findings;
+
+	memset(index.bytes + 28, 0, 4);			/* event_count */
+	memset(index.bytes + 40, 0, 24);		/* footer_offset, times */
+	bytes_write(fixture->path, index.bytes, 64 + 8 * 32);
+	assert_int_equal(findings_take_detail(&findings, fixture->detail, fixture->path), 0);
+	assert_string_equal(findings.all, "index: 1 records name events that the index does not have (yet): it is still being "
+			    "written, or left by a crash\n");
+	free(index.bytes);
+	free(file.bytes);
+}
+
 static void test_nothing_is_wrong(void **state)
 {
 	struct fixture *fixture = *state;
@@ -368,6 +385,7 @@ int main(void)
 		FIXTURE_TEST(test_damage_is_told),
 		FIXTURE_TEST(test_offsets_that_lead_elsewhere),
 		FIXTURE_TEST(test_an_index_that_is_too_short),
+		FIXTURE_TEST(test_an_index_that_is_still_being_written),
 		FIXTURE_TEST(test_nothing_is_wrong),
 	};
 
