@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/units.h"
+#include "recorder/detail.h"
 #include "recorder/provider.h"
 
 #define INTERVAL_NS 200000000ull
@@ -82,16 +83,36 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 			     provider->modules.items[i].problem.text);
 }
 
+/* Where there are any. */
+static void add_windows(const struct ada_recorder *recorder, char *text, size_t size)
+{
+	uint64_t marks = 0;
+	size_t windows = 0;
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		struct ada_details *details = recorder->providers.items[i]->details;
+		struct ada_detail_metrics metrics;
+		if (!details)
+			continue;
+		ada_details_metrics(details, &metrics);
+		marks += metrics.marked_events_detected;
+		windows += ada_windows_count(ada_details_windows(details));
+	}
+	if (windows)
+		snprintf(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
+			 marks == 1 ? "" : "s");
+}
+
 void ada_progress_summary(struct ada_recorder *recorder)
 {
 	struct ada_totals totals = ada_progress_totals(recorder);
 	size_t problems = 0;
-	char lost[96] = "nothing lost";
+	char lost[160] = "nothing lost";
 	if (totals.lost)
 		snprintf(lost, sizeof(lost), "%llu events LOST", (unsigned long long)totals.lost);
 	if (totals.overwritten)
 		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), ", %llu older ones overwritten",
 			 (unsigned long long)totals.overwritten);
+	add_windows(recorder, lost + strlen(lost), sizeof(lost) - strlen(lost));
 	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s, %s\n", recorder->session.directory,
 		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
 		totals.processes, totals.processes == 1 ? "" : "es", lost);

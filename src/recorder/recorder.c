@@ -54,7 +54,7 @@ struct loop {
 	int timeout_ms;
 	int interrupts;			/* SIGINTs seen */
 	bool main_ended, stop, asked;	/* asked: by `ada stop` */
-	bool sessions_changed;
+	bool sessions_changed, advised;
 	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
 	ADA_ARRAY(struct pollfd) polls;
 };
@@ -158,6 +158,17 @@ static void notice_escape(struct ada_provider *provider)
 	pthread_mutex_unlock(&provider->lock);
 }
 
+/* What is amiss with the detail of a process, while there is time to mend it: the first one speaks for all. */
+static void advise(struct loop *loop, struct ada_provider *provider)
+{
+	const char *advice = provider->details && !loop->advised ? ada_details_advice(provider->details) : NULL;
+	if (!advice)
+		return;
+	loop->advised = true;
+	ada_progress_clear(&loop->progress);
+	fprintf(stderr, "ada: process %d: %s\n", provider->pid, advice);
+}
+
 /* One pass over a provider; true where it had chunks. */
 static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
@@ -174,8 +185,10 @@ static bool attend(struct loop *loop, struct ada_provider *provider, uint64_t no
 	keep_manifest(loop, provider, now);
 	bool failed = provider->drain.failed;
 	size_t chunks = ada_provider_drain(provider);
-	if (quiet)
+	if (quiet) {
 		ada_provider_quiet(provider);
+		advise(loop, provider);
+	}
 	if (provider->drain.failed && !failed) {
 		ada_session_free_reserve(&loop->recorder->session);
 		ada_progress_clear(&loop->progress);

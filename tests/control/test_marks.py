@@ -123,6 +123,16 @@ def test_memory_of_the_machine(live):
     assert [mark["kind"] for mark in marks(session)[0]] == ["memory>0.0001%"]
 
 
+def test_pre_roll_that_the_buffer_cannot_hold(live, worker):
+    """Said while it records, once, with the size that would hold it."""
+    session = live("--detail-buffer=4M", "--pre-roll-sec=3600", command=[worker, "burn"])
+    session.call()
+    time.sleep(0.6)
+    assert session.end() == 3
+    text = session.process.stderr.read().decode()
+    assert text.count("\n") == 1 and "pre-roll of 3.6e+03 s" in text.replace("3600", "3.6e+03") and "--detail-buffer=" in text, text
+
+
 def minutes_from_now(minutes):
     return time.strftime("%H:%M", time.localtime(time.time() + 60 * minutes))
 
