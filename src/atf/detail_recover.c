@@ -2,9 +2,10 @@
  * record, space that was never written) is cut off.
  *
  * The windows died with the recorder. The index file beside tells each record's detail_seq: records that follow each other
- * without a gap become a window from the first one's time to the last one's, with window_id UINT32_MAX and no mark. Where the
- * index can't tell, there are no windows, and records are found by index_seq only. A file whose footer was written keeps its
- * windows. Cut short and done again it comes to the same.
+ * without a gap become a window from the first one's time to the last one's, with window_id UINT32_MAX and no mark. Records behind
+ * the end of an index that is finished have no event, and never will: they are cut off, too. Where the index can't tell, there
+ * are no windows, and records are found by index_seq only. A file whose footer was written keeps its windows. Cut short and done
+ * again it comes to the same.
  */
 #include "atf/detail.h"
 
@@ -22,7 +23,9 @@
 struct recovery {
 	int fd;
 	const struct atf_detail_file *file;
-	struct atf_detail_summary summary;
+	struct atf_index *index;		/* NULL: there is none that can be read */
+	uint64_t count;				/* records that stay */
+	struct atf_detail_summary summary;	/* of those */
 	AtfDetailWindow *windows;
 	size_t window_count;
 };
@@ -53,15 +56,16 @@ static AtfDetailWindow *window_add(struct recovery *recovery)
 	return &recovery->windows[recovery->window_count++];
 }
 
-/* False: out of memory, or the index does not tell. */
-static bool windows_from_index(struct recovery *recovery, const struct atf_index *index)
+/* False: out of memory, or the index does not tell of all records. */
+static bool find_windows(struct recovery *recovery)
 {
 	AtfDetailWindow *window = NULL;
 	uint64_t next = 0, i;
 
-	for (i = 0; i < recovery->file->count; i++) {
+	for (i = 0; i < recovery->count; i++) {
 		struct atf_detail record;
-		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL : event_of(index, &record);
+		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL :
+						event_of(recovery->index, &record);
 
 		if (!event || event->detail_seq < next)
 			return false;
@@ -83,16 +87,16 @@ static bool windows_from_index(struct recovery *recovery, const struct atf_index
 	return true;
 }
 
-static void find_windows(struct recovery *recovery, const char *path)
+/* Where the index was finished, records behind its end are without an event. */
+static void drop_records_without_event(struct recovery *recovery)
 {
-	struct atf_index *index;
-	char index_path[PATH_MAX];
+	struct atf_detail record;
 
-	if (!atf_lane_path(index_path, sizeof index_path, path, "detail", "index") || atf_index_open(&index, index_path, NULL))
+	if (!recovery->index || atf_index_completeness(recovery->index) != ATF_COMPLETE)
 		return;
-	if (!windows_from_index(recovery, index))
-		recovery->window_count = 0;
-	atf_index_close(index);
+	while (recovery->count && !atf_detail_get(recovery->file, recovery->count - 1, &record) &&
+	       record.index_seq >= atf_index_count(recovery->index))
+		recovery->count--;
 }
 
 /* Sums up the records. False: not all of them can be read. */
@@ -101,7 +105,7 @@ static bool sum_up(struct recovery *recovery)
 	const struct atf_detail_file *file = recovery->file;
 	uint64_t i;
 
-	for (i = 0; i < file->count; i++) {
+	for (i = 0; i < recovery->count; i++) {
 		const uint8_t *bytes = file->bytes + file->offsets[i];
 		struct atf_detail record;
 
@@ -125,14 +129,15 @@ static int finish_header(struct recovery *recovery)
 	return status || fsync(recovery->fd) == 0 ? status : -errno;
 }
 
-static int finish_file(struct recovery *recovery, const char *path)
+static int finish_file(struct recovery *recovery)
 {
 	const struct atf_detail_file *file = recovery->file;
 	int status;
 
 	if (file->has_footer)
 		return finish_header(recovery);
-	find_windows(recovery, path);
+	if (!recovery->index || !find_windows(recovery))
+		recovery->window_count = 0;
 	if (ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
 		return -errno;
 	status = atf_detail_finish(recovery->fd, &file->header, &recovery->summary, file->offsets, recovery->windows,
@@ -143,23 +148,29 @@ static int finish_file(struct recovery *recovery, const char *path)
 static void say_what_was_done(const struct recovery *recovery, uint64_t behind, struct atf_message *message)
 {
 	const struct atf_detail_file *file = recovery->file;
-	char windows[64] = "", rest[96] = "";
+	const char *windows = recovery->count && !recovery->window_count && !file->has_footer ? "; their windows are not known" : "";
+	uint64_t dropped = file->count - recovery->count;
+	char rest[128] = "";
 
-	if (file->count && !recovery->window_count && !file->has_footer)
-		snprintf(windows, sizeof windows, "; their windows are not known");
-	if (behind)
+	if (dropped)
+		snprintf(rest, sizeof rest, "; %" PRIu64 " more whose events never reached the index were cut off", dropped);
+	else if (behind)
 		snprintf(rest, sizeof rest, "; %" PRIu64 " bytes behind them are no whole record and were cut off", behind);
-	atf_say(message, "recovered %" PRIu64 " records%s%s", file->count, windows, rest);
+	atf_say(message, "recovered %" PRIu64 " records%s%s", recovery->count, windows, rest);
 }
 
-static int recover_records(struct recovery *recovery, const char *path, struct atf_message *message)
+static int recover_records(struct recovery *recovery, struct atf_message *message)
 {
 	const struct atf_detail_file *file = recovery->file;
 	/* Looked at before it is cut off. Tables, and space that was only allocated, are no loss. */
 	uint64_t behind = file->header.event_count || file->has_footer ||
 			  atf_is_zero(file->bytes + file->end, file->size - file->end) ? 0 : file->size - file->end;
-	int status = sum_up(recovery) ? finish_file(recovery, path) : -EBADMSG;
+	int status;
 
+	recovery->count = file->count;
+	if (!file->has_footer)
+		drop_records_without_event(recovery);
+	status = sum_up(recovery) ? finish_file(recovery) : -EBADMSG;
 	if (status == -EBADMSG)
 		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the records do not have the footer's CRC32");
 	if (status) {
@@ -168,6 +179,16 @@ static int recover_records(struct recovery *recovery, const char *path, struct a
 	}
 	say_what_was_done(recovery, behind, message);
 	return 0;
+}
+
+static struct atf_index *open_index(const char *detail_path)
+{
+	struct atf_index *index = NULL;
+	char path[PATH_MAX];
+
+	if (atf_lane_path(path, sizeof path, detail_path, "detail", "index"))
+		atf_index_open(&index, path, NULL);
+	return index;
 }
 
 static int recover_open(int fd, const char *path, struct atf_message *message)
@@ -182,13 +203,15 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 	if (status)
 		return status;
 	recovery.file = file;
+	recovery.index = open_index(path);
 	if (file->completeness == ATF_COMPLETE)
 		atf_say(message, "complete, nothing to do");
 	else if (file->completeness == ATF_DAMAGED)
 		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
 	else
-		status = recover_records(&recovery, path, message);
+		status = recover_records(&recovery, message);
 	free(recovery.windows);
+	atf_index_close(recovery.index);
 	atf_detail_close(file);
 	return status;
 }

@@ -82,12 +82,36 @@ static void test_without_an_index(void **state)
 	assert_string_equal(findings.all, "windows: none are known: records are found by index_seq only\n");
 }
 
-/* An index that ends too early, or is of another thread's events: nothing is made up from it. */
+/* The index was finished without the last events: their records lead nowhere. */
+static void test_records_whose_events_are_lost(void **state)
+{
+	struct fixture *fixture = *state;
+	struct findings findings;
+
+	fixture_write_detail_index(fixture->path, 0, 250);
+	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, false);
+	expect_recovery(fixture->detail, 0, "recovered 123 records; 1 more whose events never reached the index were cut off");
+	assert_int_equal(findings_take_detail(&findings, fixture->detail, fixture->path), 0);
+	unlink(fixture->path);
+	unlink(fixture->detail);
+	fixture_write_detail_index(fixture->path, 0, 1);
+	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, false);
+	expect_recovery(fixture->detail, 0, "recovered 0 records; 124 more whose events never reached the index were cut off");
+	assert_int_equal(findings_take_detail(&findings, fixture->detail, fixture->path), 0);
+}
+
+/* An index that is not finished may yet get its last events; one of other events says nothing: no window is made up. */
 static void test_an_index_that_cannot_tell(void **state)
 {
 	struct fixture *fixture = *state;
+	struct bytes index;
 
-	fixture_write_detail_index(fixture->path, 0, 250);
+	fixture_write_detail_index(fixture->path, 0, EVENTS);
+	index = bytes_read(fixture->path);
+	memset(index.bytes + 28, 0, 4);			/* event_count */
+	memset(index.bytes + 40, 0, 24);		/* footer_offset, times */
+	bytes_write(fixture->path, index.bytes, 64 + 250 * 32);
+	free(index.bytes);
 	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, false);
 	expect_recovery(fixture->detail, 0, "recovered 124 records; their windows are not known");
 	unlink(fixture->path);
@@ -234,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_windows_come_from_the_index),
 		FIXTURE_TEST(test_without_an_index),
+		FIXTURE_TEST(test_records_whose_events_are_lost),
 		FIXTURE_TEST(test_an_index_that_cannot_tell),
 		FIXTURE_TEST(test_every_length),
 		FIXTURE_TEST(test_what_is_cut_off_is_said),
