@@ -1,7 +1,10 @@
-/* ns an event of the agent's hot path, beside the floor measured in the same rounds (floor.S): `make bench`.
+/* ns an event of the agent's hot path, beside the floors measured in the same rounds (floor.S): `make bench`.
  *
- * Floor, hooked and plain workloads take turns, round by round, and each figure is the median of its rounds, so that a change
- * of the machine's speed meets all alike. The index runs in circular mode over 64 MiB: no recorder takes part.
+ * Floors, and each workload plain and hooked under each setting, take turns, round by round, and each figure is the median of
+ * its rounds, so that a change of the machine's speed meets all alike. Both lanes run in circular mode: no recorder takes part.
+ * The pools are ada's default, 64 MiB each, but for one column: where it differs, that is the price of the memory.
+ *
+ *   agent_bench [ROUNDS]
  */
 #include <sched.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 #define ROUNDS_MAX 101
 
 void floor_index(uint64_t calls, void *ring, uint64_t ring_bytes);
+void floor_detail(uint64_t calls, void *ring, uint64_t ring_bytes, void *detail, void *detail_end);
 
 /* Every workload twice: hooked and plain. */
 #define LEAF(attribute, name) attribute static long name(long x) { __asm__ volatile(""); return x + 1; }
@@ -99,6 +103,40 @@ static const struct { const char *name; long (*run)(bool hooked); } workloads[] 
 };
 #define WORKLOADS (sizeof workloads / sizeof workloads[0])
 
+static const struct setting {
+	const char *name;
+	struct fake_detail detail;
+	bool rules;				/* 64 in the policy, none of which names what is measured */
+} settings[] = {
+	{ "index", { 0, 0, 0 }, false },
+	{ "+ rules", { 0, 0, 0 }, true },
+	{ "detail", { RING_BYTES / 327680, 128, ADA_DETAIL_CIRCULAR }, false },
+	{ "+ rules", { RING_BYTES / 327680, 128, ADA_DETAIL_CIRCULAR }, true },
+	{ "registers", { RING_BYTES / 196608, 0, ADA_DETAIL_CIRCULAR }, false },
+	{ "in cache", { 2, 128, ADA_DETAIL_CIRCULAR }, false },
+};
+#define SETTINGS (sizeof settings / sizeof settings[0])
+
+static struct ada_shm *setting_make(const struct setting *setting)
+{
+	const uint32_t functions = 100000;
+	struct ada_policy_table *table;
+	struct ada_shm *shm;
+
+	fake_detail = setting->detail;
+	shm = fake_begin(RING_BYTES / ADA_CHUNK_BYTES, ADA_INDEX_CIRCULAR, ADA_ON_FULL_DROP);
+	if (!setting->rules)
+		return shm;
+	table = (void *)((char *)shm + shm->policy_offset);
+	table->version = 1;
+	table->functions = functions;
+	for (uint32_t i = 0; i < ADA_RULES_MAX; i++)
+		table->rules[i] = (struct ada_rule){ .kind = ADA_RULE_SYMBOL, .flags = ADA_RULE_ENABLED, .incarnation = 1 };
+	for (uint32_t i = 1000; i < functions; i += 7)
+		((uint8_t *)table)[ADA_POLICY_FLAGS + i] = ADA_POLICY_CALL | ADA_POLICY_RETURN;
+	return shm;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -128,40 +166,90 @@ static double run_timed(int workload, bool hooked)
 	return (double)(now_ns() - start) / events;
 }
 
+static double floors[2][ROUNDS_MAX], plain[WORKLOADS][ROUNDS_MAX], hooked[SETTINGS][WORKLOADS][ROUNDS_MAX];
+
+static void *ring_make(void)
+{
+	void *ring = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (ring == MAP_FAILED)
+		exit(1);
+	return ring;
+}
+
+static void floors_run(int at)
+{
+	static char *ring, *detail;
+	uint64_t start;
+
+	if (!ring) {
+		ring = ring_make();
+		detail = ring_make();
+	}
+	start = now_ns();
+	floor_index(200000, ring, RING_BYTES);
+	floors[0][at] = (now_ns() - start) / 400000.;
+	start = now_ns();
+	floor_detail(200000, ring, RING_BYTES, detail, detail + RING_BYTES / 320 * 320);
+	floors[1][at] = (now_ns() - start) / 400000.;
+}
+
+static void round_run(int at, struct ada_shm *const *segments)
+{
+	floors_run(at);
+	for (size_t i = 0; i < WORKLOADS; i++)
+		plain[i][at] = run_timed(i, false);
+	for (size_t s = 0; s < SETTINGS; s++) {
+		fake_use(segments[s]);
+		for (size_t i = 0; i < WORKLOADS; i++)
+			hooked[s][i][at] = run_timed(i, true);
+	}
+}
+
+static void figures_print(int rounds)
+{
+	double floor_ns[2] = { median(floors[0], rounds), median(floors[1], rounds) };
+
+	printf("ns an event, medians of %d rounds; x: times the floor, the same clock reads and stores round a plain call\n", rounds);
+	printf("floor: index %.2f; with detail (records of 320 bytes) %.2f, %+.2f\n", floor_ns[0], floor_ns[1],
+	       floor_ns[1] - floor_ns[0]);
+	printf("%-12s %8s", "", "untraced");
+	for (size_t s = 0; s < SETTINGS; s++)
+		printf(s ? " %9s %7s %5s" : " %9s %5s", settings[s].name, s ? "-index" : "x", "x");
+	printf("\n");
+	for (size_t i = 0; i < WORKLOADS; i++) {
+		double index = 0;
+
+		printf("%-12s %8.2f", workloads[i].name, median(plain[i], rounds));
+		for (size_t s = 0; s < SETTINGS; s++) {
+			double ns = median(hooked[s][i], rounds), ratio = ns / floor_ns[settings[s].detail.chunks != 0];
+
+			if (s)
+				printf(" %9.2f %+7.2f %5.2f", ns, ns - index, ratio);
+			else
+				printf(" %9.2f %5.2f", index = ns, ratio);
+		}
+		printf("\n");
+	}
+}
+
 int main(int count, char **arguments)
 {
 	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
-	static double floors[ROUNDS_MAX], plain[WORKLOADS][ROUNDS_MAX], hooked[WORKLOADS][ROUNDS_MAX];
+	struct ada_shm *segments[SETTINGS];
 	int rounds = count > 1 ? atoi(arguments[1]) : 31;
-	double floor_ns;
 	cpu_set_t cpus;
-	char *ring = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	if (ring == MAP_FAILED || rounds < 1 || rounds > ROUNDS_MAX)
+	if (rounds < 1 || rounds > ROUNDS_MAX)
 		return 1;
 	CPU_ZERO(&cpus);
 	CPU_SET(sched_getcpu(), &cpus);
 	sched_setaffinity(0, sizeof cpus, &cpus);
-	fake_begin(RING_BYTES / ADA_CHUNK_BYTES, ADA_INDEX_CIRCULAR, ADA_ON_FULL_DROP);
+	for (size_t s = 0; s < SETTINGS; s++)
+		segments[s] = setting_make(&settings[s]);
 	fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries);
-	for (int round = -2; round < rounds; round++) {
-		int at = round < 0 ? 0 : round;		/* two to warm up */
-		uint64_t start = now_ns();
-
-		floor_index(200000, ring, RING_BYTES);
-		floors[at] = (now_ns() - start) / 400000.;
-		for (size_t i = 0; i < WORKLOADS; i++) {
-			plain[i][at] = run_timed(i, false);
-			hooked[i][at] = run_timed(i, true);
-		}
-	}
-	floor_ns = median(floors, rounds);
-	printf("ns an event, medians of %d rounds; floor (two rdtsc and two stores of 32 bytes a call): %.2f\n", rounds, floor_ns);
-	printf("%-12s %8s %8s %8s\n", "", "hooked", "x floor", "untraced");
-	for (size_t i = 0; i < WORKLOADS; i++) {
-		double ns = median(hooked[i], rounds);
-
-		printf("%-12s %8.2f %8.2f %8.2f\n", workloads[i].name, ns, ns / floor_ns, median(plain[i], rounds));
-	}
+	for (int round = -2; round < rounds; round++)
+		round_run(round < 0 ? 0 : round, segments);		/* two to warm up */
+	figures_print(rounds);
 	return 0;
 }

@@ -119,6 +119,14 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	return shm;
 }
 
+void fake_use(struct ada_shm *used)
+{
+	ada_core_thread_end();
+	ada_core_forked();
+	shm = used;
+	ada_core_attach(shm);
+}
+
 /* --- hooks ------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t functions_used = 1;

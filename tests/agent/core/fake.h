@@ -28,6 +28,8 @@ struct ada_detail_chunk *fake_detail_chunk(uint32_t number);
 void fake_detail_give_back(uint32_t number);	/* as the recorder: FREE */
 /* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
+/* Attaches to a segment made before; no other thread may be there. */
+void fake_use(struct ada_shm *used);
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
 int fake_hook(void *const *begin, void *const *end);
 /* Takes everything that is there, open chunks too. */
