@@ -45,7 +45,7 @@ static struct ada_shm *begin(uint32_t stack)
 	static bool hooked;
 	struct ada_shm *shm;
 
-	fake_detail = (struct fake_detail){ 64, stack, ADA_DETAIL_STREAMING };
+	fake_detail = (struct fake_detail){ 320, stack, ADA_DETAIL_STREAMING };	/* more than index chunks: never starved */
 	fake_detail_checked = true;
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	if (!hooked)

@@ -113,13 +113,13 @@
 #include "detail.inc"
 
 # Tells the kernel where the critical section \name begins and ends. Clobbers rax, rdx.
-.macro RSEQ_ARM name
+.macro RSEQ_ARM name, lane
 .Larm_\name:
 	lea .Lcs_\name(%rip),%rax
 	mov ada_setup+SETUP_RSEQ_OFFSET(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
 	mov %rax,%fs:RSEQ_CS(%rdx)
 .endm
-.macro RSEQ_DESCRIPTOR name
+.macro RSEQ_DESCRIPTOR name, lane
 	.pushsection .data.rel.local,"aw"
 	.balign 32
 .Lcs_\name:
@@ -128,26 +128,25 @@
 	.popsection
 	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
 .Labort_\name:
-	PUT_XMM0_BACK
+	PUT_XMM0_BACK \lane
 	jmp .Larm_\name
 .endm
 
-# Leaves the zero flag clear, and a struct ada_judged below the stack pointer, where the policy asks for function number rax;
-# where it does not, the flag is set. Clobbers rax, rdx, rsi.
-.macro POLICY_TEST flag, slot, tail, kind, frame
+# Branches to \named where the policy asks for function number rax. Clobbers rdx.
+.macro POLICY_TEST flag, named
 	mov ada_setup+SETUP_POLICY(%rip),%rdx
 	add (%rdx),%rdx
 	testb $\flag,(%rdx,%rax)
-	jz .Lunnamed\@
-	JUDGED_FILL \slot, \tail, \kind, \frame
-.Lunnamed\@:
+	jnz \named
 .endm
 
 # Records a call. In: rcx = where the hook is reckoned from (HOOK_*). \check: the slot must lie a little below the innermost
 # frame's; else to \anomaly with rax = slot - innermost slot, rsi = the new frame. Not \check: it is a tail call.
-.macro ENTRY_EVENT name, check, anomaly
-	KEEP_XMM0
-	RSEQ_ARM \name
+# \lane: `plain`, no process-wide detail lane; `detail`, the process has one; `any` is for what is rare, and also fills the struct
+# ada_judged.
+.macro ENTRY_EVENT name, lane, check, anomaly
+	KEEP_XMM0 \lane
+	RSEQ_ARM \name, \lane
 .Lstart_\name:
 	rdtsc
 	shl $32,%rdx
@@ -178,8 +177,13 @@
 	mov %r10,%rax
 	ror $37,%rax			# (offset / 32) << 32 | depth: both halves are multiples of 32
 	mov %eax,FRAME_DEPTH(%rsi)
+	.ifc \lane,plain
+	mov %eax,EVENT_DEPTH(%rdx)
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
+	.else
 	add THREAD_SEQUENCE(%r11),%rax
 	mov %rax,EVENT_DEPTH(%rdx)
+	.endif
 	lea ENTRY_SLOT(%rsp),%rax
 	mov %rax,FRAME_SLOT(%rsi)
 	.if \check
@@ -187,9 +191,10 @@
 	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
 	jb \anomaly
 	.endif
+	.ifnc \lane,plain
 	mov THREAD_DETAIL(%r11),%rax
 	test %rax,%rax
-	jz .Lplain_\name
+	jz .Lnone_\name
 	mov EVENT_COUNTER(%rdx),%rsi
 	DETAIL_AT
 	mov %rsi,DETAIL_COUNTER(%rdx)
@@ -198,18 +203,93 @@
 	DETAIL_COMMON ENTRY_SLOT, 1-\check, SETUP_CALL
 	DETAIL_ARGUMENTS
 	DETAIL_SNAPSHOT ENTRY_SLOT
-	jmp .Ldetailed_\name
-.Lplain_\name:
+	jmp .Lwritten_\name
+.Lnone_\name:
 	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
-.Ldetailed_\name:
+.Lwritten_\name:
+	.endif
 	movabs $STATE_PUSH,%rax
 	add %rax,%r10
-	mov HOOK_NUMBER(%rcx),%eax
-	POLICY_TEST ADA_POLICY_CALL, ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, -ADA_FRAME_BYTES
+	.ifc \lane,any
+	JUDGED_FILL ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, -ADA_FRAME_BYTES
+	.endif
 	mov THREAD_INDEX(%r11),%rax
 	mov %r10,(%rax)			# commit
 .Lend_\name:
-	jnz .Lentry_judged
+	PUT_XMM0_BACK \lane
+.endm
+
+# Records a return; to .Lexit_slow or, but where \lane is `any`, to .Lexit_named. Leaves rsi = behind the frame that it closed.
+.macro EXIT_EVENT name, lane
+	KEEP_XMM0 \lane
+	RSEQ_ARM \name, \lane
+.Lstart_\name:
+	rdtsc				# before all else: on some CPUs it waits for what is under way
+	shl $32,%rdx
+	or %rdx,%rax
+	mov THREAD_INDEX(%r11),%rcx
+	test %rcx,%rcx
+	jz .Lexit_slow
+	mov (%rcx),%r10			# the commit word
+	mov %r10d,%edx
+	cmp $ADA_CHUNK_BYTES,%edx
+	jae .Lexit_slow
+	add %rdx,%rcx			# the event
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
+	lea EXIT_SLOT(%rsp),%rdx
+	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
+	jne .Lexit_slow
+	mov %rax,EVENT_COUNTER(%rcx)
+	.ifnc \lane,any
+	mov FRAME_NUMBER-ADA_FRAME_BYTES(%rsi),%eax
+	POLICY_TEST ADA_POLICY_RETURN, .Lexit_named
+	.endif
+	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%edx
+	.ifc \lane,plain
+	mov %edx,EVENT_DEPTH(%rcx)
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+	.else
+	mov %r10d,%eax
+	shl $27,%rax			# (offset / 32) << 32
+	add THREAD_SEQUENCE(%r11),%rax
+	or %rdx,%rax
+	mov %rax,EVENT_DEPTH(%rcx)
+	.endif
+	mov THREAD_TID_RETURN(%r11),%rdx
+	mov %rdx,EVENT_TID(%rcx)
+	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
+	mov %rdx,EVENT_FUNCTION_ID(%rcx)
+	.ifnc \lane,plain
+	mov THREAD_DETAIL(%r11),%rax
+	test %rax,%rax
+	jz .Lnone_\name
+	DETAIL_AT
+	mov EVENT_COUNTER(%rcx),%rax
+	mov %rax,DETAIL_COUNTER(%rdx)
+	mov EVENT_FUNCTION_ID(%rcx),%rax
+	mov %rax,DETAIL_FUNCTION_ID(%rdx)
+	DETAIL_COMMON EXIT_SLOT, 0, SETUP_RETURN
+	DETAIL_RESULTS
+	DETAIL_SNAPSHOT EXIT_SLOT
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi
+	jmp .Lwritten_\name
+.Lnone_\name:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+.Lwritten_\name:
+	.endif
+	movabs $STATE_POP,%rdx
+	add %rdx,%r10
+	.ifc \lane,any
+	JUDGED_FILL EXIT_SLOT, 0, ADA_EVENT_RETURN, 0
+	.endif
+	mov THREAD_INDEX(%r11),%rcx
+	mov %r10,(%rcx)			# commit
+.Lend_\name:
+	PUT_XMM0_BACK \lane
 .endm
 
 	.text
@@ -232,15 +312,26 @@ ada_entry:
 .Lentry_found:
 	mov SITE_ENTRY(%rdx),%rdx
 	mov %rdx,ENTRY_NEXT(%rsp)
-	ENTRY_EVENT entry, 1, .Lentry_anomaly
-.Lentry_recorded:
-	PUT_XMM0_BACK
+	mov HOOK_NUMBER(%rcx),%eax
+	POLICY_TEST ADA_POLICY_CALL, .Lentry_named
+	cmpq $0,ada_setup+SETUP_SCALE(%rip)
+	jne .Lentry_detail
+	ENTRY_EVENT entry, plain, 1, .Lentry_anomaly
 .Lentry_done:
 	RESTORE
 	lea 8(%rsp),%rsp		# over ENTRY_NEXT, without touching the flags
 	.cfi_adjust_cfa_offset -8
 	ret				# to the trampoline, which jumps to ENTRY_NEXT
 	.cfi_adjust_cfa_offset 64
+
+.Lentry_detail:
+	ENTRY_EVENT entry_detail, detail, 1, .Lentry_anomaly
+	jmp .Lentry_done
+.Lentry_named:				# by a rule of the policy
+	ENTRY_EVENT entry_named, any, 1, .Lentry_anomaly
+.Lentry_judged:
+	JUDGE ENTRY_SLOT
+	jmp .Lentry_done
 
 # The function has a caller that its cache word doesn't hold: linear probing. rax = return address, rcx = trampoline.
 .Lentry_probe:
@@ -276,11 +367,9 @@ ada_entry:
 	lea ENTRY_SLOT(%rsp),%rdx
 	cmp %rdx,FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rsi)
 	je .Lentry_slow			# a loop of tail calls: its older frames are closed now
-	ENTRY_EVENT entry_unchecked, 0
-	jmp .Lentry_recorded
-.Lentry_judged:
-	PUT_XMM0_BACK
-	JUDGE ENTRY_SLOT
+	ENTRY_EVENT entry_tail, any, 0
+	mov HOOK_NUMBER(%rcx),%eax
+	POLICY_TEST ADA_POLICY_CALL, .Lentry_judged
 	jmp .Lentry_done
 .Lentry_slow:				# uint64_t ada_entry_slow(trampoline return, slot, registers): what is next
 	SLOW_BEGIN ENTRY_SLOT
@@ -290,8 +379,10 @@ ada_entry:
 	SLOW_CALL ada_entry_slow, ENTRY_SLOT
 	mov %rax,ENTRY_NEXT(%rsp)
 	jmp .Lentry_done
-	RSEQ_DESCRIPTOR entry
-	RSEQ_DESCRIPTOR entry_unchecked
+	RSEQ_DESCRIPTOR entry, plain
+	RSEQ_DESCRIPTOR entry_detail, detail
+	RSEQ_DESCRIPTOR entry_named, any
+	RSEQ_DESCRIPTOR entry_tail, any
 	.cfi_endproc
 	.size ada_entry,.-ada_entry
 
@@ -321,68 +412,12 @@ ada_exit:
 	.cfi_offset rip,-8
 	LOAD_THREAD
 .Lexit_again:
-	KEEP_XMM0
-	RSEQ_ARM exit
-.Lstart_exit:
-	rdtsc				# before all else: on some CPUs it waits for what is under way
-	shl $32,%rdx
-	or %rdx,%rax
-	mov THREAD_INDEX(%r11),%rcx
-	test %rcx,%rcx
-	jz .Lexit_slow
-	mov (%rcx),%r10			# the commit word
-	mov %r10d,%edx
-	cmp $ADA_CHUNK_BYTES,%edx
-	jae .Lexit_slow
-	add %rdx,%rcx			# the event
-	mov %r10,%rsi
-	shr $32,%rsi
-	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
-	lea EXIT_SLOT(%rsp),%rdx
-	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
-	jne .Lexit_slow
-	mov %rax,EVENT_COUNTER(%rcx)
-	mov %r10d,%eax
-	shl $27,%rax			# (offset / 32) << 32
-	add THREAD_SEQUENCE(%r11),%rax
-	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%edx
-	or %rdx,%rax
-	mov %rax,EVENT_DEPTH(%rcx)
-	mov THREAD_TID_RETURN(%r11),%rdx
-	mov %rdx,EVENT_TID(%rcx)
-	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
-	mov %rdx,EVENT_FUNCTION_ID(%rcx)
-	mov THREAD_DETAIL(%r11),%rax
-	test %rax,%rax
-	jz .Lplain_exit
-	DETAIL_AT
-	mov EVENT_COUNTER(%rcx),%rax
-	mov %rax,DETAIL_COUNTER(%rdx)
-	mov EVENT_FUNCTION_ID(%rcx),%rax
-	mov %rax,DETAIL_FUNCTION_ID(%rdx)
-	DETAIL_COMMON EXIT_SLOT, 0, SETUP_RETURN
-	DETAIL_RESULTS
-	DETAIL_SNAPSHOT EXIT_SLOT
-	jmp .Ldetailed_exit
-.Lplain_exit:
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
-.Ldetailed_exit:
-	movabs $STATE_POP,%rdx
-	add %rdx,%r10
-	mov %r10,%rcx
-	shr $32,%rcx
-	add THREAD_SHADOW(%r11),%rcx	# the frame
-	mov FRAME_NUMBER(%rcx),%eax
-	POLICY_TEST ADA_POLICY_RETURN, EXIT_SLOT, 0, ADA_EVENT_RETURN, 0
-	mov THREAD_INDEX(%r11),%rax
-	mov %r10,(%rax)			# commit
-.Lend_exit:
-	jnz .Lexit_judged
+	cmpq $0,ada_setup+SETUP_SCALE(%rip)
+	jne .Lexit_detail
+	EXIT_EVENT exit, plain
 .Lexit_recorded:
-	PUT_XMM0_BACK
-.Lexit_next:
 	lea EXIT_SLOT(%rsp),%rax
-	cmp %rax,FRAME_SLOT-ADA_FRAME_BYTES(%rcx)
+	cmp %rax,FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi)
 	je .Lexit_again			# this slot's next frame: it tail-called the one just closed
 .Lexit_done:
 	RESTORE
@@ -390,24 +425,30 @@ ada_exit:
 	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_adjust_cfa_offset 64
-.Lexit_judged:
-	PUT_XMM0_BACK
+.Lexit_detail:
+	EXIT_EVENT exit_detail, detail
+	jmp .Lexit_recorded
+.Lexit_named:				# by a rule of the policy
+	EXIT_EVENT exit_named, any
 	JUDGE EXIT_SLOT
 	LOAD_THREAD
-	mov THREAD_INDEX(%r11),%rcx
-	test %rcx,%rcx
+	mov THREAD_INDEX(%r11),%rsi
+	test %rsi,%rsi
 	jz .Lexit_done
-	mov (%rcx),%rcx
-	shr $32,%rcx
-	add THREAD_SHADOW(%r11),%rcx	# the frame, as behind the section
-	jmp .Lexit_next
+	mov (%rsi),%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi
+	add $ADA_FRAME_BYTES,%rsi	# behind the frame, as EXIT_EVENT leaves it
+	jmp .Lexit_recorded
 .Lexit_slow:				# void ada_exit_slow(slot, registers): no room, or the innermost frame isn't this slot's
 	SLOW_BEGIN EXIT_SLOT
 	lea EXIT_SLOT(%rbp),%rdi
 	lea -32(%rbp),%rsi
 	SLOW_CALL ada_exit_slow, EXIT_SLOT
 	jmp .Lexit_done
-	RSEQ_DESCRIPTOR exit
+	RSEQ_DESCRIPTOR exit, plain
+	RSEQ_DESCRIPTOR exit_detail, detail
+	RSEQ_DESCRIPTOR exit_named, any
 	.cfi_endproc
 	.size ada_exit,.-ada_exit
 
