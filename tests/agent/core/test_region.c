@@ -62,9 +62,35 @@ static void unwinders_find_regions(void **state)
 	assert_int_equal(_dl_find_object(NULL, &found), -1);
 }
 
+/* Only those of GOT hooks have one that can be changed. */
+static void hooks_of_imports_are_known_by_their_trampolines(void **state)
+{
+	static const uint8_t code[8];
+	const uint64_t near = (uint64_t)&unwinders_find_regions;
+	struct ada_hook_spec import = { .function_id = 0x500000007, .target = 0x1234 }, entry = { .body = code, .body_bytes = 8 };
+	struct ada_region *region;
+	uint64_t got, patched, id = 0, *target;
+	uint8_t *body;
+
+	assert_int_equal(ada_region_reserve(&region, near, near, 2), 0);
+	assert_int_equal(ada_region_hook(region, &import, &got, &body), 0);
+	assert_int_equal(ada_region_hook(region, &entry, &patched, &body), 0);
+	assert_int_equal(ada_region_seal(region), 0);
+	target = ada_region_target(got, &id);
+	assert_non_null(target);
+	assert_int_equal(*target, 0x1234);
+	assert_int_equal(id, 0x500000007);
+	assert_null(ada_region_target(patched, &id));
+	assert_null(ada_region_target(got + 21, &id));
+	assert_null(ada_region_target(got + ADA_BLOCK_BYTES, &id));
+	assert_null(ada_region_target((uint64_t)malloc, &id));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(unwinders_find_regions) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unwinders_find_regions), cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
