@@ -69,18 +69,18 @@ static uint64_t ns_ago(const json_object *status, uint64_t ns)
 static void print_detail(const json_object *status, const json_object *provider)
 {
 	const json_object *metrics = ada_json_get(provider, "metrics");
-	char a[ADA_UNITS_TEXT], b[ADA_UNITS_TEXT], c[ADA_UNITS_TEXT];
+	char a[ADA_UNITS_TEXT], b[ADA_UNITS_TEXT], c[ADA_UNITS_TEXT], d[ADA_UNITS_TEXT];
 	uint64_t last = ada_json_u64(metrics, "last_mark_ns", 0), window = ada_json_u64(metrics, "window_start_ns", 0);
 	if (!metrics)
 		return;
 	printf("  detail: %s events captured, %s kept, %s dropped; the buffer reaches back %s, %.0f %% of it is held\n",
 	       count_of(metrics, "events_processed", a), count_of(metrics, "persisted_events", b), count_of(metrics, "dropped_events", c),
-	       ada_format_duration((uint64_t)json_object_get_double(ada_json_get(metrics, "oldest_history_ns")), (char[ADA_UNITS_TEXT]){ "" }),
+	       ada_format_duration((uint64_t)json_object_get_double(ada_json_get(metrics, "oldest_history_ns")), d),
 	       100 * json_object_get_double(ada_json_get(metrics, "pool_use")));
 	printf("  windows: %llu, on average %s and %s events; %s dumps, %s chunks discarded\n",
 	       (unsigned long long)ada_json_u64(provider, "windows", 0),
 	       ada_format_duration(ada_json_u64(metrics, "avg_window_duration_ns", 0), a), count_of(metrics, "avg_events_per_window", b),
-	       count_of(metrics, "selective_dumps_performed", c), count_of(metrics, "windows_discarded", (char[ADA_UNITS_TEXT]){ "" }));
+	       count_of(metrics, "selective_dumps_performed", c), count_of(metrics, "windows_discarded", d));
 	printf("  marks: %s", count_of(metrics, "marked_events_detected", a));
 	if (last)
 		printf(", the last %s ago by ", ada_format_duration(ns_ago(status, last), b));

@@ -136,7 +136,8 @@ static int read_line(int fd, const struct ada_live *live, char **text, struct ad
 	}
 }
 
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error)
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer,
+		 struct ada_error *error)
 {
 	char *text = NULL;
 	int fd = -1, rc = connect_to(live, seconds, &fd, error);

@@ -15,7 +15,8 @@ struct ada_live {
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error);
 /* Puts the request. *answer is the caller's, and says "ok": what the recorder refuses is an error here. -ESRCH: it has ended.
  * seconds: how long to wait for the answer, 0: as long as it takes. */
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer,
+		 struct ada_error *error);
 json_object *ada_live_request(const char *name);
 
 /* Whether the first argument of a command means a session: it names a directory. */

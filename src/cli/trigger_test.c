@@ -63,7 +63,8 @@ static void add_row(void *context, const struct ada_replay_hit *hit)
 
 	if (answer->shown++ >= answer->test->limit)
 		return;
-	snprintf(time, sizeof time, "+%llu.%09llus", (unsigned long long)(offset / 1000000000), (unsigned long long)(offset % 1000000000));
+	snprintf(time, sizeof time, "+%llu.%09llus", (unsigned long long)(offset / 1000000000),
+		 (unsigned long long)(offset % 1000000000));
 	cells[THREAD] = (struct ada_cell){ .number = hit->thread ? hit->thread->number : 0, .absent = !hit->thread };
 	cells[TID] = (struct ada_cell){ .number = hit->thread ? hit->thread->tid : 0, .absent = !hit->thread };
 	cells[PID].number = hit->process->pid;

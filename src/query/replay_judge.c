@@ -94,7 +94,8 @@ static int judge_rate(const struct ada_trigger *trigger, const struct ada_replay
 	return begins;
 }
 
-/* Whole numbers: >= n was read as > n - 1. Without a function (where the agent, having marked, looks again but now and then): the call that goes below the bound, not those that it makes. */
+/* Whole numbers: >= n was read as > n - 1. Without a function it is the call that goes below the bound, not those that it
+ * makes; each time, where the agent, having marked, looks again but now and then. */
 static int judge_depth(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit)
 {
 	uint64_t depth = event->moment->event->call_depth;

@@ -12,8 +12,9 @@ struct ada_firing {
 };
 void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint64_t kinds);
 
-/* The rule fits now in this process, which may have ended but is not released: counted, and marked where after, every and limit let it. post_ticks: at least as long a
- * post-roll. 1: it is a mark. 0: it is none. -EAGAIN: the process doesn't have the rule yet, or records no more. */
+/* The rule fits now in this process, which may have ended but is not released: counted, and marked where after, every and
+ * limit let it. post_ticks: at least as long a post-roll. 1: it is a mark. 0: it is none. -EAGAIN: the process doesn't have
+ * the rule yet, or its segment is gone. */
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
 	      uint64_t value, uint64_t post_ticks);
 /* Under every rule `manual`, in every process. -ENOENT: there is no such rule. */
