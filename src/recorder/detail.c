@@ -8,6 +8,7 @@
 #define LINGER_MAX_NS 10000000000ull	/* how long a closed window may wait for a mark whose pre-roll reaches into it */
 #define LOOK_NS 2000000ull		/* how often the pool is looked through */
 #define CLOSE_NS 200000000ull		/* how often files of ended threads are closed */
+#define PATIENCE_PRESSED 2		/* the same where room is short */
 #define PATIENCE 64			/* turns that a window waits for a thread that is about to commit or to decide */
 
 int ada_details_open(struct ada_details **result, struct ada_segment *segment, struct ada_drain *drain,
@@ -182,7 +183,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	bool pressed = details->segment->detail_mode != ADA_DETAIL_ONESHOT && anything_unsettled(details) && pool_is_short(details, now_ns);
 	if (!due(details, now_ns, pressed))
 		return false;
-	bool patient = details->patience++ < PATIENCE;
+	bool patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
 	if (patient && anyone_writes(details))
 		return false;
 	ada_drain_sealed(details->drain);

@@ -135,7 +135,7 @@ void ada_details_metrics(const struct ada_details *details, struct ada_detail_me
 		ada_detail_keep_metrics((struct ada_details *)details);
 	*metrics = details->metrics;
 	metrics->persisted_events = details->persisted;
-	metrics->selective_dumps_performed = details->dumps;
+	metrics->selective_dumps_performed = details->settled;
 	metrics->pool_use_at_dump = details->dumps ? details->pool_use_sum / (double)details->dumps : 0;
 	metrics->avg_window_duration_ns = details->settled ? details->settled_ns / details->settled : 0;
 	metrics->avg_events_per_window = details->settled ? details->settled_events / details->settled : 0;

@@ -3,6 +3,7 @@
 #include "recorder/detail_state.h"
 
 #define SLACK_NS 100000ull		/* the clock's inverse is off by less */
+#define TRIES_MAX 10000
 #define SPOOL_NS 1000000ull
 #define AHEAD_PARTS 1000		/* of a time yet to come: slopes differ by less than one in so many */
 
@@ -32,12 +33,13 @@ static uint64_t units(uint64_t start)
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
 	struct ada_pin seen = ada_detail_pin(details), wanted;
+	int tries = 0;			/* agents widen it now and then; only a hostile one without end */
 	do {
 		bool none = units(seen.start) == units(ADA_PIN_NONE);
 		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
 		wanted.start = units(first) << ADA_PIN_EPOCH_BITS | (uint16_t)(seen.start + 1);
 		wanted.end = none || end > seen.end ? end : seen.end;
-	} while (!exchange(details, &seen, wanted));
+	} while (!exchange(details, &seen, wanted) && ++tries < TRIES_MAX);
 }
 
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)

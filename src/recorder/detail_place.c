@@ -3,6 +3,8 @@
 #include "recorder/detail_spool.h"
 #include "recorder/detail_state.h"
 
+#define TICKS_BEFORE 16			/* at least a ns, however fast the counter is */
+
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
 {
 	if (thread >= ADA_THREADS_MAX)
@@ -47,6 +49,22 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 		ada_windows_resolve_short(details->windows, ADA_DETAIL_TICKET_ALL, ada_detail_ns(details, new.first_counter) - 1,
 					  ADA_SHORT_STARVED);
 	}
+}
+
+void ada_details_overwritten(struct ada_details *details, uint32_t number, uint64_t seq, uint64_t count, uint64_t counter)
+{
+	struct detail_thread *thread = ada_detail_thread(details, number);
+	if (!thread)
+		return;
+	const struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	struct detail_place gone = { .seq = seq, .chunk_seq = seq, .count = count, .chunk = ADA_NONE, .segment = UINT32_MAX,
+				     .why = ADA_SHORT_OVERRUN, .last_counter = counter - TICKS_BEFORE,
+				     .first_counter = last ? last->last_counter + 1 :
+						      ada_detail_counter(details, details->options.start_ns) };
+	if (gone.first_counter > gone.last_counter)
+		gone.first_counter = gone.last_counter;
+	if (!ada_array_push(&thread->places, gone))
+		details->places++;
 }
 
 uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter)

@@ -18,12 +18,28 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	return *end >= ADA_CHUNK_HEADER_BYTES && *end <= ADA_CHUNK_BYTES ? chunk : NULL;
 }
 
+/* Index circular: behind the newest sealed chunk of the thread. */
+static uint64_t sealed_end(const struct ada_details *details, uint32_t thread)
+{
+	uint64_t newest = 0;
+	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
+		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread || chunk->records > ADA_CHUNK_EVENTS)
+			continue;
+		uint64_t end = chunk->first_seq + chunk->records;
+		newest = end > newest ? end : newest;
+	}
+	return newest;
+}
+
 uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread)
 {
 	uint64_t drained = thread < details->drain->lanes.count ? details->drain->lanes.items[thread].next_seq : 0;
 	uint32_t end;
 	const struct ada_chunk *chunk = open_chunk(details, thread, &end);
 	uint64_t open = chunk ? chunk->first_seq + (end - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event) : 0;
+	if (!open && details->options.lane.circular && !details->finished)
+		drained = sealed_end(details, thread);
 	return open > drained ? open : drained;
 }
 

@@ -266,12 +266,20 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 	}
 }
 
+/* Nothing of it can be wanted any more: all is written, or what isn't is gone. */
+static bool used_up(const struct ada_details *details, uint32_t number)
+{
+	const struct detail_thread *thread = &details->threads.items[number];
+	bool claimed;
+	return thread->cursor >= details->drain->lanes.items[number].next_seq || !thread->places.count ||
+	       !ada_detail_chunk(details, number, &thread->places.items[thread->places.count - 1], &claimed);
+}
+
 void ada_detail_close_ended(struct ada_details *details)
 {
 	for (uint32_t i = 0; i < details->threads.count && i < details->drain->lanes.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
-		const struct ada_lane *lane = &details->drain->lanes.items[i];
-		if (thread->writer && lane->closed && thread->cursor >= lane->next_seq)
+		if (thread->writer && details->drain->lanes.items[i].closed && used_up(details, i))
 			close_file(details, thread, i);
 	}
 }

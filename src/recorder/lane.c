@@ -138,6 +138,8 @@ static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *option
 		return rc;
 	if (options->circular)
 		lane->overwritten += missing;
+	if (options->circular && options->details)
+		ada_details_overwritten(options->details, lane->id, lane->next_seq, missing, counter);
 	lane->next_seq = seq;
 	return 0;
 }

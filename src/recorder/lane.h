@@ -12,7 +12,7 @@
 struct ada_details;
 struct ada_lane_detail { uint32_t chunk; uint64_t chunk_seq; };	/* a detail chunk, and its first_seq */
 struct ada_lane_raised { uint64_t seq, ns; };
-#define ADA_LANE_RAISED_MAX 65536u
+#define ADA_LANE_RAISED_MAX 4096u
 
 struct ada_lane_options {
 	struct atf_sink *sink;

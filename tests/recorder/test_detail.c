@@ -291,6 +291,82 @@ static void a_thousand_random_windows_with_holes(void **state)
 	random_windows(true);
 }
 
+/* A window of long ago, of which the index of 128 chunks holds nothing any more, one that it holds in part, and one that is
+ * whole. Chunks that windows want go to the spool while the pool of detail goes round. */
+static void a_circular_index_is_written_at_the_end(void **state)
+{
+	struct world world;
+	struct world_options options = small;
+	options.index_mode = ADA_INDEX_CIRCULAR;
+	world_make(&world, &options);
+	world_run(&world, 0, 5000);
+	fake_mark(&world.threads[0], 0, 1000, 0, 1000);
+	world_run(&world, 0, 60000);
+	fake_mark(&world.threads[0], 0, 1000, 0, 30000);
+	world_run(&world, 0, 80000);
+	fake_mark(&world.threads[0], 0, 500, 0, 500);
+	world_run(&world, 0, 50000);
+	world_finish(&world);
+	world_check(&world);
+	/* 195,000 events, of which the index holds 128 chunks: the last one is not full. First in the file: a LOST record */
+	uint64_t first = 195000 / 1022 * 1022 - 127 * 1022;
+	assert_in_range(first, 64000, 94999);
+	assert_int_equal(world.persisted, 94999 - first + 1 + 1001);
+	assert_int_equal(world.last_seq[0], 145499 - first + 1);
+	assert_int_equal(world.first_seq[0], 1);
+	assert_true(world_window(&world, 1)->shorts & ADA_SHORT_OVERRUN);
+	world_end(&world);
+}
+
+static void spoil(struct world *world, unsigned *random)
+{
+	struct ada_shm *shm = world->segment.shm;
+	struct ada_detail_chunk *chunk = fake_detail(&world->fake, rand_r(random) % world->segment.detail_ready);
+	uint64_t value = rand_r(random) % 3 ? (uint64_t)rand_r(random) % 2000 : (uint64_t)rand_r(random) << 40 | (uint64_t)rand_r(random);
+	switch (rand_r(random) % 12) {
+	case 0: chunk->status = (uint32_t)value; break;
+	case 1: chunk->thread = (uint32_t)value; break;
+	case 2: chunk->first_seq = value; break;
+	case 3: chunk->last_counter = value; break;
+	case 4: chunk->first_counter = value; break;
+	case 5: shm->detail.sealed_tail = value; break;
+	case 6: shm->detail.horizon = value; break;
+	case 7: shm->detail.pin.start = value; break;
+	case 8: shm->detail.pin.end = value; break;
+	case 9: fake_chunk(&world->fake, (uint32_t)value % world->segment.chunks_ready)->detail = (uint32_t)rand_r(random) % 40; break;
+	case 10: fake_chunk(&world->fake, (uint32_t)value % world->segment.chunks_ready)->first_seq = value; break;
+	default:
+		for (int i = 0; i < 100; i++)
+			((uint8_t *)chunk)[(uint32_t)rand_r(random) % world->segment.detail_chunk_bytes] = (uint8_t)rand_r(random);
+	}
+}
+
+/* It costs this provider's detail, and nothing else. */
+static void a_hostile_pool_harms_nobody(void **state)
+{
+	unsigned random = 7;
+	for (int round = 0; round < 12; round++) {
+		struct world world;
+		struct world_options options = small;
+		options.index_mode = round % 4 == 3 ? ADA_INDEX_CIRCULAR : ADA_INDEX_STREAMING;
+		options.detail_mode = round % 4 == 2 ? ADA_DETAIL_STREAMING : ADA_DETAIL_CIRCULAR;
+		world_make(&world, &options);
+		for (int i = 0; i < 150; i++) {
+			/* The fake agent believes its own ring: what it reads of it is right again when it runs. */
+			struct ada_detail_control control = world.segment.shm->detail;
+			spoil(&world, &random);
+			world_turn(&world);
+			world.segment.shm->detail.sealed_tail = control.sealed_tail;
+			world.segment.shm->detail.sealed_head = control.sealed_head;
+			world_run(&world, (uint32_t)i % 4, 150);
+			if (i % 10 == 0)
+				fake_mark(&world.threads[i % 4], 500 * TICK, 100, 100 * TICK, 100);
+		}
+		world_finish(&world);
+		world_end(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +376,7 @@ int main(void)
 		cmocka_unit_test(segments_roll_in_a_window), cmocka_unit_test(lost_events_shift_no_record),
 		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
+		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
