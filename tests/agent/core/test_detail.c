@@ -245,6 +245,7 @@ static void threads_have_records_too(void **state)
 /* --- signals ----------------------------------------------------------------------------------------------------------- */
 
 static volatile long handled;
+static uint64_t judged;
 
 static void on_alarm(int number)
 {
@@ -273,11 +274,15 @@ static void a_storm_of_signals(uint32_t stack, void (*judge)(const struct ada_ju
 {
 	uint32_t calls = 0;
 
-	begin(stack);
+	struct ada_shm *shm = begin(stack);
+
 	fake_drain_start();
 	probe_begin(probed, stack);
 	inputs_make(0);
 	fake_judge = judge;
+	if (judge)
+		((uint8_t *)shm)[shm->policy_offset + ADA_POLICY_FLAGS + ADA_FUNCTION_SYMBOL(functions[0])] =
+			ADA_POLICY_CALL | ADA_POLICY_RETURN;
 	storm(true);
 	while (handled < 2000 || calls < 300000) {
 		probe_call(&in, &out, stack_words, WORDS, NULL);
@@ -297,6 +302,21 @@ static void signals_change_no_register(void **state)
 	a_storm_of_signals(0, NULL);
 	a_storm_of_signals(128, NULL);
 	a_storm_of_signals(256, NULL);
+}
+
+/* Built as the agent is: for general registers only. It leaves nothing in those. */
+__attribute__((target("general-regs-only"))) static void judge(const struct ada_judged *event)
+{
+	judged += event->number == ADA_FUNCTION_SYMBOL(functions[0]);
+	__asm__ volatile("xor %%eax,%%eax; xor %%ecx,%%ecx; xor %%edx,%%edx; xor %%esi,%%esi; xor %%edi,%%edi; xor %%r8,%%r8; xor %%r9,%%r9;"
+			 "xor %%r10,%%r10; xor %%r11,%%r11" ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+}
+
+static void a_judge_changes_no_register(void **state)
+{
+	judged = 0;
+	a_storm_of_signals(128, judge);
+	assert_int_equal(judged, seen.calls + seen.returns);
 }
 
 /* --- without detail ---------------------------------------------------------------------------------------------------- */
@@ -347,6 +367,7 @@ int main(void)
 		cmocka_unit_test(the_own_stack_is_read_across_pages),
 		cmocka_unit_test(threads_have_records_too),
 		cmocka_unit_test(signals_change_no_register),
+		cmocka_unit_test(a_judge_changes_no_register),
 		cmocka_unit_test(out_of_order_has_none),
 		cmocka_unit_test(detail_off_writes_none),
 	};
