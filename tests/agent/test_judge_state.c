@@ -1,7 +1,9 @@
 /* What rules remember, what the ring and the pin hold, and all of it under many threads and a policy that changes. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include "judge_fixture.h"
 
 #define THREADS 4
@@ -206,6 +208,47 @@ static void counts_are_exact_under_threads(void **state)
 	assert_int_equal(shm->marks.head + shm->marks.missed, marked());
 }
 
+static uint64_t calls_in_handler;
+
+static void judge_in_handler(int number)
+{
+	struct ada_judged event = call_at(500);
+
+	event.return_address = 0x9000 + calls_in_handler % 100;
+	ada_judge(&event);
+	calls_in_handler++;
+}
+
+/* A handler's hooks judge in the midst of a judgement. */
+static void handlers_may_come_in_between(void **state)
+{
+	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct ada_judged event = call_at(1000);
+	uint64_t calls = 0;
+
+	rule_put(0, ADA_RULE_SYMBOL)->every = 3;
+	rule_put(1, ADA_RULE_SYMBOL)->limit = 500;
+	table(0)->rules[1].limit_ticks = 1 << 30;
+	rule_put(2, ADA_RULE_NEW_CALLER);
+	calls_in_handler = 0;
+	signal(SIGALRM, judge_in_handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (; __atomic_load_n(&calls_in_handler, __ATOMIC_RELAXED) < 300; calls++)
+		ada_judge(&event);
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_DFL);
+	calls += calls_in_handler;
+	assert_int_equal(ada_rule_state(shm, 0)->matches, calls);
+	assert_int_equal(ada_rule_state(shm, 0)->marks, (calls + 2) / 3);
+	assert_int_equal(ada_rule_state(shm, 1)->marks, 500);
+	assert_int_equal(ada_rule_state(shm, 2)->marks, 101);
+	assert_int_equal(shm->marks.head + shm->marks.missed, marked());
+	for (uint64_t i = 0; i < shm->marks.head; i++)
+		assert_int_equal(marks()[i].ready, i + 1);
+	assert_int_equal(shm->detail.pin.end, 1000);
+	assert_int_equal(shm->detail.pin.start & ((1 << ADA_PIN_EPOCH_BITS) - 1), marked() % (1 << ADA_PIN_EPOCH_BITS));
+}
+
 /* A full ring: what finds no room is counted, with all that it wanted kept. */
 static void a_full_ring_misses_nothing_of_importance(void **state)
 {
@@ -359,7 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(percentiles_are_those_of_the_last_durations), TEST(rates_are_exact_for_few_calls),
 		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(options_count),
-		TEST(counts_are_exact_under_threads), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
+		TEST(counts_are_exact_under_threads), TEST(handlers_may_come_in_between), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
 		TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
 	};
 
