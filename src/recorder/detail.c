@@ -54,6 +54,11 @@ static bool begin(struct ada_details *details)
 	return !ada_marks_open(&details->marks, details->segment, details->windows, &source);
 }
 
+void ada_details_linger(struct ada_details *details, uint64_t pre_ns)
+{
+	details->linger_ns = pre_ns;
+}
+
 struct ada_windows *ada_details_windows(struct ada_details *details)
 {
 	return details->windows;
@@ -160,7 +165,8 @@ static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 			break;
 		if (pressed && window->start_ns <= passed)
 			return passed;
-		uint64_t linger = window->pre_ns < LINGER_MAX_NS ? window->pre_ns : LINGER_MAX_NS;
+		uint64_t linger = window->pre_ns > details->linger_ns ? window->pre_ns : details->linger_ns;
+		linger = linger < LINGER_MAX_NS ? linger : LINGER_MAX_NS;
 		if (window->closed && window->end_ns + linger <= passed && window->end_ns > until)
 			until = window->end_ns;
 	}

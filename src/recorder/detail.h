@@ -25,6 +25,8 @@ struct ada_windows *ada_details_windows(struct ada_details *details);
  * events it counts those of all threads together. */
 int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, uint64_t slots, uint32_t version, uint64_t counter,
 		     uint64_t value);
+/* The longest pre-roll that any rule asks for: closed windows wait so long for a mark whose pre-roll reaches into them. */
+void ada_details_linger(struct ada_details *details, uint64_t pre_ns);
 /* True where a window closed or was settled: the manifest is out of date. */
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 /* The drain took `count` events of an index chunk that goes with this detail chunk (or ADA_NONE). Called by drain.c. */

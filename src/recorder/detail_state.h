@@ -69,6 +69,7 @@ struct ada_details {
 	uint64_t done_ns;		/* see above; 0: nothing is written yet */
 	struct detail_spool *spool;	/* index circular: chunks kept until the end. NULL: none */
 	bool behind;			/* more is to be written for want of room than one turn does */
+	uint64_t linger_ns;		/* the longest pre-roll that any rule in force asks for */
 	unsigned patience;		/* turns that a due window has waited for threads */
 	uint64_t looked_ns, narrowed_ns, closed_ns;	/* when the pool was looked through, the pin narrowed, files closed */
 	bool all_ended;			/* persist_all, oneshot: the pool is full */

@@ -17,6 +17,8 @@
 #include "recorder/policy.h"
 #include "recorder/session.h"
 
+#define EVENTS_LINGER_NS 500000000ull	/* for pre-rolls in events: nobody knows how long those take */
+
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
 	uint64_t one = 1;
@@ -168,11 +170,33 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	return 0;
 }
 
+/* Closed windows are not written before no rule's pre-roll can reach into them any more, so that what overlaps is merged. */
+static void follow_policy(struct ada_provider *provider)
+{
+	struct ada_policy *policy = provider->recorder->policy;
+	uint32_t version = policy ? ada_policy_version(policy) : 0;
+	struct ada_rule_info rules[ADA_RULES_MAX];
+	const struct ada_clock_anchor *anchors;
+	uint64_t longest = 0;
+	if (version == provider->policy_version || !ada_clock_anchors(provider->recorder->clock, &anchors))
+		return;
+	provider->policy_version = version;
+	for (size_t count = ada_policy_rules(policy, rules, ADA_RULES_MAX), i = 0; i < count; i++) {
+		uint64_t pre_ns = (uint64_t)((double)rules[i].rule.pre_ticks * anchors->ns_per_tick);
+		if (rules[i].rule.pre_events && pre_ns < EVENTS_LINGER_NS)
+			pre_ns = EVENTS_LINGER_NS;
+		longest = pre_ns > longest ? pre_ns : longest;
+	}
+	ada_details_linger(provider->details, longest);
+}
+
 size_t ada_provider_drain(struct ada_provider *provider)
 {
 	if (provider->ended)
 		return 0;
 	size_t chunks = ada_drain_sealed(&provider->drain);
+	if (provider->details)
+		follow_policy(provider);
 	if (provider->details)
 		provider->windows_changed |= ada_details_turn(provider->details,
 							      ada_clock_ns(provider->recorder->clock, ada_clock_counter()));

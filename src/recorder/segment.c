@@ -103,6 +103,13 @@ static int grow_chunks(struct ada_segment *segment, uint32_t step)
 	return 0;
 }
 
+/* Else what is not there yet when it is wanted is a hole. */
+static bool recycles_detail(const struct ada_segment *segment)
+{
+	return segment->shm->detail_mode == ADA_DETAIL_CIRCULAR &&
+	       __atomic_load_n(&segment->shm->detail.pin.start, __ATOMIC_RELAXED) >= ADA_PIN_NONE;
+}
+
 static void grow_detail(struct ada_segment *segment, uint32_t step)
 {
 	uint32_t first = segment->detail_ready, left = segment->detail_chunks - first;
@@ -205,7 +212,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	layout.detail.pin.start = ADA_PIN_NONE;
 	*segment->shm = layout;
-	grow_detail(segment, DETAIL_AT_START);
+	grow_detail(segment, recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AHEAD);
 	return 0;
 fail:
 	if (*agent_fd >= 0)
@@ -233,13 +240,13 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 	return count;
 }
 
-/* As many ahead as there are in use: most processes are small. */
+/* As many ahead as there are in use: most processes are small. But all where none may be recycled now. */
 static bool detail_wanted(const struct ada_segment *segment)
 {
 	uint32_t ready = segment->detail_ready, free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	return ready < segment->detail_chunks && !segment->detail_exhausted &&
-	       free < (used < DETAIL_AHEAD ? used : DETAIL_AHEAD);
+	       free < (used < DETAIL_AHEAD && recycles_detail(segment) ? used : DETAIL_AHEAD);
 }
 
 bool ada_segment_grow(struct ada_segment *segment)

@@ -65,6 +65,7 @@ struct ada_provider {
 	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	uint64_t manifest_ns;		/* when it was last written */
+	uint32_t policy_version;	/* that the main thread has looked at */
 	uint64_t manifest_cost_ns;	/* how long that took */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;

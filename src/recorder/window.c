@@ -309,8 +309,12 @@ static int add_stretches(struct ada_windows *windows, const struct ada_window_ma
 		uint64_t behind = hole->to == UINT64_MAX ? hole->to : hole->to + 1;
 		return add_stretch(windows, mark, behind, UINT64_MAX, shorts | hole->why, true);
 	}
-	for (stretch = all; !rc && next_stretch(windows, &stretch);)
+	for (stretch = all; !rc && next_stretch(windows, &stretch);) {
+		/* History ends there: what is older is no part of a pre-roll any more. */
+		if (stretch.from < home && stretch.carried & ADA_SHORT_OVERRUN)
+			continue;
 		rc = add_stretch(windows, mark, stretch.from, stretch.cap, stretch.why, stretch.from == home);
+	}
 	return rc;
 }
 

@@ -123,8 +123,12 @@ static void cut(struct ada_windows *windows, size_t i, const struct ada_hole *ho
 		ada_window_entry_bound(entry);
 		return;
 	}
-	if (window->end_ns > hole->to)
-		split(windows, i, hole);
+	bool goes_on = window->end_ns > hole->to && split(windows, i, hole);
+	/* History ends there: what is older and has no mark of its own is no part of a pre-roll any more. */
+	if (goes_on && hole->why == ADA_SHORT_OVERRUN && !window->marked_count && !window->frozen) {
+		ada_windows_remove(windows, i);
+		return;
+	}
 	entry->cap = hole->from - 1 < entry->cap ? hole->from - 1 : entry->cap;
 	ada_window_entry_bound(entry);
 }

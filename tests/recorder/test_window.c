@@ -219,6 +219,19 @@ static void ring_buffer_overflow_before_dump(void **state)
 	expect(0, 1961, 2100, 2, ADA_SHORT_OVERRUN);	/* what the first had is gone: it is told where history begins */
 }
 
+static void what_is_older_than_history_is_no_pre_roll(void **state)
+{
+	ada_windows_hole(windows, 960, 980, ADA_SHORT_OVERRUN);
+	mark(1000, 50, 100, 1);			/* from 950: ten ns more are left, of no use */
+	assert_int_equal(ada_windows_count(windows), 1);
+	expect(0, 981, 1100, 1, ADA_SHORT_OVERRUN);
+	mark(2000, 50, 100, 1);
+	ada_windows_hole(windows, 1960, 1980, ADA_SHORT_OVERRUN);
+	assert_int_equal(ada_windows_count(windows), 2);
+	expect(0, 981, 1100, 1, ADA_SHORT_OVERRUN);
+	expect(1, 1981, 2100, 1, ADA_SHORT_OVERRUN);
+}
+
 static void a_hole_cuts_a_window_in_two(void **state)
 {
 	mark(1000, 100, 100, 1);
@@ -470,6 +483,7 @@ int main(void)
 		TEST(a_window_that_is_over_before_the_exit_is_not_short),
 		TEST(no_marked_events),
 		TEST(ring_buffer_overflow_before_dump),
+		TEST(what_is_older_than_history_is_no_pre_roll),
 		TEST(a_hole_cuts_a_window_in_two),
 		TEST(the_part_without_marks_says_what_it_was_part_of),
 		TEST(a_window_all_in_a_hole_is_still_told),

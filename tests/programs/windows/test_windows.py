@@ -1,0 +1,270 @@
+"""The edge cases of BH-007, each a test named after it. What must be persisted is computed from the index alone: a roll counted
+in events goes from the N-th predecessor of the marked event to its M-th successor; one in time is exact to the ns."""
+import json
+import pathlib
+import re
+import struct
+import sys
+
+import jsonschema
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent))
+
+import catalog  # noqa: E402
+from harness import CALL, Session, check_recording  # noqa: E402
+
+RECORD = struct.Struct("<IHHIIQ")       # abi/file.h: total_length, event_type, flags, index_seq, thread_id, timestamp
+MS = 1_000_000
+
+
+class Recording:
+    """A session of one process, with what is persisted of each thread."""
+
+    def __init__(self, ada, output):
+        self.session = check_recording(ada, output)
+        self.path, = self.session.processes()
+        self.manifest = json.loads((self.path / "manifest.json").read_text())
+        jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "manifest.schema.json").read_text())).validate(self.manifest)
+        self.windows = self.manifest["detail_lane"]["windows"]
+        self.events = {t["id"]: list(Session.events(self.path / t["directory"])) for t in self.manifest["threads"] if t["segments"]}
+        self.names = self.read_names()
+        self.persisted = {thread: self.read_detail(thread) for thread in self.events}
+
+    def read_names(self):
+        names = {}
+        for module in self.manifest["modules"]:
+            if module["symbols"] and module["kind"] == "main":
+                for line in (self.path / module["symbols"]).read_text().splitlines()[1:]:
+                    fields = line.split("\t")
+                    names[module["id"] << 32 | int(fields[0])] = fields[3]
+        return names
+
+    def read_detail(self, thread):
+        """Index numbers of a thread's detail records, in the order of the file; each must be of its event."""
+        found = []
+        for file in self.manifest["threads"][thread]["detail"]["files"]:
+            data = (self.path / f"thread_{thread}" / file).read_bytes()
+            count, = struct.unpack_from("<Q", data, 32)
+            at = 64
+            for _ in range(count):
+                length, kind, _, seq, tid, time = RECORD.unpack_from(data, at)
+                event = self.events[thread][seq]
+                assert (time, tid, kind) == (event[0], event[2], 3 if event[3] == CALL else 4)
+                assert struct.unpack_from("<Q", data, at + RECORD.size)[0] == event[1]
+                found.append(seq)
+                at += length
+        assert len(found) == self.manifest["threads"][thread]["detail"]["events"]
+        return found
+
+    def calls(self, name, thread=0):
+        return [seq for seq, e in enumerate(self.events[thread]) if e[3] == CALL and self.names.get(e[1]) == name]
+
+    def time(self, seq, thread=0):
+        return self.events[thread][seq][0]
+
+    def between(self, start_ns, end_ns, thread=0):
+        return [seq for seq, e in enumerate(self.events[thread]) if start_ns <= e[0] <= end_ns]
+
+    def check_whole(self):
+        """No hole inside a window, on any thread, and nothing outside of them."""
+        for thread in self.events:
+            wanted = [seq for w in self.windows for seq in self.between(w["startNs"], w["endNs"], thread)]
+            assert self.persisted[thread] == wanted, f"thread {thread}"
+        lane = self.manifest["detail_lane"]
+        persisted = sum(map(len, self.persisted.values()))
+        assert lane["event_count"] == persisted == sum(w["event_count"] for w in self.windows)
+        assert lane["coverage_ratio"] == pytest.approx(persisted / max(1, self.manifest["index_lane"]["event_count"]))
+        assert all(w["closed"] and w["settled"] for w in self.windows)
+        assert sum(w["markedCount"] for w in self.windows) == self.manifest["metrics"]["marked_events_detected"]
+
+
+@pytest.fixture(scope="session")
+def program(build_dir):
+    return catalog.compile_program(catalog.parse(HERE / "steps.c"), catalog.Variant("gcc", "-O2", True), build_dir)
+
+
+@pytest.fixture
+def record(ada, program, tmp_path):
+    """record(steps, ada's options...) -> Recording; only work(), marked() and other() are in the index."""
+    count = iter(range(100))
+
+    def run(steps, *options, status=0):
+        output = tmp_path / f"session{next(count)}"
+        functions = [f"--functions={name}" for name in ("work", "marked", "other")]
+        result = ada.trace(output, [program, *steps.split()], "--no-libcalls", "--on-full=block", *functions, *options)
+        assert result.status == status, result.stderr.decode()
+        return Recording(ada, output)
+    return run
+
+
+def mark_of(window):
+    return [(m["thread"], m["indexSeq"]) for m in window["marks"]]
+
+
+@pytest.mark.parametrize("pre, post", [(0, 0), (1, 1), (5, 3), (1000, 700), (3, 2500), (2500, 0)])
+def test_first_and_last_event_of_a_window_in_events(record, pre, post):
+    recording = record("work:3000 mark work:3000", f"--trigger=symbol=marked@pre={pre}ev,post={post}ev" if pre or post else
+                       "--trigger=symbol=marked@pre=0ev,post=0ev")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert mark_of(window) == [(0, mark)]
+    assert recording.persisted[0] == list(range(mark - pre, mark + post + 1))
+    assert (window["startNs"], window["endNs"]) == (recording.time(mark - pre), recording.time(mark + post))
+    assert window["triggerKind"] == "symbol:marked" and window["shortReason"] is None
+    recording.check_whole()
+
+
+@pytest.mark.parametrize("pre, post", [(0, 20), (20, 0), (7, 13)])
+def test_first_and_last_event_of_a_window_in_time(record, pre, post):
+    recording = record("spin:20000 mark spin:20000", f"--trigger=symbol=marked@pre={pre}ms,post={post}ms")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    start, end = recording.time(mark) - pre * MS, recording.time(mark) + post * MS
+    assert (window["startNs"], window["endNs"]) == (start, end)
+    assert recording.persisted[0] == recording.between(start, end)
+    assert (window["preRollSec"], window["postRollSec"]) == (pre / 1000, post / 1000)
+    assert (window["requestedPreRollSec"], window["requestedPostRollSec"]) == (pre / 1000, post / 1000)
+    assert window["shortReason"] is None
+    recording.check_whole()
+
+
+def test_multiple_triggers_in_quick_succession(record):
+    recording = record("work:10 sleep:100 " + "mark work:5 sleep:10 other work:5 sleep:10 " * 5 + "sleep:100 work:10",
+                       "--trigger=symbol=marked", "--trigger=symbol=other", "--pre-roll-sec=0.05", "--post-roll-sec=0.05")
+    marks = sorted(recording.calls("marked") + recording.calls("other"))
+    window, = recording.windows
+    start, end = recording.time(marks[0]) - 50 * MS, recording.time(marks[-1]) + 50 * MS
+    assert (window["startNs"], window["endNs"]) == (start, end)
+    assert mark_of(window) == [(0, mark) for mark in marks] and window["markedCount"] == 10
+    assert window["triggerKind"] == "symbol:marked" and window["triggerKinds"] == ["symbol:marked", "symbol:other"]
+    assert recording.persisted[0] == list(range(marks[0], marks[-1] + 12))     # no event is written twice
+    recording.check_whole()
+
+
+def test_windows_that_do_not_overlap_stay_apart(record):
+    recording = record("work:10 mark work:100 sleep:20 mark work:10", "--trigger=symbol=marked@pre=4ev,post=6ev")
+    first, second = recording.calls("marked")
+    assert [mark_of(w) for w in recording.windows] == [[(0, first)], [(0, second)]]
+    assert recording.persisted[0] == [*range(first - 4, first + 7), *range(second - 4, second + 7)]
+    recording.check_whole()
+
+
+def test_a_longer_pre_roll_reaches_back_into_an_earlier_window(record):
+    recording = record("work:10 mark work:100 sleep:50 work:100 other work:20", "--trigger=symbol=marked@pre=2ev,post=3ev",
+                       "--trigger=symbol=other@pre=10s,post=4ev")
+    first, second = recording.calls("marked") + recording.calls("other")
+    window, = recording.windows
+    assert window["triggerKinds"] == ["symbol:marked", "symbol:other"]
+    assert mark_of(window) == [(0, first), (0, second)]
+    assert recording.persisted[0] == list(range(0, second + 5))
+    recording.check_whole()
+
+
+def test_trigger_during_startup(record):
+    recording = record("work:4 mark work:100", "--trigger=symbol=marked@pre=5s,post=10ev")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert recording.persisted[0] == list(range(0, mark + 11))
+    assert 0 < window["preRollSec"] < 5 == window["requestedPreRollSec"]
+    assert "recording began" in window["shortReason"]
+    recording.check_whole()
+
+
+def test_trigger_during_startup_counted_in_events(record):
+    recording = record("work:4 mark work:100", "--trigger=symbol=marked@pre=1000ev,post=10ev")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert mark == 8 and recording.persisted[0] == list(range(0, mark + 11))
+    assert "fewer than the 1000 events" in window["shortReason"]
+    recording.check_whole()
+
+
+@pytest.mark.parametrize("end, status", [("exit:0", 0), ("_exit:7", 7), ("kill:9", 137)])
+def test_trigger_near_process_exit(record, end, status):
+    recording = record(f"work:100 mark work:20 {end}", "--trigger=symbol=marked@pre=3ev,post=5s", status=status)
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert recording.persisted[0] == list(range(mark - 3, mark + 42)) and len(recording.events[0]) == mark + 42
+    assert 0 < window["postRollSec"] < 5 == window["requestedPostRollSec"]
+    assert "the process ended" in window["shortReason"]
+    recording.check_whole()
+
+
+def test_trigger_near_process_exit_counted_in_events(record):
+    recording = record("work:100 mark work:20", "--trigger=symbol=marked@pre=3ev,post=1000ev")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert recording.persisted[0] == list(range(mark - 3, mark + 42))
+    assert "the process ended before the 1000 events" in window["shortReason"]
+    recording.check_whole()
+
+
+def test_trigger_near_the_end_of_a_thread(record):
+    recording = record("work:5 thread:100 sleep:300 work:5 sleep:300", "--trigger=symbol=marked@pre=3ev,post=1000ev")
+    mark, = recording.calls("marked", 1)
+    window, = recording.windows
+    assert recording.persisted[1] == list(range(mark - 3, len(recording.events[1])))
+    assert recording.persisted[0] == [], "the window went on though its thread had ended"
+    assert "its thread ended" in window["shortReason"]
+    recording.check_whole()
+
+
+def test_no_marked_events(record):
+    recording = record("work:5000", "--trigger=symbol=marked")
+    assert recording.windows == [] and recording.manifest["detail_lane"]["event_count"] == 0
+    assert recording.manifest["detail_lane"]["coverage_ratio"] == 0
+    assert not list(recording.path.rglob("detail*.atf"))
+    assert len(recording.events[0]) == 10000
+    assert recording.manifest["metrics"]["marked_events_detected"] == 0
+
+
+def test_ring_buffer_overflow_before_dump(record):
+    """4M hold 12,000 events. The size that is said to have sufficed suffices."""
+    steps, trigger = "spin:60000 mark spin:10", "--trigger=symbol=marked@pre=200ms,post=0ev"
+    recording = record(steps, trigger, "--detail-buffer=4M")
+    mark, = recording.calls("marked")
+    window, = recording.windows
+    assert recording.persisted[0] == recording.between(window["startNs"], recording.time(mark))
+    assert 0 < window["preRollSec"] < 0.2 == window["requestedPreRollSec"]
+    reason = re.fullmatch(r"the detail buffer of \S+ held only \S+ s of the 0.2 s asked: --detail-buffer=(\d+[MG]) would have sufficed",
+                          window["shortReason"])
+    assert reason, window["shortReason"]
+    recording.check_whole()
+
+    again = record(steps, trigger, f"--detail-buffer={reason[1]}")
+    mark, = again.calls("marked")
+    window, = again.windows
+    assert window["shortReason"] is None and window["preRollSec"] == 0.2
+    assert again.persisted[0] == again.between(again.time(mark) - 200 * MS, again.time(mark))
+    again.check_whole()
+
+
+def test_a_window_holds_every_thread(record):
+    recording = record("work:1 threads:4 sleep:100 mark sleep:50 other sleep:200 join", "--trigger=symbol=marked@pre=30ms,post=30ms",
+                       "--trigger=symbol=other@pre=10ms,post=20ms")
+    first, second = recording.calls("marked") + recording.calls("other")
+    start, end = recording.time(first) - 30 * MS, recording.time(second) + 20 * MS
+    assert [(w["startNs"], w["endNs"]) for w in recording.windows] in (
+        [(start, end)], [(start, recording.time(first) + 30 * MS), (recording.time(second) - 10 * MS, end)])
+    assert len(recording.events) == 5 and sum(map(bool, recording.persisted.values())) > 2     # not every thread got the CPU then
+    recording.check_whole()
+
+
+@pytest.mark.parametrize("mode", ["oneshot", "streaming"])
+def test_modes_that_persist_all(record, mode):
+    recording = record("work:3000 mark work:3000", "--trigger=symbol=marked@pre=1ev,post=1ev", f"--detail-mode={mode}")
+    window, = recording.windows
+    assert recording.persisted[0] == list(range(len(recording.events[0])))
+    assert recording.manifest["detail_lane"]["persistence"] == "all"
+    assert mark_of(window) == [(0, recording.calls("marked")[0])] and window["shortReason"] is None
+    recording.check_whole()
+
+
+def test_detail_off(record):
+    recording = record("work:10 mark work:10", "--detail=off")
+    assert recording.manifest["detail_lane"]["capture"] == recording.manifest["detail_lane"]["persistence"] == "off"
+    assert recording.windows == [] and recording.manifest["buffering"]["detail"] is None
+    assert not list(recording.path.rglob("detail*.atf"))
