@@ -88,3 +88,13 @@ def test_each_marked_event_counts_once(manifest):
     of_events = [m for m in marks(manifest) if m["functionId"] is not None]
     assert len(events) == len(of_events)
     assert manifest["metrics"]["marked_events_detected"] == sum(w["markedCount"] for w in manifest["detail_lane"]["windows"])
+
+
+def test_every_process_marks_for_itself(ada, tmp_path):
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "family", SOURCE.with_name("family.c")], check=True)
+    result = ada.trace(tmp_path / "out", [tmp_path / "family"], "--trigger=symbol=answer", "--trigger=signal=SIGUSR1,SIGTERM")
+    assert (result.status, result.stdout) == (0, b"1 128\n"), result.stderr.decode()
+    session = check_recording(ada, tmp_path / "out")
+    kinds = [[mark["kind"] for mark in marks(manifest)] for manifest in session.manifests().values()]
+    counts = sorted((k.count("symbol:answer"), len(k)) for k in kinds)
+    assert counts == [(2, 2), (3, 4), (5, 6)]
