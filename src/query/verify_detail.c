@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "query/verify.h"
 
+#define MARK_SLACK_NS 1000
+
 /* --- files ---------------------------------------------------------------------------------------------------------- */
 
 struct file_context {
@@ -146,9 +148,49 @@ static void sum_thread(struct sums *sums, const struct ada_recorded_window *wind
 		sums->windows[i].holes += count_holes(thread, &windows[i]);
 }
 
+/* The event that a mark names, if it is there. */
+static const struct ada_event *mark_event(const struct ada_process *process, const json_object *mark)
+{
+	const struct ada_session *session = process->session;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &session->threads.items[process->first_thread + i];
+		const struct atf_index *index;
+		uint64_t seq = ada_json_u64(mark, "indexSeq", UINT64_MAX);
+
+		if (!thread->events || thread->number != ada_json_u64(mark, "thread", UINT64_MAX))
+			continue;
+		index = atf_thread_segment(thread->events, (uint32_t)ada_json_u64(mark, "segment", 0));
+		return index && seq < atf_index_count(index) ? &atf_index_events(index)[seq] : NULL;
+	}
+	return NULL;
+}
+
+/* Of the window's marks, those that name an event which isn't there or is another one. Times may have been raised a little where
+ * the clock was calibrated anew. */
+static uint64_t count_false_marks(const struct ada_recorded_window *window)
+{
+	const json_object *marks = ada_json_get(window->entry, "marks");
+	uint64_t wrong = 0;
+
+	for (size_t i = 0; i < ada_json_length(marks); i++) {
+		const json_object *mark = json_object_array_get_idx(marks, i);
+		uint64_t ns = ada_json_u64(mark, "tsNs", 0);
+		const struct ada_event *event;
+
+		if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int))
+			continue;	/* of no event: by hand, by a sample */
+		event = mark_event(window->process, mark);
+		wrong += !event || event->function_id != ada_json_u64(mark, "functionId", event->function_id) ||
+			 event->timestamp_ns + MARK_SLACK_NS < ns || event->timestamp_ns > ns + MARK_SLACK_NS;
+	}
+	return wrong;
+}
+
 static void verify_window(struct ada_verify *verify, const char *file, const struct ada_recorded_window *window,
 			  const struct ada_recorded_window *before, const struct sum *sum)
 {
+	uint64_t false_marks = count_false_marks(window);
 	char check[32];
 
 	snprintf(check, sizeof check, "window %u", window->id);
@@ -163,6 +205,9 @@ static void verify_window(struct ada_verify *verify, const char *file, const str
 				 window->event_count, sum->records);
 	else if (sum->holes)
 		ada_verify_found(verify, file, check, false, "%" PRIu64 " events inside it have no record", sum->holes);
+	else if (false_marks)
+		ada_verify_found(verify, file, check, false, "%" PRIu64 " of its marks name an event that is another one or not there",
+				 false_marks);
 	else
 		ada_verify_found(verify, file, check, true, "%s", "");
 }

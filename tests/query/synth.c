@@ -148,7 +148,7 @@ static AtfDetailWindow file_window(const struct synth_thread *thread)
 	const struct window *window = &process->windows[process->window_count - 1];
 
 	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = window->end_ns, .marked_ns = window->start_ns,
-				  .marked_count = 1, .window_id = process->window_count - 1,
+				  .marked_count = 2, .window_id = process->window_count - 1,
 				  .first_detail_seq = thread->detail_seq };
 }
 
@@ -375,6 +375,21 @@ static void process_sums(const struct process *process, uint64_t *events, uint64
 #define CLOCK "\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": [" \
 	"{\"counter\": 1000, \"ns\": 1000, \"nsPerTick\": 0.5}, {\"counter\": 3000, \"ns\": 2000, \"nsPerTick\": 0.5}]}"
 
+/* Marked by a rule at its first event, which is number 5 + 2 i of segment 0, and by hand. */
+static void print_window(FILE *file, const struct window *window, uint32_t i)
+{
+	fprintf(file, "%s{\"id\": %u, \"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol:leaf\", \"triggerKinds\": "
+		"[\"symbol:leaf\", \"manual\"], \"keySymbolVersion\": \"v1-0123456789abcdef\", \"preRollSec\": 0.5, \"postRollSec\": 2e-9, "
+		"\"requestedPreRollSec\": 5, \"requestedPostRollSec\": 2e-9, \"event_count\": %lu, \"eventCount\": %lu, "
+		"\"markedNs\": %lu, \"markedCount\": 2, \"shortReason\": %s, \"closed\": true, \"settled\": true, \"marks\": [",
+		i ? ", " : "", i, window->start_ns, window->end_ns, window->records, window->records, window->start_ns,
+		i ? "null" : "\"startup\"");
+	fprintf(file, "{\"kind\": \"symbol:leaf\", \"rule\": 1, \"rules\": [1], \"tsNs\": %lu, \"thread\": 0, \"segment\": 0, "
+		"\"indexSeq\": %u, \"functionId\": 2, \"value\": null, \"label\": null}, ", window->start_ns, 5 + 2 * i);
+	fprintf(file, "{\"kind\": \"manual\", \"rule\": 2, \"rules\": [2], \"tsNs\": %lu, \"thread\": null, \"segment\": null, "
+		"\"indexSeq\": null, \"functionId\": null, \"value\": null, \"label\": \"here\"}]}", window->end_ns);
+}
+
 static void print_detail_lane(FILE *file, const struct process *process, uint64_t events)
 {
 	const char *capture = process->window_count ? "always" : "off", *persistence = process->window_count ? "windowed" : "off";
@@ -382,14 +397,8 @@ static void print_detail_lane(FILE *file, const struct process *process, uint64_
 
 	fprintf(file, "\"detail_lane\": {\"capture\": \"%s\", \"persistence\": \"%s\", \"windows\": [", capture, persistence);
 	for (uint32_t i = 0; i < process->window_count; i++) {
-		const struct window *window = &process->windows[i];
-
-		records += window->records;
-		fprintf(file, "%s{\"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol\", \"triggerKinds\": [\"symbol\", "
-			"\"manual\"], \"keySymbolVersion\": \"1\", \"preRollSec\": 0.5, \"postRollSec\": 2e-9, "
-			"\"requestedPreRollSec\": 5, \"requestedPostRollSec\": 2e-9, \"eventCount\": %lu, \"markedCount\": 1, "
-			"\"shortReason\": %s, \"marks\": []}", i ? ", " : "", window->start_ns, window->end_ns, window->records,
-			i ? "null" : "\"startup\"");
+		records += process->windows[i].records;
+		print_window(file, &process->windows[i], i);
 	}
 	fprintf(file, "], \"event_count\": %lu, \"coverage_ratio\": %.3f}", records, events ? (double)records / events : 0);
 }

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import pty
 import re
 import shutil
@@ -10,8 +11,10 @@ import signal
 import struct
 import subprocess
 
+import jsonschema
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_NS = 1000000000000
 EVENT_BYTES = 32
 HEADER_BYTES = 64
@@ -210,11 +213,20 @@ def test_windows(ada, session):
     rows = as_csv(ada, "windows", session("detail"))
     assert [(row["startNs"], row["endNs"], row["triggerKinds"], row["eventCount"], row["shortReason"], row["preRollSec"],
              row["postRollSec"]) for row in rows] == [
-        (str(START_NS + 230), str(START_NS + 330), "symbol,manual", "2", "startup", "0.5", "2e-9"),
-        (str(START_NS + 340), str(START_NS + 550), "symbol,manual", "4", "", "0.5", "2e-9")]
+        (str(START_NS + 230), str(START_NS + 330), "symbol:leaf,manual", "2", "startup", "0.5", "2e-9"),
+        (str(START_NS + 340), str(START_NS + 550), "symbol:leaf,manual", "4", "", "0.5", "2e-9")]
     lines = answer(ada, "windows", session("detail")).stdout.decode().splitlines()
-    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "1", "2", "500", "ms", "2", "ns", "symbol,manual",
+    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "2", "2", "500", "ms", "2", "ns", "symbol:leaf,manual",
                                 "startup"]
+
+
+def test_windows_are_what_the_recorder_writes(session):
+    """Else the tests above would prove nothing."""
+    schema = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
+    manifest = json.loads((session("detail") / "pid_100/manifest.json").read_text())
+    definition = {**schema["$defs"]["window"], "$defs": schema["$defs"]}
+    for window in manifest["detail_lane"]["windows"]:
+        jsonschema.validate(window, definition)
 
 
 def test_no_windows(ada, session):
@@ -404,10 +416,17 @@ def test_verify_holds_manifest_against_files(ada, copy, change, check):
 
 @pytest.mark.parametrize("change, check, message", [
     (lambda lane: lane["windows"][0].update(eventCount=3), "window 0", "says 3 records where there are 2"),
-    (lambda lane: lane["windows"][0].update(endNs=START_NS + 329), "window 0", "a thread's detail file has wider bounds for it"),
+    (lambda lane: lane["windows"][0].update(endNs=START_NS + 329), "window 0",
+     "a thread's detail file has wider bounds for it"),
     (lambda lane: lane["windows"][0].update(startNs=START_NS + 220), "window 0", "1 events inside it have no record"),
     (lambda lane: lane["windows"][1].update(startNs=START_NS + 300), "window 1", "starts before the one in front of it ends"),
     (lambda lane: lane["windows"][0].update(endNs=1), "window 0", "ends before it starts"),
+    (lambda lane: lane["windows"][0]["marks"][0].update(indexSeq=0), "window 0",
+     "1 of its marks name an event that is another one or not there"),
+    (lambda lane: lane["windows"][0]["marks"][0].update(functionId=3), "window 0",
+     "1 of its marks name an event that is another one or not there"),
+    (lambda lane: lane["windows"][0]["marks"][0].update(indexSeq=60), "window 0",
+     "1 of its marks name an event that is another one or not there"),
     (lambda lane: lane["windows"].pop(), "windows", "detail files hold 2 windows that it doesn't list"),
     (lambda lane: lane.update(event_count=7), "detail", "says 7 records where there are 6")])
 def test_verify_holds_windows_against_files(ada, copy, change, check, message):
