@@ -80,13 +80,8 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 		       ada_error_set(error, ENOENT, "this session keeps no detail (--detail=off): there is nothing to mark");
 	}
 	number = keep_label(recorder, label);
-	pthread_mutex_lock(&recorder->lock);
-	size_t count = recorder->providers.count;
-	pthread_mutex_unlock(&recorder->lock);
-	for (size_t i = 0; i < count; i++) {
-		pthread_mutex_lock(&recorder->lock);
-		struct ada_provider *provider = recorder->providers.items[i];
-		pthread_mutex_unlock(&recorder->lock);
+	struct ada_provider *provider;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		bool marked = false;
 		for (size_t k = 0; k < firing->count && !provider->ended; k++)
 			marked |= ada_fire(provider, firing, &firing->rules[k], counter, number, 0) > 0;

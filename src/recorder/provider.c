@@ -43,6 +43,14 @@ void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, cons
 	pthread_mutex_unlock(&recorder->lock);
 }
 
+struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number)
+{
+	pthread_mutex_lock(&recorder->lock);
+	struct ada_provider *provider = number < recorder->providers.count ? recorder->providers.items[number] : NULL;
+	pthread_mutex_unlock(&recorder->lock);
+	return provider;
+}
+
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
 {
 	struct ada_provider *found = NULL;

@@ -7,6 +7,8 @@
  * was forked from, whose modules it has. Becomes visible to the main thread at once. */
 int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
+/* By number; NULL: there are no more. Any thread. */
+struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number);
 /* The provider that is recording in `pid`, or NULL. Any thread. */
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
 void ada_recorder_wake(struct ada_recorder *recorder);

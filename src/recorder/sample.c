@@ -159,12 +159,8 @@ void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 	}
 	if (!sampler->firing.count)
 		return;
-	for (size_t i = 0;; i++) {
-		pthread_mutex_lock(&recorder->lock);
-		struct ada_provider *provider = i < recorder->providers.count ? recorder->providers.items[i] : NULL;
-		pthread_mutex_unlock(&recorder->lock);
-		if (!provider)
-			break;
+	struct ada_provider *provider;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		struct process *process = provider->ended ? NULL : process_of(sampler, provider->number);
 		if (!process)
 			continue;

@@ -1,0 +1,29 @@
+/* The main loop of `ada trace`: drains, keeps manifests and session.json, notices ends, until all is over. Main thread. */
+#ifndef ADA_RECORDER_LOOP_H
+#define ADA_RECORDER_LOOP_H
+#include <poll.h>
+#include "recorder/grower.h"
+#include "recorder/progress.h"
+#include "recorder/sample.h"
+#include "recorder/state.h"
+
+struct ada_loop {
+	struct ada_recorder *recorder;
+	struct ada_grower grower;
+	struct ada_progress progress;
+	struct ada_sampler *sampler;
+	int signals;
+	int timeout_ms;
+	int interrupts;			/* SIGINTs seen */
+	bool main_ended, stop, asked;	/* asked: by `ada stop` */
+	bool sessions_changed, advised;
+	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
+	ADA_ARRAY(struct pollfd) polls;
+};
+
+/* Until every traced process has ended, or the user wants no more. */
+void ada_loop_run(struct ada_loop *loop);
+/* Every provider gets its last manifest, no new one comes; session.json and the summary. */
+void ada_loop_end(struct ada_loop *loop);
+void ada_loop_tell(int rc, const struct ada_error *error);	/* rc not 0: on stderr */
+#endif
