@@ -341,9 +341,17 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	return rc;
 }
 
-static void note_change(struct ada_provider *provider)
+static void note_begin(struct ada_provider *provider)
 {
 	pthread_mutex_lock(&provider->lock);
+	provider->conversations++;
+	pthread_mutex_unlock(&provider->lock);
+}
+
+static void note_end(struct ada_provider *provider)
+{
+	pthread_mutex_lock(&provider->lock);
+	provider->conversations--;
 	provider->changed = true;
 	pthread_mutex_unlock(&provider->lock);
 }
@@ -359,6 +367,7 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	talk.pid = peer.pid;
 	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || greet(&talk, &message.hello) || !talk.provider)
 		return;
+	note_begin(talk.provider);
 	while (!receive(socket, &message)) {
 		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
 			break;
@@ -367,6 +376,6 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
 			break;
 	}
-	note_change(talk.provider);
+	note_end(talk.provider);
 	ada_recorder_wake(recorder);
 }

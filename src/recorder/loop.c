@@ -25,6 +25,7 @@
 #define IDLE_MS 5
 #define STRAY_NS 20000000ull
 #define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
+#define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
 #define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
 #define MANIFEST_COST 20		/* at once where a window closed, but at most a twentieth of the time goes into it */
@@ -133,6 +134,18 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 	fprintf(stderr, "ada: process %d: %s\n", provider->pid, advice);
 }
 
+/* Its last words: what a conversation still writes belongs into the last manifest. It ends when the process does; who holds
+ * its socket open beyond that is not waited for long. */
+static bool still_talks(struct ada_provider *provider, uint64_t now)
+{
+	pthread_mutex_lock(&provider->lock);
+	bool talks = provider->conversations > 0;
+	pthread_mutex_unlock(&provider->lock);
+	if (!provider->gone_ns)
+		provider->gone_ns = now;
+	return talks && now - provider->gone_ns < LAST_WORDS_NS;
+}
+
 /* One pass over a provider; true where it had chunks. */
 static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
@@ -163,7 +176,7 @@ static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 		ada_progress_clear(&loop->progress);
 		fprintf(stderr, "ada: %s\n", advice);
 	}
-	if (gone) {
+	if (gone && !still_talks(provider, now)) {
 		finish(loop, provider, NULL, false);
 		ada_provider_release(provider, false);
 	}

@@ -56,6 +56,8 @@ struct ada_provider {
 	bool changed;			/* the manifest is out of date */
 	bool windows_changed;		/* the same, because of windows: main thread's */
 	bool replaced;			/* by exec: another image of this pid said HELLO */
+	uint32_t conversations;		/* under way: they still add to modules */
+	uint64_t gone_ns;		/* main thread's: when its end was first seen; 0: not yet */
 
 	struct ada_drain drain;
 	struct ada_details *details;	/* NULL: no detail is kept */
