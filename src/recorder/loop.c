@@ -126,7 +126,8 @@ static void notice_escape(struct ada_provider *provider)
 /* What is amiss with the detail of a process, while there is time to mend it: the first one speaks for all. */
 static void advise(struct ada_loop *loop, struct ada_provider *provider)
 {
-	const char *advice = provider->details && !loop->advised ? ada_details_advice(provider->details) : NULL;
+	bool wanted = provider->details && !loop->advised && !loop->recorder->options->quiet;
+	const char *advice = wanted ? ada_details_advice(provider->details) : NULL;
 	if (!advice)
 		return;
 	loop->advised = true;
@@ -170,11 +171,6 @@ static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 		ada_session_free_reserve(&loop->recorder->session);
 		ada_progress_clear(&loop->progress);
 		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
-	}
-	const char *advice = provider->details && !loop->recorder->options->quiet ? ada_details_advice(provider->details) : NULL;
-	if (advice) {
-		ada_progress_clear(&loop->progress);
-		fprintf(stderr, "ada: %s\n", advice);
 	}
 	if (gone && !still_talks(provider, now)) {
 		finish(loop, provider, NULL, false);
