@@ -31,7 +31,11 @@ struct synth_thread {
 	uint64_t records;		/* of the open window */
 };
 
-struct window { uint64_t start_ns, end_ns, records; };
+struct window {
+	uint64_t start_ns, end_ns, records;
+	uint32_t thread, segment;	/* of its first event, which is marked */
+	uint64_t index_seq;
+};
 
 struct process {
 	char directory[64];
@@ -157,7 +161,10 @@ void synth_window(struct synth_thread *thread)
 	struct process *process = current(thread->synth);
 
 	must(process->window_count < WINDOWS_MAX && !thread->in_window, "window");
-	process->windows[process->window_count++] = (struct window){ .start_ns = thread->ns, .end_ns = thread->ns };
+	process->windows[process->window_count++] = (struct window){
+		.start_ns = thread->ns, .end_ns = thread->ns, .thread = thread->number, .segment = thread->segment,
+		.index_seq = thread->counts[thread->segment],
+	};
 	thread->in_window = true;
 	thread->window_written = false;
 	thread->records = 0;
@@ -375,7 +382,7 @@ static void process_sums(const struct process *process, uint64_t *events, uint64
 #define CLOCK "\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": [" \
 	"{\"counter\": 1000, \"ns\": 1000, \"nsPerTick\": 0.5}, {\"counter\": 3000, \"ns\": 2000, \"nsPerTick\": 0.5}]}"
 
-/* Marked by a rule at its first event, which is number 5 + 2 i of segment 0, and by hand. */
+/* Marked by a rule for function 2 at its first event, and by hand. */
 static void print_window(FILE *file, const struct window *window, uint32_t i)
 {
 	fprintf(file, "%s{\"id\": %u, \"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol:leaf\", \"triggerKinds\": "
@@ -384,8 +391,9 @@ static void print_window(FILE *file, const struct window *window, uint32_t i)
 		"\"markedNs\": %lu, \"markedCount\": 2, \"shortReason\": %s, \"closed\": true, \"settled\": true, \"marks\": [",
 		i ? ", " : "", i, window->start_ns, window->end_ns, window->records, window->records, window->start_ns,
 		i ? "null" : "\"startup\"");
-	fprintf(file, "{\"kind\": \"symbol:leaf\", \"rule\": 1, \"rules\": [1], \"tsNs\": %lu, \"thread\": 0, \"segment\": 0, "
-		"\"indexSeq\": %u, \"functionId\": 2, \"value\": null, \"label\": null}, ", window->start_ns, 5 + 2 * i);
+	fprintf(file, "{\"kind\": \"symbol:leaf\", \"rule\": 1, \"rules\": [1], \"tsNs\": %lu, \"thread\": %u, \"segment\": %u, "
+		"\"indexSeq\": %lu, \"functionId\": 2, \"value\": null, \"label\": null}, ", window->start_ns, window->thread,
+		window->segment, window->index_seq);
 	fprintf(file, "{\"kind\": \"manual\", \"rule\": 2, \"rules\": [2], \"tsNs\": %lu, \"thread\": null, \"segment\": null, "
 		"\"indexSeq\": null, \"functionId\": null, \"value\": null, \"label\": \"here\"}]}", window->end_ns);
 }

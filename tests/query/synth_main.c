@@ -172,6 +172,25 @@ static void make_detail(struct synth *synth)
 	synth_return(thread);
 }
 
+/* Two processes at the same time, each with a window around its only call; the second one's begins and ends 5 ns later. */
+static void make_pair(struct synth *synth)
+{
+	for (uint32_t pid = 60; pid <= 61; pid++) {
+		struct synth_thread *thread;
+
+		synth_process(synth, pid);
+		synth_module(synth, "/usr/bin/prog", plain_names, 5);
+		thread = synth_thread(synth, pid, "prog");
+		synth_pass(thread, 5 * (pid - 60));
+		synth_capture(thread, true);
+		synth_window(thread);
+		synth_call(thread, LEAF);
+		synth_pass(thread, 100);
+		synth_return(thread);
+		synth_window_end(thread);
+	}
+}
+
 static void make_empty(struct synth *synth)
 {
 }
@@ -186,7 +205,7 @@ int main(int argc, char **argv)
 		{ "plain", make_plain, true }, { "running", make_plain, false }, { "names", make_names, true },
 		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
 		{ "empty", make_empty, true }, { "rules", make_rules, true },
-		{ "detail", make_detail, true },
+		{ "detail", make_detail, true }, { "pair", make_pair, true },
 	};
 
 	for (size_t i = 0; argc == 3 && i < sizeof scenarios / sizeof *scenarios; i++)

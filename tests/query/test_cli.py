@@ -220,6 +220,18 @@ def test_windows(ada, session):
                                 "startup"]
 
 
+def test_windows_of_processes(ada, session):
+    """Numbered on over all processes; a window is of one of them alone."""
+    rows = as_json(ada, "windows", session("pair"))["rows"]
+    assert [(row["window"], row["process"], row["id"]) for row in rows] == [(0, "pid_60", 0), (1, "pid_61", 0)]
+    for number, process in enumerate(["pid_60", "pid_61"]):
+        events = as_lines(ada, f"--window={number}", session("pair"))[0]
+        assert [(event["process"], event["kind"]) for event in events] == [(process, "call"), (process, "return")]
+    alone = session("pair") / "pid_61"
+    assert [row["window"] for row in as_json(ada, "windows", alone)["rows"]] == [0]
+    assert as_json(ada, "verify", session("pair"))["rows"]
+
+
 def test_windows_are_what_the_recorder_writes(session):
     """Else the tests above would prove nothing."""
     schema = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
