@@ -220,7 +220,7 @@ void ada_judge(const struct ada_judged *event)
 	bool timed = !(event->seq & SAMPLED);
 	uint64_t start = timed ? ada_sys_counter() : 0;
 
-	if (!shm || !shm->policy_offset)
+	if (!shm || !shm->policy_offset || shm->disabled == ADA_DISABLE_CONFINED)	/* then no system call is safe, either */
 		return;
 	judge(shm, &job);
 	if (timed)

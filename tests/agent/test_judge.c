@@ -33,6 +33,9 @@ static void calls_of_named_functions_mark(void **state)
 	assert_true(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, 0, 997000));
 	assert_false(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, 0, 997000 - 4096));
 	assert_int_equal(shm->detail.pin.end, 1000500);
+	shm->disabled = ADA_DISABLE_CONFINED;
+	assert_false(call_marks(2000000));
+	shm->disabled = ADA_DISABLE_NONE;
 	rule->flags = 0;
 	assert_false(call_marks(2000000));
 }
