@@ -126,7 +126,7 @@ static void notice_escape(struct ada_provider *provider)
 /* What is amiss with the detail of a process, while there is time to mend it: the first one speaks for all. */
 static void advise(struct ada_loop *loop, struct ada_provider *provider)
 {
-	bool wanted = provider->details && !loop->advised && !loop->recorder->options->quiet;
+	bool wanted = provider->details && !loop->advised;
 	const char *advice = wanted ? ada_details_advice(provider->details) : NULL;
 	if (!advice)
 		return;
