@@ -1,0 +1,209 @@
+"""Detail files and windows, read without any code of ada's, and what holds for every one of them (DESIGN section 3)."""
+import bisect
+import json
+import mmap
+import struct
+from dataclasses import dataclass, field
+
+from harness import CALL, EVENT, HEADER_BYTES, RETURN
+
+NONE = 2**32 - 1
+DETAIL_HEADER = struct.Struct("<4sBBBBIIIIQQQQQ")
+RECORD = struct.Struct("<IHHIIQ")
+PAYLOAD = struct.Struct("<Q8QQQQHH")
+WINDOW = struct.Struct("<QQQQQQIIQ")
+FOOTER = struct.Struct("<4sIQQQQQQII")
+TYPES = {CALL: 3, RETURN: 4}
+
+
+@dataclass
+class Record:
+    index_seq: int
+    type: int
+    time: int
+    function: int
+    x: tuple
+    lr: int
+    fp: int
+    sp: int
+    stack: bytes
+    vectors: tuple
+
+
+@dataclass
+class Detail:
+    records: list = field(default_factory=list)
+    windows: list = field(default_factory=list)     # of (start, end, marked, first_detail_seq, first_ordinal, count, marks, id)
+
+
+@dataclass
+class Thread:
+    """One thread of one process: its index segments, and what there is of detail."""
+    id: int
+    tid: int
+    segments: list          # (Events, Detail or None) of each
+
+    @property
+    def events(self):
+        """Of a thread with one segment."""
+        (events, _), = self.segments or [([], None)]
+        return events
+
+    @property
+    def details(self):
+        return [r for _, d in self.segments if d for r in d.records]
+
+
+def read_detail(path):
+    data = path.read_bytes()
+    head = DETAIL_HEADER.unpack_from(data)
+    assert head[0] == b"ATD2" and head[1:5] == (1, 1, 1, 4), f"{path}: header {head}"
+    foot = FOOTER.unpack_from(data, len(data) - FOOTER.size)
+    assert foot[0] == b"2DTA", f"{path}: no footer"
+    _, _, count, length, _, _, tables, window_count, _, _ = foot
+    assert head[10] == count and head[9] == HEADER_BYTES, f"{path}: header and footer disagree"
+    detail, at = Detail(), HEADER_BYTES
+    offsets = struct.unpack_from(f"<{count}Q", data, tables)
+    for number in range(count):
+        assert offsets[number] == at, f"{path}: offset table, record {number}"
+        total, kind, flags, seq, _, time = RECORD.unpack_from(data, at)
+        fields = PAYLOAD.unpack_from(data, at + RECORD.size)
+        stack_at = at + RECORD.size + PAYLOAD.size
+        stack = data[stack_at:stack_at + fields[12]]
+        vectors = struct.unpack_from("<8Q", data, stack_at + fields[12]) if flags & 1 else ()
+        assert total == RECORD.size + PAYLOAD.size + len(stack) + 8 * len(vectors), f"{path}: record {number}: length {total}"
+        detail.records.append(Record(seq, kind, time, fields[0], fields[1:9], *fields[9:12], stack, vectors))
+        at += total
+    assert at == HEADER_BYTES + length, f"{path}: records end at {at}"
+    for number in range(window_count):
+        detail.windows.append(WINDOW.unpack_from(data, tables + 8 * count + number * WINDOW.size)[:8])
+    return detail
+
+
+class Events:
+    """The events of an index file, mapped: what isn't looked at is never read."""
+
+    def __init__(self, path):
+        with path.open("rb") as file:
+            self.data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        assert self.data[-64:-60] == b"2ITA", f"{path}: no footer"
+        self.count = (len(self.data) - 2 * HEADER_BYTES) // EVENT.size
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, number):
+        if number < 0:
+            number += self.count
+        if not 0 <= number < self.count:
+            raise IndexError(number)
+        return EVENT.unpack_from(self.data, HEADER_BYTES + number * EVENT.size)
+
+    def __iter__(self):
+        return EVENT.iter_unpack(self.data[HEADER_BYTES:HEADER_BYTES + self.count * EVENT.size])
+
+
+class Process:
+    """A pid directory: manifest, threads, names of functions."""
+
+    def __init__(self, path):
+        self.path = path
+        self.manifest = json.loads((path / "manifest.json").read_text())
+        self.windows = self.manifest["detail_lane"]["windows"]
+        self.threads = [self.thread(t) for t in self.manifest["threads"]]
+        self.names = {}
+        for module in self.manifest["modules"]:
+            if not module["symbols"]:
+                continue
+            for line in (path / module["symbols"]).read_text().splitlines()[1:]:
+                number, _, _, name = line.split("\t")
+                self.names[module["id"] << 32 | int(number)] = name
+
+    def thread(self, entry):
+        directory, segments = self.path / entry["directory"], []
+        for segment in entry["segments"]:
+            file = directory / segment["file"].replace("index", "detail")
+            segments.append((Events(directory / segment["file"]), read_detail(file) if file.exists() else None))
+        return Thread(entry["id"], entry["tid"], segments)
+
+    def ids(self, name):
+        return {i for i, n in self.names.items() if n.partition("@")[0] == name}
+
+    def find(self, name, kind=CALL):
+        """(thread, index_seq in the first segment, event) of each event of that function, by time."""
+        ids, found = self.ids(name), []
+        for thread in self.threads:
+            found += [(thread, seq, e) for seq, e in enumerate(thread.events) if e[1] in ids and e[3] == kind]
+        return sorted(found, key=lambda f: f[2][0])
+
+
+def inside(events, start, end):
+    """Range of positions of the events with start <= time <= end."""
+    return (bisect.bisect_left(events, start, key=lambda e: e[0]), bisect.bisect_right(events, end, key=lambda e: e[0]))
+
+
+def check_numbers(thread):
+    """detail_seq counts what was captured, a segment at a time; events with registers are calls and returns only."""
+    for events, _ in thread.segments:
+        captured = 0
+        for seq, (_, _, _, kind, _, detail_seq) in enumerate(events):
+            if detail_seq == NONE:
+                continue
+            assert kind in (CALL, RETURN), f"thread {thread.id}: event {seq} of kind {kind} has detail"
+            assert detail_seq == captured, f"thread {thread.id}: event {seq}: detail_seq {detail_seq}, expected {captured}"
+            captured += 1
+
+
+def check_records(thread, windows):
+    """Each record belongs to its event and lies in a window; each window's entry says which."""
+    for events, detail in thread.segments:
+        if not detail:
+            continue
+        assert detail.records, f"thread {thread.id}: an empty detail file"
+        last = -1
+        for number, record in enumerate(detail.records):
+            assert record.index_seq > last, f"thread {thread.id}: record {number}: index_seq falls"
+            last = record.index_seq
+            time, function, _, kind, _, _ = events[record.index_seq]
+            assert (record.time, record.function, record.type) == (time, function, TYPES[kind]), \
+                f"thread {thread.id}: record {number} is not of event {record.index_seq}"
+            assert any(w["startNs"] <= time <= w["endNs"] for w in windows), f"thread {thread.id}: record {number} in no window"
+        ordinal = 0
+        for start, end, _, first, first_ordinal, count, _, number in detail.windows:
+            assert first_ordinal == ordinal and count, f"thread {thread.id}: window {number}: ordinals"
+            assert (start, end) == (windows[number]["startNs"], windows[number]["endNs"]), f"thread {thread.id}: window {number}"
+            part = detail.records[ordinal:ordinal + count]
+            assert all(start <= r.time <= end for r in part), f"thread {thread.id}: window {number}: a record outside"
+            assert [events[r.index_seq][5] for r in part] == list(range(first, first + count)), \
+                f"thread {thread.id}: window {number}: detail_seq"
+            ordinal += count
+        assert ordinal == len(detail.records), f"thread {thread.id}: records of no window"
+
+
+def check_no_holes(thread, windows):
+    """Every call and return that a window holds has its record."""
+    for events, detail in thread.segments:
+        have = {r.index_seq for r in detail.records} if detail else set()
+        for number, window in enumerate(windows):
+            for seq in range(*inside(events, window["startNs"], window["endNs"])):
+                if events[seq][3] == CALL or events[seq][5] != NONE:
+                    assert seq in have, f"thread {thread.id}: event {seq} lies in window {number} without detail"
+
+
+def check_process(process, numbers=True):
+    """All of it; returns how many records there are. numbers: reads every event, too."""
+    windows = process.windows
+    for before, after in zip(windows, windows[1:]):
+        assert before["endNs"] < after["startNs"], f"windows overlap: {before} {after}"
+    for thread in process.threads:
+        if numbers:
+            check_numbers(thread)
+        check_records(thread, windows)
+        check_no_holes(thread, windows)
+    total = sum(len(t.details) for t in process.threads)
+    lane = process.manifest["detail_lane"]
+    assert lane["event_count"] == total
+    assert sum(w["eventCount"] for w in windows) == total
+    if not windows:
+        assert not list(process.path.glob("thread_*/detail*.atf")), "detail.atf without a window"
+    return total

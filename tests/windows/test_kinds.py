@@ -1,0 +1,161 @@
+"""Each kind of trigger marks at the event that the program makes it mark at: first and last persisted index_seq are known."""
+import pathlib
+import struct
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import files  # noqa: E402
+from harness import CALL, RETURN, Session, check_recording  # noqa: E402
+
+ROLL = 20
+
+
+@pytest.fixture(scope="session")
+def kinds(build_dir):
+    out = build_dir / "windows" / "kinds"
+    out.parent.mkdir(exist_ok=True)
+    subprocess.run(["g++", "-O2", "-g", "-pthread", HERE / "kinds.cc", "-o", out], check=True)
+    return out
+
+
+def record(ada, kinds, output, mode, rule, *options, fillers=2, status=0):
+    result = ada.trace(output, [kinds, mode, str(fillers)], f"--trigger={rule}", f"--pre-roll-events={ROLL}",
+                       f"--post-roll-events={ROLL}", "--on-full=block", "--detail-buffer=256M", *options)
+    assert result.status == status, result.stderr.decode()
+    check_recording(ada, output)
+    process, = [files.Process(p) for p in Session(output).processes()]
+    files.check_process(process)
+    return process
+
+
+def check_one_mark(process, kind_text, function, kind, number):
+    """One window, marked once: at the number-th event of that kind of the function, with ROLL events on each side."""
+    thread, seq, event = process.find(function, kind)[number]
+    assert [len(w["marks"]) for w in process.windows] == [1], process.windows
+    window, = process.windows
+    mark = window["marks"][0]
+    assert (mark["thread"], mark["indexSeq"], mark["tsNs"]) == (thread.id, seq, event[0])
+    assert window["triggerKind"] == kind_text and window["triggerKinds"] == [kind_text]
+    first, last = max(seq - ROLL, 0), min(seq + ROLL, len(thread.events) - 1)
+    assert (window["startNs"], window["endNs"]) == (thread.events[first][0], thread.events[last][0]), window["shortReason"]
+    have = [r.index_seq for r in thread.details]
+    assert (have[0], have[-1]) == (first, last)
+
+
+@pytest.mark.parametrize("fillers", (0, 2))
+@pytest.mark.parametrize("rule, mode, function, kind, number", [
+    ("symbol=chosen@after=4,limit=1/min", "chosen", "chosen", CALL, 4),
+    ("symbol=ch?sen@every=12", "chosen", "chosen", CALL, 0),
+    ("symbol=re:^CHOSEN$@nocase,after=11", "chosen", "chosen", CALL, 11),
+    ("arg=chosen:1>7@limit=1/min", "chosen", "chosen", CALL, 8),
+    ("arg=chosen:2==-3", "chosen", "chosen", CALL, 3),
+    ("return=chosen==6", "chosen", "chosen", RETURN, 3),
+    ("return=half<-1.5@limit=1/min", "chosen", "half", RETURN, 4),
+    ("latency=function:slow>20ms", "slow", "slow", RETURN, 30),
+    ("p99=function:slow>20ms@over=100", "slow-twice", "slow", RETURN, 125),
+    ("p50=function:slow>5ms@over=4", "half-slow", "slow", RETURN, 4),
+    ("rate=function:chosen>10/min", "chosen", "chosen", CALL, 10),
+    ("depth>30", "deep", "deep", CALL, 30),
+    ("depth=function:deep>20", "deep", "deep", CALL, 20),
+    ("new-caller=target@after=3", "callers", "target", CALL, 5),
+    ("cpu=function:burn>40ms", "burn", "burn", RETURN, 1),
+])
+def test_marks_at_the_known_event(ada, kinds, tmp_path, rule, mode, function, kind, number, fillers):
+    if rule.startswith("depth"):
+        rule += "@limit=1/min"
+    if "slow" in mode:
+        fillers = 0         # what they do in the 60 ms before the mark is more than any buffer holds
+    process = record(ada, kinds, tmp_path, mode, rule, fillers=fillers)
+    check_one_mark(process, rule.partition("@")[0].replace("=", ":", 1), function, kind, number)
+
+
+def test_exception_of_a_type(ada, kinds, tmp_path):
+    process = record(ada, kinds, tmp_path, "throw", "exception=std::runtime_error")
+    mark, = [m for w in process.windows for m in w["marks"]]
+    thread, seq, _ = process.find("__cxa_throw")[2]
+    assert (mark["thread"], mark["indexSeq"]) == (thread.id, seq)
+
+
+def test_every_exception(ada, kinds, tmp_path):
+    process = record(ada, kinds, tmp_path, "throw", "exception")
+    assert sum(w["markedCount"] for w in process.windows) == 5
+
+
+def last_window(process, kind_text):
+    """The window that ends with the process: ROLL events before the last one on the thread that ended it, all to the end."""
+    window = process.windows[-1]
+    assert kind_text in window["triggerKinds"]
+    thread = process.threads[0]
+    have = [r.index_seq for r in thread.details]
+    assert have and have[-1] == max(seq for seq, e in enumerate(thread.events) if e[5] != files.NONE)
+    assert len(have) >= ROLL
+    return window
+
+
+@pytest.mark.parametrize("mode, rule, status, kind_text", [
+    ("crash", "crash", 139, "crash"),
+    ("abort", "crash", 134, "crash"),
+    ("crash", "signal=SIGSEGV", 139, "signal:SIGSEGV"),
+    ("abort", "signal=SIGABRT", 134, "signal:SIGABRT"),
+    ("_exit", "exit", 0, "exit"),
+    ("abort", "exit", 134, "exit"),
+    ("three", "exit", 3, "exit"),
+])
+def test_end_is_a_window(ada, kinds, tmp_path, mode, rule, status, kind_text):
+    process = record(ada, kinds, tmp_path, mode, rule, status=status, fillers=0)
+    last_window(process, kind_text)
+    if status > 128:
+        assert process.manifest["crash"]["signal"] == status - 128
+
+
+def test_crash_is_kept_without_being_asked_for(ada, kinds, tmp_path):
+    result = ada.trace(tmp_path, [kinds, "crash"])
+    assert result.status == 139
+    process, = [files.Process(p) for p in Session(tmp_path).processes()]
+    files.check_process(process)
+    last_window(process, "crash")
+
+
+def test_delivered_signal(ada, kinds, tmp_path):
+    process = record(ada, kinds, tmp_path, "signal", "signal=SIGUSR1", fillers=0)
+    mark, = [m for w in process.windows for m in w["marks"]]
+    thread, seq, event = process.find("handler")[0]
+    assert mark["thread"] == thread.id and abs(mark["indexSeq"] - seq) <= 1
+    assert process.windows[0]["triggerKind"] == "signal:SIGUSR1"
+
+
+def test_detail_holds_arguments_results_and_stack(ada, kinds, tmp_path):
+    process = record(ada, kinds, tmp_path, "chosen", "symbol=chosen@limit=100/s", fillers=0)
+    events, detail = process.threads[0].segments[0]
+    records = {r.index_seq: r for r in detail.records}
+    calls = process.find("chosen")
+    assert len(calls) == 12
+    for i, (_, seq, _) in enumerate(calls):
+        call, back = records[seq], records[seq + 1]
+        assert call.x[0] == i and call.x[1] & 0xffffffff == -i & 0xffffffff
+        assert back.x[0] & 0xffffffff == 2 * i
+        assert call.lr == back.lr and call.sp == back.sp and call.lr
+        assert len(call.stack) == 128 and len(call.vectors) == 8
+    for i, (_, seq, _) in enumerate(process.find("half")):
+        if seq + 1 in records:
+            assert struct.unpack("<d", struct.pack("<Q", records[seq + 1].x[2]))[0] == -i / 2
+
+
+@pytest.mark.parametrize("bytes_", (0, 40, 256))
+def test_stack_bytes(ada, kinds, tmp_path, bytes_):
+    process = record(ada, kinds, tmp_path, "chosen", "symbol=chosen", f"--stack-bytes={bytes_}", fillers=0)
+    assert {len(r.stack) for r in process.threads[0].details} == {bytes_}
+    assert process.manifest["buffering"]["detail"]["stackBytes"] == bytes_
+
+
+def test_detail_off_keeps_the_index_alone(ada, kinds, tmp_path):
+    result = ada.trace(tmp_path, [kinds, "crash"], "--detail=off")
+    assert result.status == 139
+    process, = [files.Process(p) for p in Session(tmp_path).processes()]
+    assert files.check_process(process) == 0 and process.manifest["detail_lane"]["capture"] == "off"
+    assert {e[5] for e in process.threads[0].events} == {files.NONE}

@@ -1,0 +1,103 @@
+"""What every window has to hold, at full rate and to the death. The answers are computed from the index, which is recorded
+and written by other code than the detail lane."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import files  # noqa: E402
+from harness import CALL, Session, check_recording  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def program(build_dir):
+    def compile_one(name, *flags):
+        out = build_dir / "windows" / name
+        out.parent.mkdir(exist_ok=True)
+        subprocess.run(["gcc", "-O2", "-g", "-pthread", *flags, HERE / f"{name}.c", "-o", out], check=True)
+        return out
+    return compile_one
+
+
+def processes(output):
+    return [files.Process(p) for p in Session(output).processes()]
+
+
+def expected_marks(process, name):
+    return [(thread.id, seq, event[0]) for thread, seq, event in process.find(name)]
+
+
+def recorded_marks(process):
+    return sorted((m["thread"], m["indexSeq"], m["tsNs"]) for w in process.windows for m in w["marks"])
+
+
+def merged(intervals):
+    """Intervals as they coalesce: those that overlap or touch are one."""
+    result = []
+    for start, end in sorted(intervals):
+        if result and start <= result[-1][1] + 1:
+            result[-1][1] = max(result[-1][1], end)
+        else:
+            result.append([start, end])
+    return result
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_thousand_random_marks_at_full_rate_leave_no_hole(ada, program, tmp_path, seed):
+    result = ada.trace(tmp_path, [program("busy"), "4", "1000", "0", str(seed)], "--trigger=symbol=mark_me", "--on-full=block",
+                       "--pre-roll-events=40", "--post-roll-events=40", "--no-libcalls", timeout=240)
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    process, = processes(tmp_path)
+    assert process.manifest["index_lane"]["lost"] == 0
+    assert files.check_process(process) > 1000
+    marks = expected_marks(process, "mark_me")
+    assert len(marks) == 1000
+    assert sum(w["markedCount"] for w in process.windows) == 1000
+    assert recorded_marks(process) == sorted(marks)
+
+
+def test_windows_are_where_the_marks_ask_for_them(ada, program, tmp_path):
+    """Few marks, so that nothing is short: each window is the union of what its marks ask for, to the ns."""
+    result = ada.trace(tmp_path, [program("busy"), "2", "12", "0.3", "7"], "--trigger=symbol=mark_me", "--on-full=block",
+                       "--pre-roll-events=100", "--post-roll-events=60", "--no-libcalls", "--detail-buffer=512M")
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    process, = processes(tmp_path)
+    files.check_process(process)
+    wanted = []
+    for thread, seq, _ in process.find("mark_me"):
+        wanted.append((thread.events[max(seq - 100, 0)][0], thread.events[min(seq + 60, len(thread.events) - 1)][0]))
+    whole = [w for w in process.windows if not w["shortReason"]]
+    assert [[w["startNs"], w["endNs"]] for w in process.windows] == merged(wanted) or len(whole) < len(process.windows)
+    assert whole, [w["shortReason"] for w in process.windows]
+
+
+def test_killed_at_a_random_moment_200_times(ada, program, tmp_path):
+    result = ada.trace(tmp_path, [program("killed"), "200", "11", "2"], "--trigger=symbol=begin", "--pre-roll-events=10",
+                       "--post-roll-sec=60", "--no-libcalls", "--on-full=block", "--index-buffer=8M", "--detail-buffer=128M",
+                       timeout=280)
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    returned = {int(line.split()[0]): [int(n) for n in line.split()[1:]] for line in result.stdout.decode().splitlines()}
+    assert len(returned) == 200
+    seen = 0
+    for process in processes(tmp_path):
+        pid = process.manifest["pid"]
+        if pid not in returned:
+            continue
+        seen += 1
+        assert process.manifest["exit"]["signal"] == 9
+        files.check_process(process)
+        assert process.windows and process.windows[0]["triggerKind"] == "symbol:begin"
+        counts = sorted(sum(e[3] == CALL and process.names[e[1]] == "step" for e in t.events) for t in process.threads)
+        for have, at_least in zip(reversed(counts), sorted(returned[pid], reverse=True)):
+            assert have >= at_least, f"{pid}: {have} calls in the index, {at_least} had returned"
+        if len(process.windows) == 1:       # not cut by a pool that was full: then the window holds all to the end
+            last = max(t.events[-1][0] for t in process.threads if t.events)
+            assert process.windows[0]["endNs"] >= last
+    assert seen == 200
