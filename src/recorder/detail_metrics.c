@@ -102,6 +102,7 @@ void ada_detail_suffice(struct ada_details *details)
 		double chunks = rate * seconds + (double)ada_segment_thread_count(details->segment);
 		uint64_t bytes = power_of_two(chunks * details->segment->detail_chunk_bytes);
 		uint64_t had = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
+		had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
 		window->sufficient_bytes = bytes > had ? bytes : power_of_two((double)had + 1);
 	}
 }

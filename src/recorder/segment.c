@@ -240,13 +240,13 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 	return count;
 }
 
-/* As many ahead as there are in use: most processes are small. But all where none may be recycled now. */
+/* Most processes are small; one that fills chunks soon wants many. */
 static bool detail_wanted(const struct ada_segment *segment)
 {
 	uint32_t ready = segment->detail_ready, free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
-	return ready < segment->detail_chunks && !segment->detail_exhausted &&
-	       free < (used < DETAIL_AHEAD && recycles_detail(segment) ? used : DETAIL_AHEAD);
+	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
+	return ready < segment->detail_chunks && !segment->detail_exhausted && free < ahead;
 }
 
 bool ada_segment_grow(struct ada_segment *segment)
