@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define BUSY_MS 1
+#define PRIORITY -5			/* as the drain's */
 #define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
 
 /* One step for each provider: true where any may need another soon. */
@@ -32,6 +34,7 @@ static void *run(void *argument)
 	struct ada_grower *grower = argument;
 	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
 	int timeout = -1, calm = 0;
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY);	/* this thread; where it is allowed */
 	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
 		eventfd_t news;
 		bool any;

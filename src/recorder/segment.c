@@ -17,6 +17,7 @@
 #define DETAIL_AT_START 8u		/* 320 KiB each where the stack's 128 bytes are kept */
 #define DETAIL_AHEAD 32u
 #define DETAIL_STEP 16u
+#define DETAIL_STEP_MAX 64u		/* 20 MiB: a few ms */
 #define SPARED 8			/* detail leaves this share of /dev/shm alone */
 #define THREADS_STEP 1024u		/* 64 KiB */
 #define MODULES_STEP 128u		/* 64 KiB */
@@ -240,13 +241,15 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 	return count;
 }
 
-/* Most processes are small; one that fills chunks soon wants many. */
-static bool detail_wanted(const struct ada_segment *segment)
+/* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
+static uint32_t detail_wanted(const struct ada_segment *segment)
 {
 	uint32_t ready = segment->detail_ready, free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
-	return ready < segment->detail_chunks && !segment->detail_exhausted && free < ahead;
+	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)
+		return 0;
+	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
 bool ada_segment_grow(struct ada_segment *segment)
@@ -268,8 +271,9 @@ bool ada_segment_grow(struct ada_segment *segment)
 	if (rc)
 		segment->exhausted = true;
 	/* The index comes first. Detail that finds no free chunk takes its oldest one, so growth may lag behind. */
-	if (!rc && detail_wanted(segment)) {
-		grow_detail(segment, DETAIL_STEP);
+	uint32_t detail = rc ? 0 : detail_wanted(segment);
+	if (detail) {
+		grow_detail(segment, detail);
 		again = true;
 	}
 	return again && !rc;
