@@ -155,6 +155,7 @@ static char *size_text(uint64_t bytes, char text[24])
 static uint64_t sufficient(const struct ada_provider *provider, const struct ada_window *window, const struct ada_detail_metrics *metrics)
 {
 	uint64_t buffer = (uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes;
+	uint64_t given = provider->recorder->options->detail_buffer_bytes;	/* buffer is in whole chunks */
 	uint64_t asked = less(window->marked_ns, window->asked_start_ns), held = less(window->marked_ns, window->start_ns);
 	double history = (double)held > metrics->oldest_history_ns ? (double)held : metrics->oldest_history_ns;
 	if (window->sufficient_bytes)
@@ -163,7 +164,7 @@ static uint64_t sufficient(const struct ada_provider *provider, const struct ada
 		return 0;
 	double wanted = (double)buffer * (double)asked / history * 1.2;
 	uint64_t bytes = ADA_DETAIL_BUFFER_MIN;
-	while (bytes <= ADA_DETAIL_BUFFER_MAX && ((double)bytes < wanted || bytes <= buffer))
+	while (bytes <= ADA_DETAIL_BUFFER_MAX && ((double)bytes < wanted || bytes <= given))
 		bytes *= 2;
 	return bytes <= ADA_DETAIL_BUFFER_MAX ? bytes : 0;
 }
@@ -224,7 +225,7 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_FROZEN)
 		say(text, "its pre-roll reaches into a window that was already being written");
 	if (window->shorts & ADA_SHORT_STARVED)
-		say(text, "all of the detail buffer of %s was in use and events were captured without detail: a larger "
+		say(text, "nothing of the detail buffer of %s was free in time, and events were captured without detail: a larger "
 		    "--detail-buffer or shorter rolls avoid it",
 		    size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, size));
 	if (window->shorts & ADA_SHORT_THREAD)

@@ -223,7 +223,7 @@ def test_no_marked_events(record):
 
 def test_ring_buffer_overflow_before_dump(record):
     """4M hold 12,000 events. The size that is said to have sufficed suffices."""
-    steps, trigger = "spin:60000 mark spin:10", "--trigger=symbol=marked@pre=200ms,post=0ev"
+    steps, trigger = "spin:200000 mark spin:10", "--trigger=symbol=marked@pre=200ms,post=0ev"
     recording = record(steps, trigger, "--detail-buffer=4M")
     mark, = recording.calls("marked")
     window, = recording.windows
