@@ -222,24 +222,27 @@ def test_no_marked_events(record):
 
 
 def test_ring_buffer_overflow_before_dump(record):
-    """4M hold 12,000 events. The size that is said to have sufficed suffices."""
-    steps, trigger = "spin:200000 mark spin:10", "--trigger=symbol=marked@pre=200ms,post=0ev"
-    recording = record(steps, trigger, "--detail-buffer=4M")
-    mark, = recording.calls("marked")
-    window, = recording.windows
-    assert recording.persisted[0] == recording.between(window["startNs"], recording.time(mark))
-    assert 0 < window["preRollSec"] < 0.2 == window["requestedPreRollSec"]
-    reason = re.fullmatch(r"the detail buffer of \S+ held only \S+ s of the 0.2 s asked: --detail-buffer=(\d+[MG]) would have sufficed",
-                          window["shortReason"])
-    assert reason, window["shortReason"]
-    recording.check_whole()
-
-    again = record(steps, trigger, f"--detail-buffer={reason[1]}")
-    mark, = again.calls("marked")
-    window, = again.windows
-    assert window["shortReason"] is None and window["preRollSec"] == 0.2
-    assert again.persisted[0] == again.between(again.time(mark) - 200 * MS, again.time(mark))
-    again.check_whole()
+    """4M hold 12,000 events. The size that is said to have sufficed suffices, unless the program then runs faster: so that the
+    advice may be taken again."""
+    size, sizes = "4M", []
+    while size:
+        recording = record("spin:200000 mark spin:10", "--trigger=symbol=marked@pre=200ms,post=0ev", f"--detail-buffer={size}")
+        mark, = recording.calls("marked")
+        window, = recording.windows
+        assert recording.persisted[0] == recording.between(window["startNs"], recording.time(mark))
+        assert window["requestedPreRollSec"] == 0.2
+        recording.check_whole()
+        sizes.append(size)
+        reason = re.fullmatch(r"the detail buffer of \S+ held only (\S+) s of the 0.2 s asked: --detail-buffer=(\d+[MG]) would have "
+                              "sufficed", window["shortReason"] or "")
+        assert reason or window["shortReason"] is None, window["shortReason"]
+        if reason:
+            assert 0 < window["preRollSec"] < 0.2 and window["preRollSec"] == pytest.approx(float(reason[1]), rel=1e-4)
+        else:
+            assert window["preRollSec"] == 0.2
+        size = reason and reason[2]
+        assert size not in sizes and len(sizes) < 5
+    assert len(sizes) > 1, "4M held 200 ms"
 
 
 def test_a_window_holds_every_thread(record):
