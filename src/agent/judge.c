@@ -187,30 +187,37 @@ static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table
 	}
 }
 
-static void judge(struct ada_shm *shm, struct job *job)
+/* Apart from the decision, which most often is that nothing fits. */
+static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ada_policy_table *table, const struct decision *decision,
+					    struct job *job)
 {
 	const struct ada_judged *event = job->event;
+	struct ada_mark mark = { 0 };
+
+	for (uint32_t i = 0; i < decision->count; i++)
+		rule_apply(shm, &decision->fits[i], event, &mark);
+	rest_apply(shm, table, decision, job, &mark);
+	if (!mark.rules)
+		return;
+	mark.counter = event->counter;
+	mark.version = decision->version;
+	mark.thread = event->thread;
+	mark.seq = event->seq;
+	mark.function_id = event->function_id;
+	ada_mark_enter(shm, &mark);
+}
+
+static void judge(struct ada_shm *shm, struct job *job)
+{
 	const struct ada_policy_table *table;
 	struct decision decision;
-	struct ada_mark mark = { 0 };
 	uint32_t tries = 0;
 
 	do
 		table = table_in_force(shm);
 	while (!decide(&decision, table, job) && ++tries < TRIES);
-	if (tries == TRIES)
-		return;
-	for (uint32_t i = 0; i < decision.count; i++)
-		rule_apply(shm, &decision.fits[i], event, &mark);
-	rest_apply(shm, table, &decision, job, &mark);
-	if (!mark.rules)
-		return;
-	mark.counter = event->counter;
-	mark.version = decision.version;
-	mark.thread = event->thread;
-	mark.seq = event->seq;
-	mark.function_id = event->function_id;
-	ada_mark_enter(shm, &mark);
+	if (tries < TRIES && decision.count)
+		apply(shm, table, &decision, job);
 }
 
 void ada_judge(const struct ada_judged *event)
