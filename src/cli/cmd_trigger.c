@@ -75,6 +75,8 @@ static int add(const struct ada_live *live, const struct words *words, struct ad
 		return rc;
 	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
 	       (unsigned long long)ada_json_u64(answer, "version", 0));
+	if (ada_json_text(answer, "warning", NULL))
+		fprintf(stderr, "ada trigger: %s\n", ada_json_text(answer, "warning", NULL));
 	json_object_put(answer);
 	return 0;
 }

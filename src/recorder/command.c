@@ -51,6 +51,8 @@ static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 	}
 	json_object *object = accept_with(recorder);
 	ada_json_count(object, "id", id);
+	if (*error.text)
+		json_object_object_add(object, "warning", ada_json_text_of(error.text, strlen(error.text)));
 	return object;
 }
 

@@ -28,7 +28,8 @@ struct talk {
 	struct ada_provider *provider;
 	int socket;
 	pid_t pid;			/* the peer's, as the kernel says */
-	bool start;			/* of a program: its first modules are told of */
+	bool start, fork, late;		/* of a program, whose first modules are told of; of a fork's child; of a late patch */
+	uint32_t version;		/* of the policy when it began */
 };
 
 /* 0, or < 0: closed, silent for too long, or no message of ours. */
@@ -119,6 +120,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (known && !parent)
 		note_exec(known);
 	talk->start = !parent;
+	talk->fork = parent;
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
 			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, error.text);
@@ -316,8 +318,10 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	uint8_t *filter = NULL;
 	if (!read_module(talk->provider, message->module_id, &module))
 		return -EPROTO;
-	if (message->flags & ADA_MODULE_LATE)
+	if (message->flags & ADA_MODULE_LATE) {
+		talk->late = true;
 		return answer_late(talk, message);
+	}
 	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
 	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
 		;
@@ -365,17 +369,20 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
 		return;
 	talk.pid = peer.pid;
+	talk.version = ada_policy_version(recorder->policy);
 	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || greet(&talk, &message.hello) || !talk.provider)
 		return;
 	note_begin(talk.provider);
 	while (!receive(socket, &message)) {
 		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
 			break;
-		if (message.head.type == ADA_MESSAGE_DONE && talk.start)
-			ada_policy_warn_unknown(recorder->policy, talk.provider);
 		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
 			break;
 	}
 	note_end(talk.provider);
 	ada_recorder_wake(recorder);
+	if (message.head.type == ADA_MESSAGE_DONE && talk.start)
+		ada_policy_warn_unknown(recorder->policy, talk.provider);
+	if (message.head.type == ADA_MESSAGE_DONE && !talk.late)
+		ada_policy_catch_up(recorder->policy, talk.provider, talk.fork ? 1 : talk.version);
 }

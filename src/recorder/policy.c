@@ -9,9 +9,12 @@
 
 static const char *const defaults[] = { "crash", "manual" };
 
+struct warned { const char *text; struct ada_error *first; };
+
 static void warn(void *context, const char *text)
 {
-	fprintf(stderr, "ada: '%s': %s\n", (const char *)context, text);
+	const struct warned *warned = context;
+	ada_policy_tell(warned->first, "'%s': %s", warned->text, text);
 }
 
 struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot)
@@ -42,13 +45,15 @@ static void rule_free(struct ada_policy_rule *rule)
 	free(rule);
 }
 
-static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result, const char *text, struct ada_error *error)
+static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result, const char *text, struct ada_error *warning,
+		     struct ada_error *error)
 {
+	struct warned warned = { text, warning };
 	struct ada_policy_rule *rule = calloc(1, sizeof(*rule));
 	*result = NULL;
 	if (!rule)
 		return ada_error_system(error, ENOMEM, "%s", text);
-	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, (void *)text, error);
+	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
 	if (rc) {
 		rule->trigger = NULL;
 		rule_free(rule);
@@ -137,7 +142,7 @@ static int open_rules(struct ada_policy *policy, const struct ada_trace_options 
 	for (size_t i = 0; i < count; i++) {
 		struct ada_error reason = { "" };
 		struct ada_policy_rule *rule;
-		int rc = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], &reason);
+		int rc = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
 		if (rc)
 			return ada_error_set(error, -rc, "%s '%s': %s", i < options->trigger_origins.count ?
 					     options->trigger_origins.items[i] : "--trigger",
@@ -204,7 +209,8 @@ static void rule_end(struct ada_policy *policy, struct ada_policy_rule *rule)
 int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error)
 {
 	struct ada_policy_rule *rule;
-	int rc = rule_make(policy, &rule, text, error);
+	struct ada_error warning = { "" };
+	int rc = rule_make(policy, &rule, text, &warning, error);
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&policy->change);
@@ -228,10 +234,12 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 	for (size_t i = 0; i < policy->images.count; i++)
 		ada_policy_settle_types(policy, policy->images.items[i]);
 	ada_policy_compile_all(policy);
+	if (policy->tables.count)
+		ada_policy_warn_rule(rule, policy->tables.items[0], &warning);
 	pthread_mutex_unlock(&policy->change);
-	pthread_mutex_lock(&policy->late);
-	ada_policy_late(policy, rule, error);
-	pthread_mutex_unlock(&policy->late);
+	ada_policy_late(policy, rule, NULL, &warning);
+	if (*warning.text)
+		ada_error_set(error, EAGAIN, "%s", warning.text);
 	return 0;
 }
 

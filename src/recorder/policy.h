@@ -35,13 +35,17 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 struct ada_planned;
 uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id,
 			       const struct ada_planned **planned, uint32_t *function_base);
+/* A conversation has ended that began under this version (a fork's child: 1). Where the policy has changed since: hooks that are
+ * wanted by now and that neither the conversation nor ada_policy_add saw to. */
+void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provider, uint32_t version);
 /* Its segment goes: what its rules counted is kept. Under provider->lock. */
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider);
 /* When the program is loaded: a warning for each pattern that fits no function yet, with the nearest names. */
 void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *provider);
 
 /* Live. 0, and ada_policy_version is the new one; what a new rule names is hooked where it isn't yet, in every process, before
- * ada_policy_add returns; where that can't be, error->text says so and the rule is in force all the same. Or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
+ * ada_policy_add returns. With 0, too, error->text may hold a warning: that no function is called so, or that one can't be hooked in
+ * some process; the rule is in force all the same. Or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
 int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error);
 int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error);
 

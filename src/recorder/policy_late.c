@@ -1,7 +1,7 @@
 /* A rule that is added while programs run: what it names is hooked where it isn't yet (late.h has the how). */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include "recorder/late.h"
 #include "recorder/policy_state.h"
 #include "recorder/provider.h"
@@ -23,17 +23,20 @@ static bool is_loaded(const struct ada_provider *provider, uint32_t id, uint64_t
 static bool lacks(const struct ada_policy_module *module, const struct ada_policy_rule *rule)
 {
 	for (size_t i = 0; i < module->image->matches.count; i++)
-		if (module->image->matches.items[i].rule == rule)
+		if (!rule || module->image->matches.items[i].rule == rule)
 			return module->image->path && (!module->plan || module->hooked);
 	return false;
 }
 
-static void find_places(struct ada_policy *policy, const struct ada_policy_rule *rule, struct places *places)
+static void find_places(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
+			struct places *places)
 {
 	for (size_t i = 0; i < policy->tables.count; i++) {
 		struct ada_policy_tables *tables = policy->tables.items[i];
 		struct ada_provider *provider = tables->provider;
 		uint64_t base;
+		if (one && tables != one)
+			continue;
 		pthread_mutex_lock(&provider->lock);
 		for (size_t j = 0; j < tables->modules.count; j++) {
 			const struct ada_policy_module *module = &tables->modules.items[j];
@@ -67,14 +70,15 @@ static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint6
 }
 
 /* Notes in the module what it is to have. True where that is more than it has. Under `change`. */
-static bool prepare(struct ada_policy *policy, const struct place *place, const struct ada_planned *planned, struct ada_late *late)
+static bool prepare(struct ada_policy *policy, const struct place *place, const struct ada_planned *planned, struct ada_late *late,
+		    struct ada_error *warning)
 {
 	struct ada_policy_module *module = ada_policy_module_of(place->tables, place->id);
 	if (!module || (module->plan && (!module->hooked || module->plan != planned->plan)))
 		return false;
 	if (ada_policy_image(policy, planned->plan) != module->image) {
-		fprintf(stderr, "ada: process %d: %s was replaced: what rules name in it is not hooked\n",
-			place->tables->provider->pid, place->path);
+		ada_policy_tell(warning, "process %d: %s was replaced: what rules name in it is not hooked",
+				place->tables->provider->pid, place->path);
 		return false;
 	}
 	uint32_t bytes = (ada_plan_header(planned->plan)->hook_count + 7) / 8;
@@ -84,7 +88,7 @@ static bool prepare(struct ada_policy *policy, const struct place *place, const 
 	if (module->plan)
 		memcpy(hooks, module->hooked, bytes);
 	uint32_t count = ada_policy_hook_bits(module->image, planned->plan, hooks);
-	ada_policy_warn_refused(module->image, planned->plan);
+	ada_policy_warn_refused(module->image, planned->plan, warning);
 	if (!count) {
 		free(hooks);
 		return false;
@@ -119,7 +123,7 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 	for (size_t i = 0; i < count; i++) {
 		const struct ada_planned *planned = ada_plans_get(policy->recorder->plans, places[i].path, true);
 		pthread_mutex_lock(&policy->change);
-		any |= planned && planned->plan && prepare(policy, &places[i], planned, &late);
+		any |= planned && planned->plan && prepare(policy, &places[i], planned, &late, warning);
 		pthread_mutex_unlock(&policy->change);
 	}
 	pthread_mutex_lock(&provider->lock);
@@ -133,31 +137,72 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 		late.text_end = shm->agent_text_end;
 	}
 	pthread_mutex_unlock(&provider->lock);
-	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider)) {
-		struct ada_error told = { "" };
-		ada_error_set(&told, EAGAIN, "%s: not hooked in process %d: %s", rule->trigger->text, provider->pid, error.text);
-		fprintf(stderr, "ada: %s\n", told.text);
-		if (warning)
-			*warning = told;
-	}
+	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider))
+		ada_policy_tell(warning, "%s: not hooked in process %d: %s", rule ? rule->trigger->text : "what rules name", provider->pid, error.text);
 	ada_array_free(&late.ranges);
 	forget(policy, places->tables);
 }
 
-void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, struct ada_error *warning)
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
+		     struct ada_error *warning)
 {
 	struct places places = { 0 };
-	if (!policy->recorder || !rule->trigger->patterns.count)
+	if (!policy->recorder || (rule && !rule->trigger->patterns.count))
 		return;
+	pthread_mutex_lock(&policy->late);
 	pthread_mutex_lock(&policy->change);
-	find_places(policy, rule, &places);
+	find_places(policy, rule, one, &places);
 	pthread_mutex_unlock(&policy->change);
 	for (size_t i = 0, next; i < places.items.count; i = next) {
 		for (next = i + 1; next < places.items.count && places.items.items[next].tables == places.items.items[i].tables;)
 			next++;
 		patch(policy, &places.items.items[i], next - i, rule, warning);
 	}
+	pthread_mutex_unlock(&policy->late);
 	ada_array_free(&places.items);
+}
+
+/* Of hooks that were put in late: those whose first byte is still the file's aren't in this process. */
+static void forget_missing(struct ada_policy_module *module, pid_t pid, uint64_t base)
+{
+	const struct ada_plan_hook *hooks = ada_plan_hooks(module->plan);
+	for (uint32_t i = 0; i < ada_plan_header(module->plan)->hook_count; i++) {
+		uint8_t byte = 0;
+		struct iovec mine = { &byte, 1 }, its = { (void *)(base + hooks[i].patch_address), 1 };
+		if (!(module->patched[i / 8] >> i % 8 & 1))
+			continue;
+		if (process_vm_readv(pid, &mine, 1, &its, 1, 0) != 1 || byte == hooks[i].expected[0])
+			module->hooked[i / 8] &= (uint8_t)~(1u << i % 8);
+	}
+}
+
+void ada_policy_check_inherited(struct ada_policy_tables *tables)
+{
+	struct ada_provider *provider = tables->provider;
+	for (size_t i = 0; i < tables->modules.count; i++) {
+		struct ada_policy_module *module = &tables->modules.items[i];
+		uint64_t base;
+		if (module->patched && module->hooked && is_loaded(provider, module->id, &base))
+			forget_missing(module, provider->pid, base);
+	}
+}
+
+void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provider, uint32_t version)
+{
+	pthread_mutex_lock(&policy->change);
+	struct ada_policy_tables *tables = policy->version != version ? ada_policy_tables_of(policy, provider) : NULL;
+	pthread_mutex_unlock(&policy->change);
+	if (tables)
+		ada_policy_late(policy, NULL, tables, NULL);
+}
+
+static void note_patched(struct ada_policy_module *module)
+{
+	uint32_t bytes = (ada_plan_header(module->late->plan)->hook_count + 7) / 8;
+	if (!module->patched)
+		module->patched = calloc(bytes + 1, 1);
+	for (uint32_t i = 0; module->patched && i < bytes; i++)
+		module->patched[i] |= (uint8_t)(module->late_hooks[i] & ~(module->plan ? module->hooked[i] : 0));
 }
 
 uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id,
@@ -170,6 +215,7 @@ uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *p
 	if (module && module->late) {
 		*planned = module->late;
 		*function_base = module->base;
+		note_patched(module);
 		hooks = module->late_hooks;
 		module->late = NULL;
 		module->late_hooks = NULL;

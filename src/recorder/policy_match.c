@@ -172,19 +172,28 @@ bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image 
 	return changed;
 }
 
+/* Sets the hook's bit, and those of the hooks in whose dead bytes it lies: it can only be applied with them. How many were not set. */
+static uint32_t set_hook(const struct ada_plan *plan, uint32_t hook, uint8_t *bits)
+{
+	uint32_t hook_count = ada_plan_header(plan)->hook_count, count = 0;
+	while (hook < hook_count && !(bits[hook / 8] >> hook % 8 & 1)) {
+		bits[hook / 8] |= (uint8_t)(1u << hook % 8);
+		count++;
+		hook += (uint32_t)(int32_t)ada_plan_hooks(plan)[hook].host;
+	}
+	return count;
+}
+
 uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct ada_plan *plan, uint8_t *bits)
 {
 	const struct ada_plan_function *functions = ada_plan_functions(plan);
-	uint32_t hook_count = ada_plan_header(plan)->hook_count, count = 0;
+	uint32_t count = 0;
 	for (size_t i = 0; i < image->matches.count; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count; j++) {
 			const struct ada_plan_function *function =
 				&functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
-			uint32_t hook = function->hook;
-			if (hook >= hook_count || (function->flags & ADA_FUNCTION_INTERCEPT) || (bits[hook / 8] >> hook % 8 & 1))
-				continue;
-			bits[hook / 8] |= (uint8_t)(1u << hook % 8);
-			count++;
+			if (!(function->flags & ADA_FUNCTION_INTERCEPT))
+				count += set_hook(plan, function->hook, bits);
 		}
 	return count;
 }

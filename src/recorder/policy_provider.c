@@ -15,10 +15,8 @@ struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, 
 
 static void tables_free(struct ada_policy_tables *tables)
 {
-	for (size_t i = 0; i < tables->modules.count; i++) {
-		free(tables->modules.items[i].hooked);
-		free(tables->modules.items[i].late_hooks);
-	}
+	for (size_t i = 0; i < tables->modules.count; i++)
+		ada_policy_module_free(&tables->modules.items[i]);
 	ada_array_free(&tables->modules);
 	ada_table_free(&tables->classes);
 	free(tables);
@@ -57,22 +55,25 @@ void ada_policy_compile_all(struct ada_policy *policy)
 		compile(policy, policy->tables.items[i]);
 }
 
+/* A copy of bits by hook number; NULL of NULL. */
+static int copy_bits(uint8_t **copy, const uint8_t *bits, const struct ada_plan *plan)
+{
+	uint32_t bytes = bits ? (ada_plan_header(plan)->hook_count + 7) / 8 : 0;
+	*copy = bits ? malloc(bytes + 1) : NULL;
+	if (*copy)
+		memcpy(*copy, bits, bytes);
+	return bits && !*copy ? -ENOMEM : 0;
+}
+
 static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tables *parent)
 {
 	tables->functions = parent->functions;
 	for (size_t i = 0; i < parent->modules.count; i++) {
-		struct ada_policy_module module = parent->modules.items[i];
-		module.late = NULL;
-		module.late_hooks = NULL;
-		if (module.hooked) {
-			uint32_t bytes = (ada_plan_header(module.plan)->hook_count + 7) / 8;
-			module.hooked = malloc(bytes + 1);
-			if (!module.hooked)
-				return -ENOMEM;
-			memcpy(module.hooked, parent->modules.items[i].hooked, bytes);
-		}
-		if (ada_array_push(&tables->modules, module)) {
-			free(module.hooked);
+		const struct ada_policy_module *from = &parent->modules.items[i];
+		struct ada_policy_module module = { .id = from->id, .base = from->base, .image = from->image, .plan = from->plan };
+		if (copy_bits(&module.hooked, from->hooked, from->plan) || copy_bits(&module.patched, from->patched, from->plan) ||
+		    ada_array_push(&tables->modules, module)) {
+			ada_policy_module_free(&module);
 			return -ENOMEM;
 		}
 	}
@@ -90,6 +91,7 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 	int rc = from ? inherit(tables, from) : 0;
 	if (!rc) {
 		pthread_mutex_lock(&provider->lock);
+		ada_policy_check_inherited(tables);
 		rc = !provider->mapped ? -ESRCH : ada_policy_room(tables, tables->functions) ?: ada_policy_compile(policy, tables);
 		pthread_mutex_unlock(&provider->lock);
 	}
@@ -138,8 +140,7 @@ static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, st
 		module->base = 0;
 	struct ada_policy_module *known = ada_policy_module_of(tables, module->id);
 	if (known) {
-		free(known->hooked);
-		free(known->late_hooks);
+		ada_policy_module_free(known);
 		*known = *module;
 	} else if (ada_array_push(&tables->modules, *module)) {
 		return -ENOMEM;
@@ -196,7 +197,7 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 	struct ada_policy_image *image = bits ? ada_policy_image(policy, plan) : NULL;
 	if (image) {
 		count = ada_policy_hook_bits(image, plan, bits);
-		ada_policy_warn_refused(image, plan);
+		ada_policy_warn_refused(image, plan, NULL);
 	}
 	pthread_mutex_unlock(&policy->change);
 	if (count)
@@ -209,10 +210,8 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const struct ada_plan *plan,
 		       const uint8_t *hooks)
 {
-	uint32_t bytes = (ada_plan_header(plan)->hook_count + 7) / 8;
-	uint8_t *copy = hooks ? malloc(bytes + 1) : NULL;
-	if (copy)
-		memcpy(copy, hooks, bytes);
+	uint8_t *copy;
+	copy_bits(&copy, hooks, plan);
 	pthread_mutex_lock(&policy->change);
 	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
@@ -233,7 +232,7 @@ void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *pro
 	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	for (uint32_t slot = 0; tables && slot < ADA_RULES_MAX; slot++)
 		if ((rule = ada_policy_in_slot(policy, slot)))
-			ada_policy_warn_rule(rule, tables);
+			ada_policy_warn_rule(rule, tables, NULL);
 	pthread_mutex_unlock(&policy->change);
 }
 

@@ -11,6 +11,7 @@
 #ifndef ADA_RECORDER_POLICY_STATE_H
 #define ADA_RECORDER_POLICY_STATE_H
 #include <pthread.h>
+#include <stdlib.h>
 #include "base/array.h"
 #include "base/hash.h"
 #include "recorder/policy.h"
@@ -48,6 +49,7 @@ struct ada_policy_module {
 	struct ada_policy_image *image;
 	const struct ada_plan *plan;		/* decoded: what `hooked` counts by; NULL: nothing is hooked */
 	uint8_t *hooked;			/* by hook number: the agent was told to; NULL with a plan: all */
+	uint8_t *patched;			/* of these, by a late patch: a child may have been forked before. NULL: none */
 	/* What a late patch is about to hook in all */
 	const struct ada_planned *late;		/* NULL: nothing */
 	uint8_t *late_hooks;
@@ -90,6 +92,13 @@ struct ada_policy {
 /* The rule in force in this slot, or NULL. */
 struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot);
 
+static inline void ada_policy_module_free(struct ada_policy_module *module)
+{
+	free(module->hooked);
+	free(module->patched);
+	free(module->late_hooks);
+}
+
 /* policy_provider.c, under `change` */
 void ada_policy_tables_free(struct ada_policy *policy);
 void ada_policy_compile_all(struct ada_policy *policy);
@@ -98,9 +107,12 @@ struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, 
 /* Adds what the states of live providers hold. Under no lock. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
 
-/* policy_late.c, under `late` alone: hooks what the rule names and what isn't hooked yet in running processes. Failures are told on
- * stderr, the last one in *warning, too. */
-void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, struct ada_error *warning);
+/* policy_late.c, under no lock: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only in
+ * `one`. Failures are told on stderr, the first one in *warning, too. */
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
+		     struct ada_error *warning);
+/* A fork's child, before it goes on: which of its parent's hooks aren't there? Under `change` and provider->lock. */
+void ada_policy_check_inherited(struct ada_policy_tables *tables);
 
 /* policy_match.c, under `change` */
 struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan);	/* NULL: no memory */
@@ -114,9 +126,11 @@ bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image 
 uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct ada_plan *plan, uint8_t *bits);
 /* policy_warn.c: a line for each function that a rule names in so many words and that has no hook of its own. Once a rule and
  * image. */
-void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_plan *plan);
+void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_plan *plan, struct ada_error *first);
 /* A line for each of its patterns that fits nothing yet, once. */
-void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables);
+void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables, struct ada_error *first);
+/* On stderr, and where `first` (may be NULL) is still empty, there. */
+void ada_policy_tell(struct ada_error *first, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* policy_table.c, under `change` and provider->lock, `mapped` */
 /* Fills the table not in force and swaps it in. 0 or -errno: the old one stays. */

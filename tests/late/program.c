@@ -1,6 +1,11 @@
 /* late_program serve|threads|blocked */
 #include "program.h"
+#include <dlfcn.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int ada_late_library(int count);
@@ -11,9 +16,61 @@ __attribute__((noinline, noclone)) int quiet(int x)
 	return x + 2;
 }
 
-/* "quiet N", "library N": that many calls, then "done". */
+static int plugin(int count)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	check(length > 0, "readlink");
+	path[length] = 0;
+	strcpy(strrchr(path, '/'), "/libada-tests-plugin.so");
+	void *library = dlopen(path, RTLD_NOW);
+	check(library != NULL, "dlopen");
+	int (*call)(int) = (int (*)(int))dlsym(library, "ada_late_plugin");
+	int x = 0;
+	for (int i = 0; i < count; i++)
+		x = call(x);
+	dlclose(library);
+	return x;
+}
+
+/* The child goes on, too: it makes its calls once a line comes through the pipe, and is waited for at the end. */
+static void make_child(int count, int *go)
+{
+	int pipes[2], up[2], x = 0;
+	char byte;
+	check(!pipe(pipes) && !pipe(up), "pipe");
+	if (fork()) {
+		check(read(up[0], &byte, 1) == 1, "up");
+		*go = pipes[1];
+		return;
+	}
+	check(write(up[1], "x", 1) == 1, "up");		/* known to ada by now */
+	check(read(pipes[0], &byte, 1) == 1, "go");
+	for (int i = 0; i < count; i++)
+		x = quiet(x);
+	_exit(x != 2 * count);
+}
+
+/* A child traces this process, as a debugger would, until it is killed. */
+static void be_traced(void)
+{
+	int pipes[2];
+	char byte;
+	check(!pipe(pipes), "pipe");
+	if (!fork()) {
+		check(!ptrace(PTRACE_SEIZE, getppid(), 0, 0), "seize");
+		check(write(pipes[1], "x", 1) == 1, "pipe");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	check(read(pipes[0], &byte, 1) == 1, "traced");
+}
+
+/* "quiet N", "library N", "plugin N": that many calls, then "done". "child N": another process that makes them on "go". */
 static void serve(void)
 {
+	int go = -1, status;
 	char what[32];
 	int count;
 	puts("ready");
@@ -24,8 +81,16 @@ static void serve(void)
 			for (int i = 0; i < count; i++)
 				x = quiet(x);
 			check(x == 2 * count, "quiet");
-		} else {
+		} else if (!strcmp(what, "library")) {
 			check(ada_late_library(count) == count, "library");
+		} else if (!strcmp(what, "plugin")) {
+			check(plugin(count) == 3 * count, "plugin");
+		} else if (!strcmp(what, "child")) {
+			make_child(count, &go);
+		} else if (!strcmp(what, "go")) {
+			check(write(go, "x", 1) == 1 && wait(&status) > 0 && !status, "child");
+		} else if (!strcmp(what, "traced")) {
+			be_traced();
 		}
 		puts("done");
 		fflush(stdout);

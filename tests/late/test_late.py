@@ -35,6 +35,7 @@ class Traced:
     def add(self, rule):
         result = self.ada("trigger", "add", self.session, rule, timeout=TIME_LIMIT_S)
         assert result.status == 0, result.stderr.decode()
+        self.warning = result.stderr.decode()
         return result.stdout.decode().split()[1].rstrip(",")
 
     def remove(self, number):
@@ -43,9 +44,12 @@ class Traced:
     def pid(self):
         return int(Session(self.output).processes()[0].name.split("_")[1])
 
-    def end(self):
+    def end(self, said=()):
+        """What the program wrote last; ada must have `said` just these."""
         out, err = self.process.communicate(timeout=TIME_LIMIT_S)
-        assert (err, self.process.returncode) == ("", 0)
+        lines = err.splitlines()
+        assert len(lines) == len(said) and all(text in line for text, line in zip(said, lines)), err
+        assert self.process.returncode == 0
         return out
 
     def kill(self):
@@ -101,6 +105,50 @@ def test_a_rule_given_at_the_start_names_what_is_not_traced(ada, start, tmp_path
     program.end()
     counted = calls(ada, tmp_path / "ada")
     assert (counted["quiet"], counted["ada_late_inner"], counted["ada_late_library"]) == (11, 12, 1)
+
+
+UNKNOWN = "symbol=ada_late_plugin: no function is called ada_late_plugin"
+
+
+def test_a_library_that_is_loaded_after_the_rule(ada, start, tmp_path):
+    program = start("serve", "--trigger=symbol=ada_late_plugin")
+    program.tell("plugin 7")
+    program.tell("plugin 8")
+    program.end([UNKNOWN])
+    assert calls(ada, tmp_path / "ada")["ada_late_plugin"] == 15
+
+
+def test_a_rule_that_names_nothing_yet_is_told_of(ada, start, tmp_path):
+    program = start("serve")
+    program.add("symbol=ada_late_plugin")
+    assert UNKNOWN in program.warning and "may be loaded later" in program.warning
+    program.add("symbol=quite")
+    assert "near it: quiet" in program.warning
+    program.tell("plugin 4")
+    program.end([UNKNOWN, "quite"])
+    assert calls(ada, tmp_path / "ada")["ada_late_plugin"] == 4
+
+
+def test_every_process_is_patched(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet")
+    program.tell("child 40")
+    program.add("symbol=quiet")
+    program.tell("quiet 2")
+    program.tell("go 0")
+    program.tell("child 3")                     # has its parent's hooks
+    program.tell("go 0")
+    program.end()
+    assert calls(ada, tmp_path / "ada")["quiet"] == 45
+
+
+def test_a_process_that_is_being_debugged_is_named(ada, start, tmp_path):
+    program = start("serve", "--exclude=quiet", "--no-follow")
+    program.tell("traced 0")
+    program.add("symbol=quiet")
+    assert f"symbol=quiet: not hooked in process {program.pid()}: it can't be stopped" in program.warning
+    program.tell("quiet 3")
+    program.end(["symbol=quiet: not hooked"])
+    assert "quiet" not in calls(ada, tmp_path / "ada")
 
 
 def test_hooks_stay_when_their_rule_goes(ada, start, tmp_path):
