@@ -115,10 +115,15 @@ def live(ada, program, tmp_path):
         return Live(ada, output, process)
     yield start
     for process in started:
+        process.stdin.close()           # the program ends, and ada in order
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            pass
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
+        for pipe in (process.stdout, process.stderr):
             pipe.close()

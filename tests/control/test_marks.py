@@ -56,7 +56,7 @@ def test_mark_without_detail(live):
 def test_status_tells_of_windows(live):
     session = live("--trigger=symbol=asked", "--trigger=manual", "--pre-roll-events=5", "--post-roll-events=5")
     session.call("aa")
-    status = session.wait_for(lambda s: s["windows"] >= 1 and s["policy"]["rules"][0]["marks"] == 2, "a window is open")
+    status = session.wait_for(lambda s: s["windows"] and s["events"] and s["policy"]["rules"][0]["marks"] == 2, "a window is open")
     provider, = status["providers"]
     metrics = provider["metrics"]
     assert metrics["marked_events_detected"] == 2 and metrics["events_processed"] > 0
@@ -199,6 +199,21 @@ def test_what_marked_is_what_the_replay_says(ada, busy, tmp_path, rule):
     assert live == expected[:len(live)] or (len(live) < total and set(live) <= set(expected))
     policy, = manifest["marking_policy"]["rules"]
     assert policy["marks"] == replayed["marks"]
+
+
+@pytest.mark.parametrize("rule, count", [
+    ("arg=leaf:1>19999", 401), ("arg=leaf:1==1", 233), ("return=fib==5", 34), ("return=fib>=233@long", 1), ("return=fib<0", 0),
+    ("arg=many:2==100", 1)])
+def test_values_from_the_detail(ada, busy, tmp_path, rule, count):
+    """All detail is kept, so that the replay knows every argument and result: as many as the program makes, as the agent saw."""
+    result = ada.trace(tmp_path / "out", [busy], f"--trigger={rule}", "--detail-mode=streaming", "--no-libcalls", timeout=60)
+    assert result.status == 0, result.stderr.decode()
+    session = check_recording(ada, tmp_path / "out")
+    manifest, = session.manifests().values()
+    replayed = json.loads(ada("trigger", "test", "--format=json", session.path, rule).stdout)
+    assert (replayed["marks"], replayed["untold"]) == (count, 0)
+    live, = manifest["marking_policy"]["rules"]
+    assert live["marks"] == count
 
 
 def test_depth_of_any_function(ada, busy, tmp_path):

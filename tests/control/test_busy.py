@@ -1,0 +1,111 @@
+"""Commands to sessions of several threads and processes at full rate: nothing lost, nothing torn."""
+import json
+import subprocess
+
+import pytest
+from harness import CALL, Session, check_recording
+
+THREADS = 4
+
+
+@pytest.fixture(scope="session")
+def threads(tmp_path_factory):
+    """Four threads that call named() and others until the input ends; says how often each called named()."""
+    path = tmp_path_factory.mktemp("threads") / "threads"
+    source = r"""#include <pthread.h>
+        #include <stdatomic.h>
+        #include <stdio.h>
+        #include <time.h>
+        #include <unistd.h>
+        static atomic_int over;
+        static unsigned long calls[4];
+        __attribute__((noinline)) int named(int n) { __asm__ volatile("" ::: "memory"); return n * 3 + 1; }
+        __attribute__((noinline)) int other(int n) { __asm__ volatile("" ::: "memory"); return n * 5 + 1; }
+        static void *work(void *argument) {
+            struct timespec pause = { .tv_nsec = 1000000 };
+            while (!over) {
+                for (int i = 0; i < 500; i++) { named(i); ++*(unsigned long *)argument; other(i); }
+                nanosleep(&pause, NULL);
+            }
+            return NULL; }
+        int main(void) {
+            pthread_t threads[4]; char byte;
+            for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, &calls[i]);
+            puts("ready"); fflush(stdout);
+            while (read(0, &byte, 1) > 0) { }
+            over = 1;
+            for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+            for (int i = 0; i < 4; i++) printf("%lu\n", calls[i]);
+            return 3; }"""
+    subprocess.run(["gcc", "-O2", "-pthread", "-x", "c", "-", "-o", path], input=source.encode(), check=True)
+    return path
+
+
+def calls_of(session, name):
+    """How often each thread called a function, from the index files themselves."""
+    table = next(session.path.glob("pid_*/modules/*.tsv"))
+    modules = {int(t.stem): t.read_text().splitlines()[1:] for t in table.parent.glob("*.tsv")}
+    ids = {module << 32 | int(line.split("\t")[0]) for module, lines in modules.items() for line in lines if line.split("\t")[3] == name}
+    return [sum(kind == CALL and function in ids for _, function, _, kind, *_ in Session.events(thread))
+            for thread in session.threads()]
+
+
+def test_rules_change_under_four_threads(live, threads, ada):
+    session = live("--on-full=block", "--no-libcalls", "--trigger=manual", "--post-roll-events=0", "--pre-roll-events=0",
+                   command=[threads])
+    for number in range(60):
+        added = json.loads(session.control("trigger list --format=json"))["rows"]
+        session.control("trigger add", f"symbol=named@every={1000 + number}")
+        if len(added) > 2:
+            session.control("trigger remove", str(added[1]["id"]))
+    session.process.stdin.close()
+    expected = [int(session.line()) for _ in range(THREADS)]
+    assert session.process.wait(30) == 3
+    recorded = check_recording(ada, session.output)
+    assert recorded.lost() == 0
+    assert sorted(calls_of(recorded, "named")) == sorted([0] * (len(recorded.threads()) - THREADS) + expected)
+    manifest, = recorded.manifests().values()
+    versions = {rule["id"]: rule for rule in manifest["marking_policy"]["rules"]}
+    for window in manifest["detail_lane"]["windows"]:
+        for mark in window["marks"]:
+            assert versions.get(mark["rule"], {"kind": mark["kind"]})["kind"] == mark["kind"]
+    assert any(window["markedCount"] for window in manifest["detail_lane"]["windows"])
+
+
+def test_stop_at_full_rate(live, threads, ada):
+    """A window is open on every thread; all that is in it is in the files."""
+    session = live("--no-libcalls", "--trigger=manual", "--pre-roll-sec=0.2", "--post-roll-sec=60", command=[threads])
+    session.wait_for(lambda s: s["events"] > 100000, "events come")
+    session.control("mark", "the last")
+    session.control("stop")
+    recorded = check_recording(ada, session.output, states=("stopped",))
+    manifest, = recorded.manifests().values()
+    windows = manifest["detail_lane"]["windows"]       # several where the disk didn't keep up: each says so
+    assert all(window["shortReason"] for window in windows) and sum(window["eventCount"] for window in windows) > 1000
+    assert [mark["label"] for window in windows for mark in window["marks"]] == ["the last"]
+    assert session.process.wait(20) == 0
+
+
+def test_marks_in_every_process(live, tmp_path, ada):
+    program = tmp_path / "family"
+    source = r"""#include <stdio.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        __attribute__((noinline)) int step(int n) { __asm__ volatile("" ::: "memory"); return n * 3 + 1; }
+        int main(void) {
+            int pipes[2]; char byte;
+            pipe(pipes);
+            for (int i = 0; i < 2; i++)
+                if (!fork()) { close(pipes[1]); step(1); read(pipes[0], &byte, 1); step(2); _exit(0); }
+            puts("ready"); fflush(stdout);
+            while (read(0, &byte, 1) > 0) { }
+            return 3; }"""
+    subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", program], input=source.encode(), check=True)
+    session = live("--trigger=manual", command=[program])
+    session.wait_for(lambda s: s["processes"] == 3, "the children are there")
+    assert session.control("mark", "all of you") == "marked in 3 processes\n"
+    assert len(session.status()["providers"]) == 3
+    assert session.end() == 3
+    manifests = check_recording(ada, session.output).manifests().values()
+    assert [[mark["label"] for window in m["detail_lane"]["windows"] for mark in window["marks"]] for m in manifests] == \
+        [["all of you"]] * 3
