@@ -7,6 +7,8 @@
 
 #define LINGER_MAX_NS 10000000000ull	/* how long a closed window may wait for a mark whose pre-roll reaches into it */
 #define LOOK_NS 2000000ull		/* how often the pool is looked through */
+#define LOOK_CHUNK_NS 1000ull
+#define FEW_CHUNKS 4096
 #define CLOSE_NS 200000000ull		/* how often files of ended threads are closed */
 #define PATIENCE_PRESSED 2		/* the same where room is short */
 #define PATIENCE 64			/* turns that a window waits for a thread that is about to commit or to decide */
@@ -143,11 +145,17 @@ static bool anything_unsettled(const struct ada_details *details)
 	return count && !ada_windows_at(details->windows, count - 1)->settled;
 }
 
+/* Pools of many GiB are looked through less often. */
+static bool look_due(const struct ada_details *details, uint64_t since_ns, uint64_t now_ns)
+{
+	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * ada_segment_detail_ready(details->segment);
+}
+
 /* Less than half of the pool is there for new events, and what pins it could be in a file. While it still grows, less will do:
  * a window that is being written can't begin earlier any more. */
 static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 {
-	if (now_ns - details->looked_ns < LOOK_NS)
+	if (!look_due(details, details->looked_ns, now_ns))
 		return details->behind;
 	details->looked_ns = now_ns;
 	struct detail_pool pool = ada_detail_pool(details);
@@ -220,10 +228,12 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 		return changed;
 	}
 	bool written = write_due(details, now_ns);
-	if (written || changed || now_ns - details->narrowed_ns >= LOOK_NS) {
-		ada_detail_narrow(details, seen);
+	bool look = look_due(details, details->narrowed_ns, now_ns) ||
+		    (written && ada_segment_detail_ready(details->segment) < FEW_CHUNKS);
+	if (written || changed || look)
+		ada_detail_narrow(details, seen, look);
+	if (look)
 		details->narrowed_ns = now_ns;
-	}
 	if (now_ns - details->closed_ns >= CLOSE_NS && !anything_unsettled(details)) {
 		ada_detail_close_ended(details);
 		details->closed_ns = now_ns;

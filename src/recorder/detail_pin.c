@@ -121,7 +121,7 @@ static void free_held(struct ada_details *details, struct ada_pin pin)
 	}
 }
 
-void ada_detail_narrow(struct ada_details *details, struct ada_pin seen)
+void ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	struct ada_pin wanted = { .start = ADA_PIN_NONE, .end = 0 };
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
@@ -137,7 +137,7 @@ void ada_detail_narrow(struct ada_details *details, struct ada_pin seen)
 	if (units(seen.start) == units(ADA_PIN_NONE))
 		wanted = seen;
 	/* Even where it stays as it is: that it is still what was seen before the marks were read. */
-	if (!exchange(details, &seen, wanted))
+	if (!exchange(details, &seen, wanted) || !look)
 		return;
 	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)

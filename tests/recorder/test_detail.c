@@ -1,6 +1,7 @@
 /* Detail chunks to detail.atf: what is written is known from the marks. */
 #include "detail_world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -251,7 +252,7 @@ static void check_asked(const struct world *world, uint64_t ns, uint64_t start, 
 static void random_windows(bool starve)
 {
 	static uint64_t asked[MARKS][3];
-	struct world_options options = { .detail_bytes = 8 << 20, .threads = THREADS_MAX, .segment_events = 3000, .stack_bytes = 24 };
+	struct world_options options = { .detail_bytes = (starve ? 8 : 16) << 20, .threads = THREADS_MAX, .segment_events = 3000, .stack_bytes = 24 };
 	struct world world;
 	const char *seed = getenv("ADA_TEST_SEED");
 	unsigned random = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
@@ -289,6 +290,83 @@ static void a_thousand_random_windows(void **state)
 static void a_thousand_random_windows_with_holes(void **state)
 {
 	random_windows(true);
+}
+
+/* In events of all threads together: 100 before, 60 after. */
+static void a_mark_of_the_recorders_own(void **state)
+{
+	struct world world;
+	struct ada_rule rules[ADA_RULES_MAX] = { [3] = { .kind = ADA_RULE_MANUAL, .pre_events = 100, .post_events = 60 } };
+	struct ada_detail_metrics metrics;
+	world_make(&world, &small);
+	for (int i = 0; i < 100; i++)
+		world_run(&world, (uint32_t)i % 4, 25);
+	assert_int_equal(ada_details_mark(world.details, rules, 1 << 3, 5, world.fake.counter - TICK / 2, 0), 0);
+	for (int i = 0; i < 100; i++)
+		world_run(&world, (uint32_t)i % 4, 25);
+	ada_details_metrics(world.details, &metrics);
+	assert_int_equal(metrics.last_mark_rules, 1 << 3);
+	assert_int_equal(metrics.last_mark_version, 5);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(world.persisted, 160);
+	assert_int_equal(world.first_seq[0], 600);
+	assert_int_equal(world.last_seq[1], 649);
+	assert_int_equal(world_window(&world, 0)->shorts, 0);
+	world_end(&world);
+}
+
+/* C code that has read the counter commits later: the window waits for it, and not for ever. */
+static void a_window_waits_for_who_writes(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 1000);
+	fake_mark(&world.threads[0], 100 * TICK, 0, 100 * TICK, 0);
+	world_run(&world, 0, 1000);
+	world_run(&world, 1, 1);
+	fake_entry(&world.fake, 1)->writing = 1;
+	for (int i = 0; i < 5; i++)
+		world_pass(&world, 1000000);
+	assert_false(world_window(&world, 0)->settled);
+	fake_entry(&world.fake, 1)->writing = 0;
+	world_pass(&world, 1000000);
+	assert_true(world_window(&world, 0)->settled);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	fake_entry(&world.fake, 1)->writing = 1;
+	for (int i = 0; i < 100; i++)
+		world_pass(&world, 100000);
+	assert_true(world_window(&world, world_windows(&world) - 1)->settled);
+	world_finish(&world);
+	world_check(&world);
+	world_end(&world);
+}
+
+/* Of a thread that has ended and that no window can want more of. */
+static void files_of_ended_threads_are_closed(void **state)
+{
+	struct world world;
+	struct atf_message message;
+	struct atf_detail_file *file;
+	char path[128];
+	world_make(&world, &small);
+	world_run(&world, 0, 1000);
+	fake_mark(&world.threads[0], 100 * TICK + TICK / 2, 0, 0, 0);
+	fake_thread_end(&world.threads[0]);
+	world_pass(&world, 10000000);
+	assert_true(world_window(&world, 0)->settled);
+	ada_drain_quiet(&world.drain);
+	world_run(&world, 1, 30 * 1022);		/* its history is gone */
+	world_pass(&world, 250000000);
+	snprintf(path, sizeof(path), "%s/thread_0/detail.atf", world.directory);
+	assert_int_equal(atf_detail_open(&file, path, &message), 0);
+	assert_int_equal(atf_detail_completeness(file), ATF_COMPLETE);
+	atf_detail_close(file);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 101);
+	world_end(&world);
 }
 
 /* A window of long ago, of which the index of 128 chunks holds nothing any more, one that it holds in part, and one that is
@@ -378,6 +456,8 @@ int main(void)
 		cmocka_unit_test(segments_roll_in_a_window), cmocka_unit_test(lost_events_shift_no_record),
 		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
+		cmocka_unit_test(a_mark_of_the_recorders_own), cmocka_unit_test(a_window_waits_for_who_writes),
+		cmocka_unit_test(files_of_ended_threads_are_closed),
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
 	};
