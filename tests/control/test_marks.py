@@ -84,7 +84,7 @@ def worker(tmp_path_factory):
             char byte;
             puts("ready"); fflush(stdout);
             read(0, &byte, 1);
-            if (!strcmp(words[1], "burn")) burn(1);
+            if (!strcmp(words[1], "burn")) burn(2);
             if (!strcmp(words[1], "take")) take(64 << 20)[0] = 2;
             puts("done"); fflush(stdout);
             while (read(0, &byte, 1) > 0) { }
