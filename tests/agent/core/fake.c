@@ -125,6 +125,10 @@ void fake_use(struct ada_shm *used)
 	ada_core_forked();
 	shm = used;
 	ada_core_attach(shm);
+	/* This process has the pages of every segment that it used. */
+	madvise(shm, shm->total_bytes, MADV_POPULATE_WRITE);
+	memset(ada_core->touched, 0xff, sizeof ada_core->touched);
+	memset(ada_core->detail_touched, 0xff, sizeof ada_core->detail_touched);
 }
 
 /* --- hooks ------------------------------------------------------------------------------------------------------------- */
