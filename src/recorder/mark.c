@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #define STUCK_NS 1000000000ull			/* a place reserved but not written for so long is given up */
+#define PLACES_MISSING 16			/* of a window, then the rest is looked up another time */
 #define NO_THREAD_POST_NS 1000000000ull		/* for a post-roll in events of a mark without thread */
 
 struct post_roll {				/* one a thread: the furthest that its marks asked for */
@@ -205,8 +206,8 @@ static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 		marks->seen.unreadable++;
 		return false;
 	}
-	bool event = mark->thread < ada_segment_thread_count(marks->segment) && mark->seq != UINT64_MAX &&
-		     mark->seq < marks->source.committed(marks->source.context, mark->thread);
+	/* What is committed may be told too late here, while its chunk is on its way to the drain: no test of seq. */
+	bool event = mark->thread < ada_segment_thread_count(marks->segment) && mark->seq != UINT64_MAX;
 	struct ada_window_mark window = {
 		.ns = ns_of(marks, mark->counter), .rules = mark->rules, .version = mark->version,
 		.thread = event ? mark->thread : ADA_NONE, .seq = mark->seq, .index_seq = UINT64_MAX, .function_id = mark->function_id,
@@ -301,15 +302,14 @@ static bool read_ring(struct ada_marks *marks, bool final)
 
 static void place_marks(const struct ada_marks *marks, struct ada_window *window)
 {
-	for (size_t i = 0; i < window->marks.count; i++) {
+	for (size_t i = 0, missing = 0; i < window->marks.count && missing < PLACES_MISSING; i++) {
 		struct ada_window_mark *mark = &window->marks.items[i];
 		if (mark->index_seq != UINT64_MAX || mark->thread == ADA_NONE)
 			continue;
 		enum ada_mark_answer answer = marks->source.place(marks->source.context, mark->thread, mark->seq, &mark->segment,
 								  &mark->index_seq);
-		if (answer == ADA_MARK_LATER)
-			break;				/* and those behind it, most likely */
-		if (answer == ADA_MARK_GONE)
+		missing += answer == ADA_MARK_LATER;	/* as those behind it, most likely */
+		if (answer != ADA_MARK_KNOWN)
 			mark->index_seq = UINT64_MAX;
 	}
 }
