@@ -1,4 +1,4 @@
-/* late_program serve|threads|blocked */
+/* late_program serve|threads|pairs|blocked */
 #include "program.h"
 #include <dlfcn.h>
 #include <signal.h>
@@ -102,8 +102,8 @@ int main(int argc, char **argv)
 	check(argc == 2, "arguments");
 	if (!strcmp(argv[1], "serve"))
 		serve();
-	else if (!strcmp(argv[1], "threads"))
-		late_threads();
+	else if (!strcmp(argv[1], "threads") || !strcmp(argv[1], "pairs"))
+		late_threads(!strcmp(argv[1], "pairs"));
 	else
 		late_blocked();
 	return 0;

@@ -14,6 +14,6 @@ static inline void check(int ok, const char *what)
 
 #define LATE_TARGETS 100
 int late_target(int number, int x);		/* calls the function target_NUMBER: x + NUMBER */
-void late_threads(void);
+void late_threads(int in_pairs);
 void late_blocked(void);
 #endif

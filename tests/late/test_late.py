@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 
@@ -12,6 +13,7 @@ import pytest
 from harness import Session, check_recording
 
 TIME_LIMIT_S = 60
+SWAPS = 1500                # of a whole program; test_policy_swap.c makes 10,000 of them
 
 
 class Traced:
@@ -201,3 +203,43 @@ def test_100_patches_under_8_threads(ada, start, tmp_path):
     main = next(module for module in manifest["modules"] if module["kind"] == "main")
     assert "excluded" not in main["skipped"], json.dumps(main)
     assert main["functions"] == main["hooked"] + sum(main["skipped"].values())
+
+
+def ask(address, **request):
+    """As `ada trigger` does, without a process for each."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.connect(address)
+        client.settimeout(TIME_LIMIT_S)
+        client.sendall(json.dumps(request).encode() + b"\n")
+        answer = b""
+        while piece := client.recv(65536):
+            answer += piece
+    answer = json.loads(answer)
+    assert answer["ok"], answer
+    return answer
+
+
+def test_a_policy_that_is_swapped_all_the_time_under_8_threads(ada, start, tmp_path):
+    """Rules take turns in few slots; a mark under a policy that never was would join a rule and a function that it doesn't name."""
+    program = start("pairs", "--index-mode=circular", "--index-buffer=8M", "--detail-buffer=8M", "--pre-roll-events=10",
+                    "--post-roll-events=10", "--trigger=crash")
+    address = json.loads((program.session / "session.json").read_text())["control"]
+    live = []
+    for number in range(SWAPS // 2):
+        target = 10 + number % 2
+        live.append(ask(address, request="trigger-add", rule=f"symbol=target_{target}@label={target},every=5000")["id"])
+        if len(live) > 3:
+            ask(address, request="trigger-remove", id=live.pop(0))
+    program.process.stdin.close()
+    program.process.stdin = None
+    words = program.end().split()
+    assert words[1] == "0" and words[3] == words[5]
+    session = check_recording(ada, tmp_path / "ada")
+    manifest = list(session.manifests().values())[0]
+    names = {int(line.split("\t")[0]): line.split("\t")[3] for line in
+             (session.processes()[0] / "modules/0.tsv").read_text().splitlines() if not line.startswith("#")}
+    marks = [mark for window in manifest["detail_lane"]["windows"] for mark in window["marks"]]
+    overwritten = sum(thread["overwritten"] for thread in manifest["threads"])     # what circular is for; no other is lost
+    assert marks and session.lost() == overwritten
+    for mark in marks:
+        assert mark["label"] and names[mark["functionId"] & 0xffffffff] == f"target_{mark['label']}", mark

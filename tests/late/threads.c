@@ -25,6 +25,7 @@ EACH(DEFINE)
 static int (*const targets[LATE_TARGETS])(int) = { EACH(NAME) };
 
 static _Atomic int current;
+static int pairs;			/* the one after it runs, too, in turn */
 static atomic_bool over;
 static atomic_ullong wrong, taken;
 static unsigned long long sent;
@@ -37,8 +38,9 @@ int late_target(int number, int x)
 static void *spin(void *argument)
 {
 	double kept = 1.25, other = 2.5;
+	unsigned round = 0;
 	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
-		int number = atomic_load_explicit(&current, memory_order_relaxed);
+		int number = atomic_load_explicit(&current, memory_order_relaxed) + (pairs && round++ % 2);
 		for (int i = 0; i < 1000; i++) {
 			__asm__ volatile("" : "+x"(kept), "+x"(other));
 			if (targets[number](i) != i + number + 10)
@@ -69,11 +71,12 @@ static void *send_signals(void *argument)
 }
 
 /* "N": target N runs from now on. At the end of the input: "wrong W sent S taken T". */
-void late_threads(void)
+void late_threads(int in_pairs)
 {
 	pthread_t threads[THREADS], sender;
 	int number;
 	sigaction(SIGRTMIN + 3, &(struct sigaction){ .sa_handler = handle, .sa_flags = SA_RESTART }, NULL);
+	pairs = in_pairs;
 	for (int i = 0; i < THREADS; i++)
 		check(!pthread_create(&threads[i], NULL, spin, NULL), "thread");
 	check(!pthread_create(&sender, NULL, send_signals, threads), "thread");
