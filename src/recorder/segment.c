@@ -14,7 +14,7 @@
 #define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
 #define CHUNKS_AHEAD 768u		/* 24 MiB: about 8 ms of the fastest producer */
 #define CHUNKS_STEP 128u
-#define DETAIL_AT_START 8u		/* 320 KiB each where the stack's 128 bytes are kept */
+#define DETAIL_AT_START 8u		/* 320 KiB each where the stack's 128 bytes are kept; DETAIL_STEP_MAX where nothing recycles */
 #define DETAIL_AHEAD 32u
 #define DETAIL_STEP 16u
 #define DETAIL_STEP_MAX 64u		/* 20 MiB: a few ms */
