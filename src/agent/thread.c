@@ -179,6 +179,7 @@ void ada_core_attach(struct ada_shm *shm)
 	struct ada_core *core = ada_core;
 
 	if (!core) {
+		setup_clear();
 		rseq_choose();
 		core = ada_sys_map(sizeof *core);
 		if (!core)
