@@ -55,7 +55,13 @@ class Traced:
         return out
 
     def kill(self):
-        if self.process.poll() is None:
+        """Of a test that failed: the program goes, and ada ends in order."""
+        if self.process.poll() is not None:
+            return
+        try:
+            os.kill(self.pid(), signal.SIGKILL)
+            self.process.wait(10)
+        except (OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()
 
