@@ -6,6 +6,7 @@
 #include "recorder/detail_state.h"
 
 #define LINGER_MAX_NS 10000000000ull	/* how long a closed window may wait for a mark whose pre-roll reaches into it */
+#define NARROW_TRIES 16
 #define LOOK_NS 2000000ull		/* how often the pool is looked through */
 #define LOOK_CHUNK_NS 1000ull
 #define FEW_CHUNKS 4096
@@ -214,6 +215,18 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	return true;
 }
 
+/* Where turns take long a mark may come in every one: then it is read at once, so that there is next to no time between the
+ * look at the pin and its change. Else the pin would never be narrowed, and all would starve. */
+static bool narrow(struct ada_details *details, struct ada_pin seen, bool look)
+{
+	bool changed = false;
+	for (unsigned i = 0; !ada_detail_narrow(details, seen, look) && i < NARROW_TRIES; i++) {
+		seen = ada_detail_pin(details);
+		changed |= ada_marks_read(details->marks);
+	}
+	return changed;
+}
+
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 {
 	if (details->finished || !begin(details))
@@ -231,7 +244,7 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	bool look = look_due(details, details->narrowed_ns, now_ns) ||
 		    (written && ada_segment_detail_ready(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
-		ada_detail_narrow(details, seen, look);
+		changed |= narrow(details, seen, look);
 	if (look)
 		details->narrowed_ns = now_ns;
 	if (now_ns - details->closed_ns >= CLOSE_NS && !anything_unsettled(details)) {

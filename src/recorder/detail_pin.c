@@ -121,11 +121,11 @@ static void free_held(struct ada_details *details, struct ada_pin pin)
 	}
 }
 
-void ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
+bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	struct ada_pin wanted = { .start = ADA_PIN_NONE, .end = 0 };
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
-		return;			/* no chunk comes back */
+		return true;		/* no chunk comes back */
 	if (hull(details, &wanted)) {
 		/* It never grows here: what it doesn't hold by now may be gone. */
 		if (wanted.start < seen.start)
@@ -137,13 +137,16 @@ void ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 	if (units(seen.start) == units(ADA_PIN_NONE))
 		wanted = seen;
 	/* Even where it stays as it is: that it is still what was seen before the marks were read. */
-	if (!exchange(details, &seen, wanted) || !look)
-		return;
+	if (!exchange(details, &seen, wanted))
+		return false;
+	if (!look)
+		return true;
 	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
 		for (uint32_t i = 0; i < details->segment->detail_chunks && hold_oldest(details, wanted, false); i++)
 			;
 	free_held(details, wanted);
+	return true;
 }
 
 struct detail_pool ada_detail_pool(const struct ada_details *details)

@@ -113,7 +113,7 @@ void ada_detail_close_all(struct ada_details *details);
 /* --- detail_pin.c --- */
 struct ada_pin ada_detail_pin(const struct ada_details *details);
 /* Narrows what was `seen` to what windows still want; then gives HELD chunks back that it doesn't hold (`look`). */
-void ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look);
+bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look);	/* false: a mark came meanwhile */
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end);	/* counters */
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns);		/* about: inverse of the clock */
 struct detail_pool { uint32_t ready, free, recyclable, pinned, open, held; bool growing; };	/* pinned: held ones included */

@@ -84,11 +84,16 @@ static void give_back(struct ada_drain *drain, uint32_t number)
 
 size_t ada_drain_sealed(struct ada_drain *drain)
 {
+	return ada_drain_some(drain, drain->segment->chunks);
+}
+
+size_t ada_drain_some(struct ada_drain *drain, size_t most)
+{
 	struct ada_shm *shm = drain->segment->shm;
 	size_t count = 0;
 	if (drain->options.circular)
 		return 0;
-	while (count < drain->segment->chunks) {
+	while (count < most) {
 		uint32_t *entry = &drain->segment->sealed_ring[drain->tail % drain->segment->chunks];
 		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. 0: not there yet. */
 		uint32_t number = __atomic_load_n(entry, __ATOMIC_ACQUIRE);

@@ -17,6 +17,7 @@
 #include "recorder/policy.h"
 #include "recorder/session.h"
 
+#define SLICE 64			/* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull	/* for pre-rolls in events: nobody knows how long those take */
 
 void ada_recorder_wake(struct ada_recorder *recorder)
@@ -202,12 +203,16 @@ size_t ada_provider_drain(struct ada_provider *provider)
 {
 	if (provider->ended)
 		return 0;
-	size_t chunks = ada_drain_sealed(&provider->drain);
-	if (provider->details)
-		follow_policy(provider);
-	if (provider->details)
+	if (!provider->details)
+		return ada_drain_sealed(&provider->drain);
+	size_t chunks = 0, some;
+	follow_policy(provider);
+	do {		/* in slices: what windows pin must not wait for all that a fast program has piled up */
+		some = ada_drain_some(&provider->drain, SLICE);
+		chunks += some;
 		provider->windows_changed |= ada_details_turn(provider->details,
 							      ada_clock_ns(provider->recorder->clock, ada_clock_counter()));
+	} while (some == SLICE && chunks < provider->segment.chunks);
 	return chunks;
 }
 
