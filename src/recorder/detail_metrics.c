@@ -16,7 +16,7 @@ static uint64_t power_of_two(double bytes)
 	return size;
 }
 
-/* The longest pre-roll of the policy in force. */
+/* The longest pre-roll of the policy in force; 0 where another thread is just writing its table. */
 static uint64_t pre_roll_ns(const struct ada_details *details)
 {
 	const struct ada_shm *shm = details->segment->shm;
@@ -25,10 +25,13 @@ static uint64_t pre_roll_ns(const struct ada_details *details)
 		ada_segment_policy_table(details->segment, __atomic_load_n(&shm->policy_flags, __ATOMIC_ACQUIRE) == second);
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
-	uint64_t ticks = 0;
-	for (int i = 0; i < (int)ADA_RULES_MAX && count && table->version; i++)
-		if (table->rules[i].kind && table->rules[i].pre_ticks > ticks)
-			ticks = table->rules[i].pre_ticks;
+	uint64_t ticks = 0, generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
+	for (int i = 0; i < (int)ADA_RULES_MAX; i++) {		/* an empty slot is all zero */
+		uint64_t pre_ticks = __atomic_load_n(&table->rules[i].pre_ticks, __ATOMIC_ACQUIRE);
+		ticks = pre_ticks > ticks ? pre_ticks : ticks;
+	}
+	if (generation & 1 || __atomic_load_n(&table->generation, __ATOMIC_RELAXED) != generation)
+		return 0;
 	double ns = count ? (double)ticks * anchors[count - 1].ns_per_tick : 0;
 	return ns < (double)PRE_ROLL_MAX_NS ? (uint64_t)ns : PRE_ROLL_MAX_NS;
 }
