@@ -41,8 +41,10 @@ static bool is_same_image(const struct ada_late *late)
 	bool found = false;
 	snprintf(path, sizeof(path), "/proc/%d/maps", late->pid);
 	FILE *file = fopen(path, "re");
-	while (file && !found && getline(&line, &room, file) > 0)
-		found = strstr(line, late->segment);
+	while (file && !found && getline(&line, &room, file) > 0) {
+		const char *name = strstr(line, late->segment);
+		found = name && strchr(" \n", name[strlen(late->segment)]);
+	}
 	free(line);
 	if (file)
 		fclose(file);
