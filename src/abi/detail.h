@@ -32,7 +32,8 @@
  * The claim that no history is lost to a race: a marker widens the pin before it goes on; a recycler looks at the pin after it
  * has CLAIMED (full barrier between). Whoever reads "CLAIMED" waits until it is OPEN or HELD, or its process is dead (then the
  * chunk is whole, as SEALED). A recycler raises `horizon` before OPEN.
- * The pin is one interval around all windows that the recorder has not finished; only the recorder narrows it.
+ * The pin is one interval around all windows that the recorder has not finished; only the recorder narrows it. A chunk that it
+ * holds is looked at once more: it is kept only where a mark that isn't settled wants it (its own bounds, abi/policy.h).
  */
 #ifndef ADA_ABI_DETAIL_H
 #define ADA_ABI_DETAIL_H
@@ -112,6 +113,12 @@ struct ada_detail_control {
 	uint64_t discarded;		/* chunks recycled though full, no window wanted them: windows_discarded */
 	uint64_t starved;		/* times a chunk was wanted and none was to be had */
 	uint64_t reserved;
+	/* Recorder. What the pin really stands for, so that a chunk between two windows isn't kept: marks from place `settled` on
+	 * (abi/policy.h), and one interval of counters of the recorder's own (own_start UINT64_MAX: none). */
+	uint64_t settled;
+	uint64_t own_start, own_end;
+	uint64_t reserved1[5];
 };
-static_assert(sizeof(struct ada_detail_control) == 64, "detail control");
+static_assert(sizeof(struct ada_detail_control) == 128, "detail control");
+static_assert(offsetof(struct ada_detail_control, settled) == 64, "a line of the recorder's own");
 #endif

@@ -140,7 +140,9 @@ struct ada_mark {			/* 128 bytes */
 	uint64_t function_id;
 	uint64_t value;			/* what was compared: duration in ticks, argument, result, ...; signal number */
 	uint64_t pre_ticks, pre_events, post_ticks, post_events;	/* the largest of its rules */
-	uint64_t pin_start, pin_end;	/* what was pinned for it: counters */
+	/* What was pinned for it: counters. pin_end is UINT64_MAX while a post-roll in events goes on; the agent lowers it where the
+	 * marked thread begins its next chunk after the last of them, the recorder where it has closed the window (atomic). */
+	uint64_t pin_start, pin_end;
 	uint8_t reserved[24];
 };
 static_assert(sizeof(struct ada_mark) == 128, "mark");

@@ -62,7 +62,8 @@ static bool recycle(struct ada_core *core, uint32_t *number)
 		__atomic_exchange_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
 		start = __atomic_load_n(&control->pin.start, __ATOMIC_ACQUIRE);
 		end = __atomic_load_n(&control->pin.end, __ATOMIC_ACQUIRE);
-		if (!ada_pin_holds(start, end, chunk->first_counter, chunk->last_counter)) {
+		if (!ada_pin_holds(start, end, chunk->first_counter, chunk->last_counter) ||
+		    !ada_judge_wants(core->shm, chunk->first_counter, chunk->last_counter)) {
 			horizon_raise(control, chunk->last_counter);
 			__atomic_fetch_add(&control->discarded, 1, __ATOMIC_RELAXED);
 			return true;

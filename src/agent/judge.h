@@ -36,4 +36,7 @@ void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread,
 uint64_t ada_judge_signals(void);	/* that `signal` rules of the policy in force name: bit n - 1 */
 /* The calling thread opens a chunk (chunk.c), with signals blocked: what pre-rolls counted in events reach back by. */
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
+/* Does an unsettled mark want what lies between the two counters? Asked of a CLAIMED chunk that the pin holds. */
+bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter);
+void ada_judge_forked(void);		/* in a fork's child: its parent's marks aren't its own */
 #endif

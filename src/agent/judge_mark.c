@@ -13,8 +13,51 @@
 static __thread struct { uint64_t first_seq, first_counter; } history[HISTORY];
 static __thread uint64_t history_count;
 
+/* Post-rolls in events that this thread's marks wait for. A handler in between may cost one of them its entry: then the
+ * recorder ends it. */
+#define PENDING 16
+static __thread struct { struct ada_mark *mark; uint64_t ready, last_seq; } pending[PENDING];
+static __thread uint32_t pending_count;
+
+static void pending_add(struct ada_mark *place, uint64_t ready, const struct ada_mark *mark)
+{
+	uint32_t count = pending_count;
+
+	if (mark->pin_end != UINT64_MAX || mark->seq == UINT64_MAX || count >= PENDING)
+		return;
+	pending[count].mark = place;
+	pending[count].ready = ready;
+	pending[count].last_seq = mark->seq + mark->post_events;
+	pending_count = count + 1;
+}
+
+/* A chunk begins with event first_seq: what waited for those before it is over. */
+static void pending_end(uint64_t first_seq, uint64_t first_counter)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < pending_count; i++) {
+		struct ada_mark *mark = pending[i].mark;
+		uint64_t open = UINT64_MAX;
+
+		if (pending[i].last_seq >= first_seq)
+			pending[kept++] = pending[i];
+		else if (__atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) == pending[i].ready)
+			__atomic_compare_exchange_n(&mark->pin_end, &open, first_counter, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	pending_count = kept;
+}
+
+void ada_judge_forked(void)
+{
+	pending_count = 0;
+	history_count = 0;
+}
+
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter)
 {
+	if (pending_count)
+		pending_end(first_seq, first_counter);
 	history[history_count % HISTORY].first_seq = first_seq;
 	history[history_count % HISTORY].first_counter = first_counter;
 	history_count++;
@@ -114,9 +157,34 @@ void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark)
 		mark->ready = 0;
 		*place = *mark;
 		__atomic_store_n(&place->ready, head + 1, __ATOMIC_RELEASE);
+		pending_add(place, head + 1, mark);
 	} else {
 		miss(control, mark);
 	}
 	__atomic_fetch_add(&control->detected, 1, __ATOMIC_RELAXED);
 	pin_widen(&shm->detail.pin, mark->pin_start, mark->pin_end);
+}
+
+bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter)
+{
+	const struct ada_mark *ring = (const struct ada_mark *)((const char *)shm + shm->marks_offset);
+	const struct ada_detail_control *detail = &shm->detail;
+	uint64_t settled = __atomic_load_n(&detail->settled, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&shm->marks.head, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&shm->marks.missed, __ATOMIC_ACQUIRE) || head - settled > ADA_MARKS)
+		return true;
+	if (last_counter >= __atomic_load_n(&detail->own_start, __ATOMIC_RELAXED) &&
+	    first_counter <= __atomic_load_n(&detail->own_end, __ATOMIC_RELAXED))
+		return true;
+	for (uint64_t n = settled; n < head; n++) {
+		const struct ada_mark *mark = &ring[n % ADA_MARKS];
+
+		if (__atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) != n + 1)
+			return true;		/* being written: it may want anything */
+		if (last_counter >= mark->pin_start && first_counter <= __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED))
+			return true;
+	}
+	/* A place that was overwritten meanwhile says nothing of the mark that was there. */
+	return __atomic_load_n(&shm->marks.head, __ATOMIC_ACQUIRE) - settled > ADA_MARKS;
 }

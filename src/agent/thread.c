@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include "agent/core.h"
+#include "agent/judge.h"
 
 #define RSEQ_SIGNATURE 0x53053053
 #define RSEQ_BYTES 32
@@ -216,6 +217,7 @@ void ada_core_forked(void)
 	entry_number = NO_ENTRY;
 	ada_sequence = ada_lost_told = 0;
 	setup_clear();
+	ada_judge_forked();
 	if (!core)
 		return;
 	if (core->present) {			/* a kernel too old to wipe */

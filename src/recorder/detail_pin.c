@@ -33,6 +33,7 @@ static uint64_t units(uint64_t start)
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
 	struct ada_pin seen = ada_detail_pin(details), wanted;
+	ada_marks_own(details->segment, start, end);
 	int tries = 0;			/* agents widen it now and then; only a hostile one without end */
 	do {
 		bool none = units(seen.start) == units(ADA_PIN_NONE);
@@ -107,15 +108,56 @@ static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pi
 	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-static void free_held(struct ada_details *details, struct ada_pin pin)
+/* Does an unsettled window want something between two counters that isn't written yet? */
+static bool wanted_between(void *context, uint64_t first, uint64_t last)
+{
+	const struct ada_details *details = context;
+	uint64_t last_ns = ada_detail_ns(details, last), first_ns = ada_detail_ns(details, first);
+	first_ns = first_ns > last_ns || first_ns < SLACK_NS ? 0 : first_ns - SLACK_NS;	/* before the clock's own beginning */
+	for (size_t i = ada_windows_count(details->windows); i--;) {
+		const struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled || window->end_ns < first_ns)
+			return false;
+		if (window->start_ns <= last_ns + SLACK_NS && last_ns + SLACK_NS > details->done_ns)
+			return true;
+	}
+	return false;
+}
+
+static bool wanted(const struct ada_details *details, const struct ada_detail_chunk *chunk)
+{
+	return wanted_between((void *)details, chunk->first_counter, chunk->last_counter);
+}
+
+/* A post-roll in events whose end is known by now: the mark pins no more than that. */
+static void end_post_rolls(struct ada_details *details)
+{
+	const struct ada_shm *shm = details->segment->shm;
+	uint64_t tail = __atomic_load_n(&shm->marks.tail, __ATOMIC_RELAXED);
+	uint64_t first = __atomic_load_n(&shm->detail.settled, __ATOMIC_RELAXED), open = UINT64_MAX;
+	for (uint64_t n = tail - first > ADA_MARKS ? tail : first; n < tail; n++) {
+		struct ada_mark *mark = &details->segment->marks[n % ADA_MARKS];
+		if (__atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED) != open)
+			continue;
+		const struct ada_window *window = ada_windows_of(details->windows, ada_detail_ns(details, mark->counter));
+		if (window && window->closed && __atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) == n + 1)
+			__atomic_compare_exchange_n(&mark->pin_end, &open, ada_detail_counter(details, window->end_ns + SLACK_NS), false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		open = UINT64_MAX;
+	}
+}
+
+/* All marks that were made before the pin was `narrowed` are windows by now. */
+static void free_held(struct ada_details *details, struct ada_pin narrowed)
 {
 	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
 		if (ada_segment_detail_is_free(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD ||
-		    ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter))
+		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD || wanted(details, chunk))
 			continue;
+		if (ada_detail_pin(details).start != narrowed.start)
+			return;
 		raise_horizon(details, chunk->last_counter);
 		ada_segment_detail_return(details->segment, i);
 	}
@@ -123,35 +165,36 @@ static void free_held(struct ada_details *details, struct ada_pin pin)
 
 bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
-	struct ada_pin wanted = { .start = ADA_PIN_NONE, .end = 0 };
+	struct ada_pin narrowed = { .start = ADA_PIN_NONE, .end = 0 };
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
 		return true;		/* no chunk comes back */
-	if (hull(details, &wanted)) {
+	if (hull(details, &narrowed)) {
 		/* It never grows here: what it doesn't hold by now may be gone. */
-		if (wanted.start < seen.start)
-			wanted.start = seen.start;
-		if (wanted.end > seen.end)
-			wanted.end = seen.end;
+		if (narrowed.start < seen.start)
+			narrowed.start = seen.start;
+		if (narrowed.end > seen.end)
+			narrowed.end = seen.end;
 	}
-	wanted.start = units(wanted.start) << ADA_PIN_EPOCH_BITS | (uint16_t)seen.start;
+	narrowed.start = units(narrowed.start) << ADA_PIN_EPOCH_BITS | (uint16_t)seen.start;
 	if (units(seen.start) == units(ADA_PIN_NONE))
-		wanted = seen;
+		narrowed = seen;
 	/* Even where it stays as it is: that it is still what was seen before the marks were read. */
-	if (!exchange(details, &seen, wanted))
+	if (!exchange(details, &seen, narrowed))
 		return false;
 	if (!look)
 		return true;
 	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
-		for (uint32_t i = 0; i < details->segment->detail_chunks && hold_oldest(details, wanted, false); i++)
+		for (uint32_t i = 0; i < details->segment->detail_chunks && hold_oldest(details, narrowed, false); i++)
 			;
-	free_held(details, wanted);
+	end_post_rolls(details);
+	ada_marks_settle(details->marks, wanted_between, details);
+	free_held(details, narrowed);
 	return true;
 }
 
 struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
-	struct ada_pin pin = ada_detail_pin(details);
 	uint32_t ready = ada_segment_detail_ready(details->segment);
 	struct detail_pool pool = { .ready = ready, .growing = ready < details->segment->detail_chunks &&
 				     !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
@@ -167,7 +210,7 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 			pool.pinned++;
 		} else if (status != ADA_DETAIL_SEALED) {
 			pool.open++;
-		} else if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter)) {
+		} else if (wanted(details, chunk)) {
 			pool.pinned++;
 		} else {
 			pool.recyclable++;
@@ -177,20 +220,6 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 }
 
 /* --- index circular -------------------------------------------------------------------------------------------------- */
-
-/* Does a window want any of it? Windows are all unsettled until the end. */
-static bool wanted(const struct ada_details *details, const struct ada_detail_chunk *chunk)
-{
-	uint64_t first = ada_detail_ns(details, chunk->first_counter), last = ada_detail_ns(details, chunk->last_counter);
-	for (size_t i = ada_windows_count(details->windows); i--;) {
-		const struct ada_window *window = ada_windows_at(details->windows, i);
-		if (window->end_ns < first)
-			return false;
-		if (window->start_ns <= last)
-			return true;
-	}
-	return false;
-}
 
 void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uint64_t now_ns)
 {

@@ -149,15 +149,7 @@ static enum ada_mark_answer place_of(void *context, uint32_t number, uint64_t se
 	const struct ada_details *details = context;
 	if (number >= details->drain->lanes.count || seq >= details->drain->lanes.items[number].next_seq)
 		return ADA_MARK_LATER;
-	if (number >= details->threads.count)
-		return ADA_MARK_GONE;
-	const struct detail_thread *thread = &details->threads.items[number];
-	size_t i = ada_detail_place_of(thread, seq);
-	if (i == thread->places.count || thread->places.items[i].segment == UINT32_MAX)
-		return ADA_MARK_GONE;
-	*segment = thread->places.items[i].segment;
-	*index_seq = thread->places.items[i].index_seq + (seq - thread->places.items[i].seq);
-	return ADA_MARK_KNOWN;
+	return ada_lane_place(&details->drain->lanes.items[number], seq, segment, index_seq) ? ADA_MARK_KNOWN : ADA_MARK_GONE;
 }
 
 static uint64_t ns_of(void *context, uint64_t counter)

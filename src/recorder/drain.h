@@ -26,7 +26,7 @@ struct ada_drain {
 
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options);
-size_t ada_drain_sealed(struct ada_drain *drain);	/* chunks taken */
+size_t ada_drain_sealed(struct ada_drain *drain);	/* those there are now; how many were taken */
 size_t ada_drain_some(struct ada_drain *drain, size_t most);
 void ada_drain_quiet(struct ada_drain *drain);
 void ada_drain_open_chunks(struct ada_drain *drain);	/* what any thread has committed so far */

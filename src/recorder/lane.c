@@ -144,6 +144,26 @@ static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *option
 	return 0;
 }
 
+static void note_stretch(struct ada_lane *lane, uint64_t seq, uint32_t segment, uint64_t index_seq)
+{
+	const struct ada_lane_stretch *last = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
+	struct ada_lane_stretch stretch = { .seq = seq, .index_seq = index_seq, .segment = segment };
+	if (last && last->segment == segment && seq - last->seq == index_seq - last->index_seq)
+		return;
+	ada_array_push(&lane->stretches, stretch);	/* without memory: marks behind it have no place */
+}
+
+bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
+{
+	size_t i = ada_array_below(&lane->stretches, seq, seq + 1);
+	if (!i || seq >= lane->next_seq)
+		return false;
+	const struct ada_lane_stretch *stretch = &lane->stretches.items[i - 1];
+	*segment = stretch->segment;
+	*index_seq = stretch->index_seq + (seq - stretch->seq);
+	return *index_seq < lane->segments.items[stretch->segment];
+}
+
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error)
 {
@@ -168,6 +188,7 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		rc = commit(lane, options, directory, place, room, detail.chunk, error);
 		if (rc)
 			break;
+		note_stretch(lane, seq, where.segment, where.index_seq);
 		if (options->details)
 			ada_details_drained(options->details, &where);
 		seq += room;
@@ -266,4 +287,5 @@ void ada_lane_free(struct ada_lane *lane)
 	lane->writer = NULL;
 	ada_array_free(&lane->segments);
 	ada_array_free(&lane->raised);
+	ada_array_free(&lane->stretches);
 }

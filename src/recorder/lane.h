@@ -22,6 +22,9 @@ struct ada_lane_options {
 	bool circular;			/* events that are not there were overwritten, as asked */
 };
 
+/* From `seq` on (as the agent numbers them) events follow one another in one file. */
+struct ada_lane_stretch { uint64_t seq, index_seq; uint32_t segment; };
+
 struct ada_lane {
 	uint32_t id, thread_id;
 	uint64_t next_seq;		/* as the agent numbers this thread's events */
@@ -37,6 +40,7 @@ struct ada_lane {
 	uint64_t last_ns;
 	/* Events whose time fell, and what it was raised to, by their number; no more than ADA_LANE_RAISED_MAX */
 	ADA_ARRAY(struct ada_lane_raised) raised;
+	ADA_ARRAY(struct ada_lane_stretch) stretches;	/* a new one where a segment begins, or where a LOST record was put in */
 	bool closed;			/* the thread has ended and all is written */
 };
 
@@ -44,6 +48,8 @@ struct ada_lane {
  * goes with them; its chunk is ADA_NONE where there is none. What lies between next_seq and seq is marked as lost. 0, or -errno: the lane is then as good as full (nothing more can be written to it). */
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error);
+/* Where an event of the ring is in the files; false: not there. */
+bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
 /* A segment got a detail file: its header says so, now or when it is closed. */
 void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment);
 /* A LOST record of `count` events behind the last one. */

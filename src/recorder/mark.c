@@ -226,13 +226,48 @@ static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 	return true;
 }
 
+void ada_marks_own(struct ada_segment *segment, uint64_t start, uint64_t end)
+{
+	struct ada_detail_control *control = &segment->shm->detail;
+	if (__atomic_load_n(&control->own_start, __ATOMIC_RELAXED) == UINT64_MAX)
+		__atomic_store_n(&control->own_end, 0, __ATOMIC_RELAXED);
+	if (end > __atomic_load_n(&control->own_end, __ATOMIC_RELAXED))
+		__atomic_store_n(&control->own_end, end, __ATOMIC_RELAXED);
+	if (start < __atomic_load_n(&control->own_start, __ATOMIC_RELAXED))
+		__atomic_store_n(&control->own_start, start, __ATOMIC_RELEASE);
+}
+
+/* A mark's bounds, as it said itself. Its end is known once nothing between it and now is waited for. */
+void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uint64_t first, uint64_t last), void *context)
+{
+	struct ada_detail_control *control = &marks->segment->shm->detail;
+	uint64_t settled = __atomic_load_n(&control->settled, __ATOMIC_RELAXED), now = ada_clock_counter();
+	if (marks->tail - settled > ADA_MARKS)		/* those are overwritten, or no one of ours wrote that number */
+		settled = marks->tail - (marks->tail < ADA_MARKS ? marks->tail : ADA_MARKS);
+	while (settled < marks->tail) {
+		const struct ada_mark *mark = &marks->segment->marks[settled % ADA_MARKS];
+		uint64_t ready = __atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE);
+		uint64_t start = mark->pin_start, end = __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED);
+		/* What windows still want of it is theirs to say. A place given up, or taken anew, says nothing. */
+		if (ready == settled + 1 && wanted(context, start, end < now ? end : now))
+			break;
+		settled++;
+	}
+	__atomic_store_n(&control->settled, settled, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&control->own_start, __ATOMIC_RELAXED) != UINT64_MAX &&
+	    !wanted(context, control->own_start, control->own_end < now ? control->own_end : now))
+		__atomic_store_n(&control->own_start, UINT64_MAX, __ATOMIC_RELEASE);
+}
+
 /* Told by number only. Their times are not known, but that of the marks that filled the ring is near. */
 static bool enter_missed(struct ada_marks *marks)
 {
 	struct ada_mark_control *control = &marks->segment->shm->marks;
-	uint64_t missed = __atomic_exchange_n(&control->missed, 0, __ATOMIC_ACQUIRE);
-	if (!missed)
+	if (!__atomic_load_n(&control->missed, __ATOMIC_ACQUIRE))
 		return false;
+	/* While `missed` says that there are some, agents keep all that the pin holds. */
+	ada_marks_own(marks->segment, 0, UINT64_MAX);
+	uint64_t missed = __atomic_exchange_n(&control->missed, 0, __ATOMIC_SEQ_CST);
 	uint64_t rules = __atomic_exchange_n(&control->missed_rules, 0, __ATOMIC_RELAXED);
 	uint64_t start = __atomic_exchange_n(&control->missed_start, 0, __ATOMIC_RELAXED);
 	uint64_t end = __atomic_exchange_n(&control->missed_end, 0, __ATOMIC_RELAXED), now = ada_clock_counter();

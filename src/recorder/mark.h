@@ -37,6 +37,11 @@ bool ada_marks_read(struct ada_marks *marks);
 /* No thread writes any more, all is drained: the ring to its end, post-rolls that are over. Those that aren't stay open until
  * ada_windows_end: the process's end is theirs. */
 void ada_marks_finish(struct ada_marks *marks, uint64_t end_ns);
+/* What the recorder itself wants kept, before the pin is widened: counters. */
+void ada_marks_own(struct ada_segment *segment, uint64_t start, uint64_t end);
+/* After windows were settled and the pin narrowed: marks that no window waits for any more pin nothing. `wanted`: does an
+ * unsettled window want something between two counters? */
+void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uint64_t first, uint64_t last), void *context);
 void ada_marks_close(struct ada_marks *marks);
 
 /* Of the mark entered last; ns 0: none yet. */

@@ -212,6 +212,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.recorder_pid = (uint32_t)getpid();
 	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	layout.detail.pin.start = ADA_PIN_NONE;
+	layout.detail.own_start = UINT64_MAX;
 	*segment->shm = layout;
 	grow_detail(segment, recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AHEAD);
 	return 0;

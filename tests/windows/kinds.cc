@@ -61,20 +61,41 @@ static void steps(long n)
 	sink = x;
 }
 
-int main(int argc, char **argv)
+static void calls(const std::string &mode)
 {
-	std::string mode = argc > 1 ? argv[1] : "chosen";
-	std::vector<std::thread> threads;
-	for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
-		threads.emplace_back([] { long x = 0; while (!stop) x = filler(x); sink = x; });
-	steps(50);
 	if (mode == "chosen") {
 		for (long i = 0; i < 12; i++) {
 			sink = chosen(i, static_cast<int>(-i));
 			sink = static_cast<long>(half(i));
 			steps(40);
 		}
-	} else if (mode == "slow") {
+	} else if (mode == "deep") {
+		steps(40);
+		sink = deep(40);
+		steps(40);
+	} else if (mode == "callers") {
+		for (int i = 0; i < 5; i++)
+			sink = from_a(i);
+		steps(40);
+		sink = from_b(9);
+		steps(40);
+	} else if (mode == "throw") {
+		for (int i = 0; i < 6; i++) {
+			try {
+				thrower(i);
+			} catch (const std::exception &) {
+				sink = 1;
+			} catch (const std::string &) {
+				sink = 2;
+			}
+			steps(40);
+		}
+	}
+}
+
+static void durations(const std::string &mode)
+{
+	if (mode == "slow") {
 		for (long i = 0; i < 40; i++) {
 			slow(i == 30 ? 60 : 0);
 			steps(40);
@@ -89,59 +110,45 @@ int main(int argc, char **argv)
 			slow(ms);
 			steps(40);
 		}
-	} else if (mode == "deep") {
-		steps(40);
-		sink = deep(40);
-		steps(40);
-	} else if (mode == "callers") {
-		for (int i = 0; i < 5; i++)
-			sink = from_a(i);
-		steps(40);
-		sink = from_b(9);
-		steps(40);
 	} else if (mode == "burn") {
 		burn(0);
 		steps(40);
 		slow(80);
 		burn(80);
 		steps(40);
-	} else if (mode == "throw") {
-		for (int i = 0; i < 6; i++) {
-			try {
-				thrower(i);
-			} catch (const std::exception &) {
-				sink = 1;
-			} catch (const std::string &) {
-				sink = 2;
-			}
-			steps(40);
-		}
-	} else if (mode == "signal") {
+	}
+}
+
+static void ends(const std::string &mode)
+{
+	steps(40);
+	if (mode == "signal") {
 		struct sigaction action = {};
 		action.sa_handler = handler;
 		sigaction(SIGUSR1, &action, nullptr);
-		steps(40);
 		raise(SIGUSR1);
 		steps(40);
 	} else if (mode == "crash") {
-		steps(40);
 		*reinterpret_cast<volatile int *>(sink - sink + 16) = 1;
 	} else if (mode == "abort") {
-		steps(40);
 		abort();
 	} else if (mode == "_exit") {
-		steps(40);
 		_exit(0);
 	} else if (mode == "three") {
-		steps(40);
 		exit(3);
-	} else if (mode == "wait") {
-		puts("ready");
-		fflush(stdout);
-		char line[8];
-		while (read(0, line, 1) == 1)
-			steps(40);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	std::string mode = argc > 1 ? argv[1] : "chosen";
+	std::vector<std::thread> threads;
+	for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
+		threads.emplace_back([] { long x = 0; while (!stop) x = filler(x); sink = x; });
+	steps(50);
+	calls(mode);
+	durations(mode);
+	ends(mode);
 	stop = true;
 	for (auto &thread : threads)
 		thread.join();

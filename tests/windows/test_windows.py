@@ -48,13 +48,13 @@ def merged(intervals):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_thousand_random_marks_at_full_rate_leave_no_hole(ada, program, tmp_path, seed):
-    result = ada.trace(tmp_path, [program("busy"), "4", "1000", "0", str(seed)], "--trigger=symbol=mark_me", "--on-full=block",
+    result = ada.trace(tmp_path, [program("busy"), "2", "1000", "0", str(seed)], "--trigger=symbol=mark_me", "--on-full=block",
                        "--pre-roll-events=40", "--post-roll-events=40", "--no-libcalls", timeout=240)
     assert result.status == 0, result.stderr.decode()
     check_recording(ada, tmp_path)
     process, = processes(tmp_path)
     assert process.manifest["index_lane"]["lost"] == 0
-    assert files.check_process(process) > 1000
+    assert files.check_process(process, numbers=False) > 1000
     marks = expected_marks(process, "mark_me")
     assert len(marks) == 1000
     assert sum(w["markedCount"] for w in process.windows) == 1000

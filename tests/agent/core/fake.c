@@ -63,6 +63,7 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	made->policy_flags = made->policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	offset += ADA_POLICY_BYTES;
 	made->detail.pin.start = ADA_PIN_NONE;
+	made->detail.own_start = UINT64_MAX;
 	made->detail_free_offset = made->detail_sealed_offset = made->detail_offset = offset;
 	if (!fake_detail.chunks)
 		return offset;

@@ -53,11 +53,14 @@ static void fill(uint32_t chunks)
 	leaf(0);
 }
 
-/* As a marker does: one interval, by one instruction. */
+/* As the recorder does for its own marks, so that all of the pin is wanted; then one interval, by one instruction. */
 static void pin_set(uint64_t start, uint64_t end)
 {
+	uint64_t own = start == ADA_PIN_NONE ? UINT64_MAX : start >> ADA_PIN_EPOCH_BITS << ADA_PIN_GRAIN;
 	uint64_t low = shm->detail.pin.start, high = shm->detail.pin.end;
 
+	__atomic_store_n(&shm->detail.own_end, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&shm->detail.own_start, own, __ATOMIC_RELEASE);
 	start |= (low + 1) & ((1u << ADA_PIN_EPOCH_BITS) - 1);
 	__asm__ volatile("1: lock cmpxchg16b %0; jnz 1b" : "+m"(shm->detail.pin), "+a"(low), "+d"(high) : "b"(start), "c"(end) : "memory", "cc");
 }
