@@ -193,6 +193,19 @@ static bool anyone_writes(const struct ada_details *details)
 	return false;
 }
 
+/* Up to here every thread's events have their places in the index. */
+static uint64_t drained_until(const struct ada_details *details)
+{
+	uint64_t until = UINT64_MAX;
+	for (uint32_t i = 0; i < ada_segment_thread_count(details->segment); i++) {
+		const struct ada_lane *lane = i < details->drain->lanes.count ? &details->drain->lanes.items[i] : NULL;
+		uint64_t last_ns = lane ? lane->last_ns : 0;
+		if (ada_detail_committed(details, i) > (lane ? lane->next_seq : 0) && last_ns < until)
+			until = last_ns;
+	}
+	return until;
+}
+
 static bool write_due(struct ada_details *details, uint64_t now_ns)
 {
 	bool pressed = details->segment->detail_mode != ADA_DETAIL_ONESHOT && anything_unsettled(details) && pool_is_short(details, now_ns);
@@ -201,11 +214,11 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	bool patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
 	if (patient && anyone_writes(details))
 		return false;
-	ada_drain_sealed(details->drain);
 	ada_drain_open_chunks(details->drain);
-	/* Marks of what was drained just now may have widened what is due. */
-	ada_marks_read(details->marks);
-	uint64_t until = due(details, now_ns, pressed);
+	uint64_t until = due(details, now_ns, pressed), drained = drained_until(details);
+	/* The drain comes by in its own time: to wait for all that a fast program has piled up would starve it of detail. */
+	if (until > drained)
+		until = pressed ? drained : 0;
 	if (!until || (!ada_detail_holes(details, until, !patient) && patient))
 		return false;
 	details->patience = 0;
