@@ -193,15 +193,28 @@ static bool anyone_writes(const struct ada_details *details)
 	return false;
 }
 
-/* Up to here every thread's events have their places in the index. */
+/* Up to here every thread's events have their places in the index: the time of the last one drained of each thread that has
+ * more, in its open chunk or in one on its way. */
 static uint64_t drained_until(const struct ada_details *details)
 {
-	uint64_t until = UINT64_MAX;
-	for (uint32_t i = 0; i < ada_segment_thread_count(details->segment); i++) {
-		const struct ada_lane *lane = i < details->drain->lanes.count ? &details->drain->lanes.items[i] : NULL;
+	const struct ada_segment *segment = details->segment;
+	const struct ada_drain *drain = details->drain;
+	uint64_t until = UINT64_MAX, head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
+	uint32_t threads = ada_segment_thread_count(segment);
+	for (uint32_t i = 0; i < threads; i++) {
+		const struct ada_lane *lane = i < drain->lanes.count ? &drain->lanes.items[i] : NULL;
 		uint64_t last_ns = lane ? lane->last_ns : 0;
 		if (ada_detail_committed(details, i) > (lane ? lane->next_seq : 0) && last_ns < until)
 			until = last_ns;
+	}
+	/* The ring is no longer than that, whatever its head says. */
+	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->chunks; n++) {
+		uint32_t number = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
+		if (!number || number > ada_segment_chunks_ready(segment))
+			return 0;		/* reserved, not filled yet: of anyone */
+		uint32_t thread = ada_segment_chunk(segment, number - 1)->thread;
+		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
+		until = last_ns < until ? last_ns : until;
 	}
 	return until;
 }
@@ -215,6 +228,8 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	if (patient && anyone_writes(details))
 		return false;
 	ada_drain_open_chunks(details->drain);
+	/* Marks of what was drained just now may have widened what is due. */
+	ada_marks_read(details->marks);
 	uint64_t until = due(details, now_ns, pressed), drained = drained_until(details);
 	/* The drain comes by in its own time: to wait for all that a fast program has piled up would starve it of detail. */
 	if (until > drained)

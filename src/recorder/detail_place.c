@@ -138,11 +138,26 @@ static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t 
 	ada_array_push(&holes->list, (struct hole){ from, to, why });
 }
 
-/* Missing places that follow one another are one hole: there is nothing of this thread between them. */
+/* Does a window that isn't settled hold any of the time between the two? */
+static bool in_window(const struct ada_details *details, uint64_t first_ns, uint64_t last_ns)
+{
+	size_t low = 0, high = ada_windows_count(details->windows);	/* those before `low` begin by last_ns */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ada_windows_at(details->windows, middle)->start_ns <= last_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct ada_window *window = low ? ada_windows_at(details->windows, low - 1) : NULL;
+	return window && !window->settled && window->end_ns >= first_ns;
+}
+
+/* Each missing place is a hole of its own: between two of them there may be a window in which this thread did nothing. What lies
+ * between windows is missing as a rule. */
 static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
-	struct hole hole = { .from = UINT64_MAX };
 	for (size_t i = thread->places.count; i--;) {
 		const struct detail_place *place = &thread->places.items[i];
 		bool claimed;
@@ -150,28 +165,15 @@ static void look_through(struct ada_details *details, uint32_t number, struct ho
 		if (last_ns < holes->from)
 			break;
 		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
-		if (first_ns > holes->until)
+		if (first_ns > holes->until || !in_window(details, first_ns, last_ns))
 			continue;
-		if (ada_detail_chunk(details, number, place, &claimed) && !(claimed && holes->decided)) {
-			holes->undecided |= claimed;
-			if (hole.from != UINT64_MAX)
-				note_hole(holes, hole.from, hole.to, hole.why);
-			hole.from = UINT64_MAX;
-			continue;
-		}
-		if (hole.from == UINT64_MAX)
-			hole = (struct hole){ .to = last_ns };
-		hole.from = first_ns;
-		hole.why |= place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN;
+		bool there = ada_detail_chunk(details, number, place, &claimed);
+		holes->undecided |= claimed && !holes->decided;
+		if (!there || claimed)
+			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
 	}
-	if (thread->gone_ns >= holes->from) {
-		if (hole.from == UINT64_MAX)
-			hole = (struct hole){ .to = thread->gone_ns };
-		hole.from = holes->from;
-		hole.why |= thread->gone_why;
-	}
-	if (hole.from != UINT64_MAX)
-		note_hole(holes, hole.from, hole.to, hole.why);
+	if (thread->gone_ns >= holes->from)
+		note_hole(holes, holes->from, thread->gone_ns, thread->gone_why);
 }
 
 /* From the first moment that an unsettled window wants and that isn't written to the last one. */
@@ -224,6 +226,7 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 /* --- how much it is -------------------------------------------------------------------------------------------------- */
 
 #define SLICE_RECORDS 16384
+#define FORGET_NS 1000000000ull
 
 /* About how many events there are in (from, to]. */
 static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
@@ -264,7 +267,7 @@ uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
 /* --- what is forgotten ----------------------------------------------------------------------------------------------- */
 
 /* Leaves out what is gone at the beginning, and joins what is gone further on. */
-static void forget_thread(struct ada_details *details, uint32_t number)
+static void forget_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
 {
 	struct detail_thread *thread = &details->threads.items[number];
 	size_t kept = 0;
@@ -276,8 +279,10 @@ static void forget_thread(struct ada_details *details, uint32_t number)
 			place.why = ADA_SHORT_OVERRUN;
 			place.segment = UINT32_MAX;
 		}
+		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+		last |= last_ns >= until_ns;
 		if (!last && place.chunk == ADA_NONE && !kept) {
-			thread->gone_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+			thread->gone_ns = last_ns;
 			thread->gone_why = place.why;
 			continue;
 		}
@@ -299,7 +304,12 @@ void ada_detail_forget(struct ada_details *details, bool now)
 	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
 		return;
 	details->places_kept = 0;
+	/* Not what may lie between windows, those of marks that aren't read yet included: it is no hole in them. */
+	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
+	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
+		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
+			until_ns = ada_windows_at(details->windows, i)->start_ns;
 	for (uint32_t i = 0; i < details->threads.count; i++)
-		forget_thread(details, i);
+		forget_thread(details, i, until_ns);
 	details->places = details->places_kept;
 }

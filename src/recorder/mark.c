@@ -127,7 +127,8 @@ static bool post_roll_end(const struct ada_marks *marks, const struct post_roll 
 	uint64_t committed = marks->source.committed(marks->source.context, roll->thread);
 	enum ada_mark_answer answer = time_of(marks, roll->thread, roll->seq, &ns);
 	*shorts = 0;
-	if (answer == ADA_MARK_LATER || committed <= roll->seq) {
+	/* An event whose time is known is there, though the chunk that holds it is still on its way to the drain. */
+	if (answer != ADA_MARK_KNOWN && (answer == ADA_MARK_LATER || committed <= roll->seq)) {
 		if (!ended)
 			return false;
 		*shorts = ADA_SHORT_THREAD;
