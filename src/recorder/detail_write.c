@@ -57,7 +57,7 @@ static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns
 /* What `agent wrote` goes as it is; what a reader computes with is bounded. */
 static void decode(const struct ada_details *details, const struct ada_detail *from, struct atf_detail *record)
 {
-	uint16_t size = from->stack_size, room = (uint16_t)details->segment->detail_room;
+	uint16_t size = from->stack_size, room = (uint16_t)details->segment->detail_room, asked = (uint16_t)details->segment->stack_bytes;
 	bool call = from->kind == ADA_EVENT_CALL;
 	record->function_id = from->function_id;
 	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
@@ -69,7 +69,7 @@ static void decode(const struct ada_details *details, const struct ada_detail *f
 	record->fp = from->fp;
 	record->sp = from->sp;
 	record->stack = from->stack;
-	record->stack_size = size < room ? size : room;
+	record->stack_size = size < asked ? size : asked;	/* the agent captures words of 16 bytes */
 	if (record->flags)
 		memcpy(record->vectors, from->stack + room, sizeof(record->vectors));
 }

@@ -99,7 +99,7 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider)
 	ada_json_count(object, "chunkBytes", header->detail_chunk_bytes);
 	ada_json_count(object, "chunks", header->detail_chunks);
 	ada_json_count(object, "recordBytes", (uint64_t)header->detail_scale * 32);
-	ada_json_count(object, "stackBytes", header->detail_stack_bytes);
+	ada_json_count(object, "stackBytes", provider->recorder->options->detail_stack_bytes);
 	ada_json_count(object, "dropped", dropped);
 	ada_json_count(object, "starved", header->detail.starved);
 	ada_json_count(object, "discarded", header->detail.discarded);

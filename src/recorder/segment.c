@@ -36,6 +36,7 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 	shm->detail_mode = options->detail_mode;
 	segment->detail_scale = shm->detail_scale;
 	segment->detail_room = shm->detail_stack_bytes;
+	segment->stack_bytes = options->detail_stack_bytes;
 	segment->detail_chunk_bytes = shm->detail_chunk_bytes;
 	segment->detail_mode = options->detail_mode;
 	segment->detail_chunks = shm->detail_chunks = (uint32_t)(options->detail_buffer_bytes / shm->detail_chunk_bytes);

@@ -23,6 +23,7 @@ struct ada_segment {
 	uint8_t *detail_pool;
 	uint32_t detail_chunks;		/* 0: no detail lane */
 	uint32_t detail_chunk_bytes, detail_scale, detail_room;	/* as in the header, which the agent could change */
+	uint32_t stack_bytes;		/* as asked: what of a record is kept */
 	enum ada_detail_mode detail_mode;
 	uint64_t total_bytes;
 	uint32_t chunks;
