@@ -1,10 +1,13 @@
 """What the documents say of the program is what the program says of itself."""
 import json
+import os
 import pathlib
 import re
 
 import jsonschema
 import pytest
+
+from harness import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "report", "verify", "windows"]
@@ -52,3 +55,26 @@ def test_links_in_documents_lead_somewhere():
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def transcript(text):
+    """What is printed under each `$ command`, without what differs from run to run: numbers, paths, widths of columns."""
+    parts = {}
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *lines = part.rstrip().splitlines()
+        lines = [re.sub(r"/\S+/", "/", line) for line in lines]
+        lines = [re.sub(r"(?<![A-Za-z])\d\S*( [a-zA-Z]?s\b)?|=\S+|\b[0-9a-f]{32,}", "#", line) for line in lines]
+        parts[command] = [" ".join(line.split()) for line in lines]
+    return parts
+
+
+def test_the_readme_shows_what_the_demo_prints(build_dir):
+    shown = transcript((ROOT / "README.md").read_text().split("```")[1])
+    demo = run([ROOT / "tools" / "demo"], env={**os.environ, "BUILD": os.path.relpath(build_dir, ROOT)})
+    assert demo.status == 0, demo.stderr.decode()
+    printed = transcript(demo.stdout.decode())
+    assert [command for command in printed if command in shown] == list(shown)
+    for command, lines in shown.items():
+        if command.startswith("ada report"):        # which function took longest is chance
+            lines, printed[command] = ([some[0], len(some), some[-1]] for some in (lines, printed[command]))
+        assert printed[command] == lines, command
