@@ -43,7 +43,6 @@ struct detail_thread {
 	uint32_t gone_why;
 	struct atf_detail_writer *writer;	/* of `segment`; NULL: none is open */
 	uint32_t segment;
-	uint32_t segments_made;		/* highest segment with a detail file, + 1 */
 	bool in_window, touched;
 	uint32_t window;		/* id of the one begun last */
 	uint64_t last_ns;		/* of its newest record */

@@ -2,13 +2,14 @@
  *
  *   main thread     signals, ends of processes, drain, every file but the symbol tables, progress
  *   server          accepts; one thread a conversation: new providers, plans, symbol tables (a hanging client stalls no one)
- *   control         answers `ada status`, `ada trigger` and the like; changes the policy
+ *   control         `ada trigger`: changes the policy, and with it segments, under provider->lock; hands all else to main
+ *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
  * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
  * segment only under it, and only while `mapped`. Lanes, files, exits and clock are the main thread's alone.
- * Order: recorder->lock before provider->lock.
+ * Order: recorder->lock before provider->lock. The policy has locks of its own: policy_state.h.
  */
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
