@@ -95,7 +95,7 @@ static_assert(sizeof(struct ada_crash) == 696, "crash record");
 struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwise */
 	uint32_t thread_id;		/* OS thread id */
 	uint32_t status;		/* 0 unused, 1 live, 2 ended (atomic) */
-	uint32_t chunk;			/* number of the index chunk it fills, or UINT32_MAX (atomic) */
+	uint32_t chunk;			/* number of the index chunk it fills, or has sealed last, or UINT32_MAX (atomic) */
 	/* 1 while C code writes an event, from before it reads the counter (full barrier) until after the commit: such an event
 	 * may still come with an old time. One of hook.S can't: a preemption restarts it. */
 	uint32_t writing;

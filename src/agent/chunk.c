@@ -143,13 +143,14 @@ void ada_chunk_close(struct ada_thread *thread)
 	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	ada_sequence += events;
-	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
 	if (events) {
 		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
 		ada_pool_seal(&core->index, thread->chunk);
 	} else {
 		free_return(core, thread->chunk);
 	}
+	/* Last: the recorder finds what this thread has written here or in the ring, wherever we are preempted. */
+	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
 /* --on-full=block: until a chunk may be free, with the program's signals open. False: give up, nobody empties the pool. */

@@ -268,7 +268,8 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 		ada_detail_spool_turn(details, seen, now_ns);
 		return changed;
 	}
-	bool written = write_due(details, now_ns);
+	bool written = details->late && ada_detail_write_late(details);
+	written |= write_due(details, now_ns);
 	bool look = look_due(details, details->narrowed_ns, now_ns) ||
 		    (written && ada_segment_detail_ready(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
@@ -288,6 +289,7 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 		return;
 	details->finished = true;
 	ada_detail_rate(details, end_ns);
+	ada_detail_write_late(details);
 	if (begin(details))
 		ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);

@@ -28,6 +28,8 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 	struct detail_thread *thread = ada_detail_thread(details, place->thread);
 	if (!thread || !place->count)
 		return;
+	if (ada_detail_ns(details, place->first_counter) <= details->done_ns)
+		details->late = true;
 	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
 	if (last && extends(last, place)) {
 		last->count += place->count;

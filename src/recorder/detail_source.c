@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include "recorder/detail_state.h"
 
-/* The index chunk that a thread is filling, or NULL; *end: the offset that is committed. */
+/* The index chunk that a thread is filling, or has sealed and not yet put into the ring, or NULL; *end: the offset that is
+ * committed. */
 static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, uint32_t *end)
 {
 	const struct ada_segment *segment = details->segment;
@@ -12,7 +13,10 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	if (number >= ada_segment_chunks_ready(segment))
 		return NULL;
 	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
-	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->thread != thread)
+	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	/* Sealed ones stay as they are until they are drained, but for circular mode: agents take those. */
+	bool there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
+	if (!there || chunk->thread != thread)
 		return NULL;
 	*end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	return *end >= ADA_CHUNK_HEADER_BYTES && *end <= ADA_CHUNK_BYTES ? chunk : NULL;

@@ -67,6 +67,7 @@ struct ada_details {
 	uint64_t tickets;
 	uint64_t done_ns;		/* see above; 0: nothing is written yet */
 	struct detail_spool *spool;	/* index circular: chunks kept until the end. NULL: none */
+	bool late;			/* events of times up to done_ns were drained behind that */
 	bool behind;			/* more is to be written for want of room than one turn does */
 	uint64_t linger_ns;		/* the longest pre-roll that any rule in force asks for */
 	unsigned patience;		/* turns that a due window has waited for threads */
@@ -106,6 +107,8 @@ uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
 /* --- detail_write.c --- */
 /* Writes all windows that begin by `until_ns`, up to there, and settles those that are over. */
 void ada_detail_write(struct ada_details *details, uint64_t until_ns);
+/* What was committed only after the windows that hold it were written. True where there was anything. */
+bool ada_detail_write_late(struct ada_details *details);
 void ada_detail_close_ended(struct ada_details *details);
 void ada_detail_close_all(struct ada_details *details);
 

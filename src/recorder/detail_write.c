@@ -137,15 +137,18 @@ static int persist(struct pass *pass, const struct detail_place *place, const st
 	thread->persisted++;
 	pass->details->persisted++;
 	window->event_count++;
+	if (window->settled)		/* committed late */
+		pass->details->settled_events++;
 	return 0;
 }
 
-/* Older than all that is written now: whole chunks of history need not be read. But for what was committed late. */
+/* Older than all that is written now: whole chunks of history need not be read. But for what was committed late, and may lie
+ * in the midst of a window that is settled, or around it. */
 static bool unwanted(struct pass *pass, const struct detail_place *place)
 {
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
 	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
-	return last < pass->from_ns && !ada_windows_of(pass->details->windows, first) && !ada_windows_of(pass->details->windows, last);
+	return last < pass->from_ns && !ada_windows_any(pass->details->windows, first, last);
 }
 
 /* False: the rest is of later than until_ns, or can't be written. */
@@ -264,6 +267,23 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 		if (window->closed && window->end_ns <= until_ns && !window->settled)
 			settle(details, window);
 	}
+}
+
+bool ada_detail_write_late(struct ada_details *details)
+{
+	uint64_t before = details->persisted;
+	details->late = false;
+	if (!details->done_ns)
+		return false;
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		write_thread(details, i, UINT64_MAX, details->done_ns);
+		int rc = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
+		thread->touched = false;
+		if (rc)
+			failed(details, thread, i, rc);
+	}
+	return details->persisted > before;
 }
 
 /* Nothing of it can be wanted any more: all is written, or what isn't is gone. */

@@ -363,6 +363,12 @@ struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns
 	return i < windows->list.count && windows->list.items[i]->window.start_ns <= ns ? &windows->list.items[i]->window : NULL;
 }
 
+bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t i = ada_windows_find(windows, from_ns);
+	return i < windows->list.count && windows->list.items[i]->window.start_ns <= to_ns;
+}
+
 uint64_t ada_windows_late(const struct ada_windows *windows)
 {
 	return windows->late;

@@ -89,6 +89,8 @@ size_t ada_windows_count(const struct ada_windows *windows);
 struct ada_window *ada_windows_at(const struct ada_windows *windows, size_t i);
 /* The window that holds the time, or NULL. */
 struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns);
+/* Does any hold some of the time between the two? */
+bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns);
 /* Marks that fell, late, wholly into what was settled or frozen and closed: in no window's list. */
 uint64_t ada_windows_late(const struct ada_windows *windows);
 #endif

@@ -347,17 +347,27 @@ static bool take_chunk(struct fake_thread *thread)
 	return true;
 }
 
-void fake_seal(struct fake_thread *thread)
+void fake_seal_begin(struct fake_thread *thread)
 {
-	struct ada_shm *shm = thread->fake->shm;
-	if (!thread->chunk)
-		return;
 	close_detail(thread);
 	__atomic_store_n(&thread->chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
-	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
+	thread->chunk = NULL;
+}
+
+void fake_seal_end(struct fake_thread *thread)
+{
+	struct ada_shm *shm = thread->fake->shm;
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
 	__atomic_store_n(sealed_entry(thread->fake, position), thread->chunk_number + 1, __ATOMIC_RELEASE);
-	thread->chunk = NULL;
+	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
+}
+
+void fake_seal(struct fake_thread *thread)
+{
+	if (!thread->chunk)
+		return;
+	fake_seal_begin(thread);
+	fake_seal_end(thread);
 }
 
 static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)

@@ -45,6 +45,8 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 void fake_events(struct fake_thread *thread, uint64_t count);
 void fake_lose(struct fake_thread *thread, uint64_t count);	/* as if there had been no chunk for them */
 void fake_seal(struct fake_thread *thread);
+void fake_seal_begin(struct fake_thread *thread);	/* as if it was preempted before its chunk was in the ring */
+void fake_seal_end(struct fake_thread *thread);
 /* A mark of the thread's newest event, as the agent's judge makes it. Rolls in ticks and events. */
 void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_events, uint64_t post_ticks, uint64_t post_events);
 struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number);

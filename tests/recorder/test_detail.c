@@ -343,6 +343,61 @@ static void a_window_waits_for_who_writes(void **state)
 	world_end(&world);
 }
 
+/* Thread 1 was preempted between sealing its chunk and putting it into the ring: a window waits for what is in there. */
+static void a_window_waits_for_chunks_on_their_way(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	fake_events(&world.threads[0], 100);
+	fake_events(&world.threads[1], 300);
+	fake_events(&world.threads[0], 100);
+	fake_mark(&world.threads[0], 250 * TICK, 0, 0, 0);
+	fake_seal_begin(&world.threads[1]);
+	for (int i = 0; i < 10; i++)
+		world_pass(&world, 1000000);
+	assert_int_equal(world_windows(&world), 1);
+	assert_false(world_window(&world, 0)->settled);
+	fake_seal_end(&world.threads[1]);
+	world_pass(&world, 1000000);
+	assert_true(world_window(&world, 0)->settled);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 251);
+	world_end(&world);
+}
+
+/* Events of thread 1 from before, in and behind a window, committed when that was settled: they are written all the same, at
+ * once or in the end. */
+static void late_records_get_into_their_window(void **state)
+{
+	for (int at_once = 0; at_once < 2; at_once++) {
+		struct world world;
+		world_make(&world, &small);
+		world_run(&world, 0, 400);
+		uint64_t then = world.fake.counter;
+		world_run(&world, 0, 400);
+		fake_mark(&world.threads[0], 200 * TICK, 0, 0, 0);
+		world_run(&world, 0, 400);
+		for (int i = 0; i < 3; i++)
+			world_pass(&world, 1000000);
+		assert_int_equal(world_windows(&world), 1);
+		assert_true(world_window(&world, 0)->settled);
+		uint64_t now = world.fake.counter;
+		world.fake.counter = then;
+		fake_events(&world.threads[1], 700);
+		world.fake.counter = now;
+		if (at_once) {
+			fake_seal(&world.threads[1]);
+			world_turn(&world);
+			assert_int_equal(ada_details_thread_events(world.details, 1), 201);
+		}
+		world_finish(&world);
+		world_check(&world);
+		assert_int_equal(world.persisted, 201 + 201);
+		world_end(&world);
+	}
+}
+
 /* Of a thread that has ended and that no window can want more of. */
 static void files_of_ended_threads_are_closed(void **state)
 {
@@ -457,6 +512,7 @@ int main(void)
 		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
 		cmocka_unit_test(a_mark_of_the_recorders_own), cmocka_unit_test(a_window_waits_for_who_writes),
+		cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
 		cmocka_unit_test(files_of_ended_threads_are_closed),
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
