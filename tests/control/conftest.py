@@ -1,14 +1,10 @@
 """live(): a program that runs under ada until its input ends, and a session that can be spoken to meanwhile."""
 import json
-import os
-import select
-import signal
-import socket
 import subprocess
 import time
 
 import pytest
-from harness import Session
+from live import Live
 
 SOURCE = r"""#include <poll.h>
 #include <stdio.h>
@@ -45,23 +41,10 @@ def program(tmp_path_factory):
     return path
 
 
-class Live:
-    """A recording under way."""
-
-    def __init__(self, ada, output, process):
-        self.ada, self.output, self.process = ada, output, process
-        assert self.line() == b"ready\n"
-        self.session = Session(output).path
-
-    def line(self, seconds=20):
-        assert select.select([self.process.stdout], [], [], seconds)[0], "the program says nothing"
-        return self.process.stdout.readline()
-
+class Recording(Live):
     def call(self, letters="a"):
         """The program calls asked() once for each a."""
-        self.process.stdin.write(letters.encode())
-        self.process.stdin.flush()
-        assert self.line() == b"done\n"
+        self.tell(letters)
 
     def control(self, command, *arguments, status=0, **options):
         result = self.ada(*command.split(), self.session, *arguments, timeout=30, **options)
@@ -70,24 +53,6 @@ class Live:
 
     def status(self):
         return json.loads(self.control("status --json"))
-
-    def address(self):
-        return json.loads((self.session / "session.json").read_text())["control"]
-
-    def connect(self):
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.connect(self.address())      # without a time limit: it waits where many do
-        client.settimeout(20)
-        return client
-
-    def ask(self, line):
-        """Sends bytes as they are; what comes back until the other side closes."""
-        with self.connect() as client:
-            client.sendall(line)
-            answer = b""
-            while piece := client.recv(65536):
-                answer += piece
-        return answer
 
     def end(self):
         """Ends the program's input; ada's exit status."""
@@ -109,21 +74,8 @@ def live(ada, program, tmp_path):
     started = []
 
     def start(*options, output=tmp_path / "out", command=None):
-        process = subprocess.Popen([ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *(command or [program])],
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-        started.append(process)
-        return Live(ada, output, process)
+        started.append(Recording(ada, output, command or [program], *options))
+        return started[-1]
     yield start
-    for process in started:
-        process.stdin.close()           # the program ends, and ada in order
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
-        for pipe in (process.stdout, process.stderr):
-            pipe.close()
+    for recording in started:
+        recording.close()

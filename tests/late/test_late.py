@@ -4,66 +4,38 @@ import json
 import os
 import pathlib
 import signal
-import socket
-import subprocess
 import time
 
 import pytest
 
 from harness import Session, check_recording
+from live import Live
 
-TIME_LIMIT_S = 60
 SWAPS = 1500                # of a whole program; test_policy_swap.c makes 10,000 of them
 
 
-class Traced:
-    """A program under ada that is talked to a line at a time."""
-
-    def __init__(self, ada, output, argv, *options):
-        self.ada, self.output = ada, output
-        self.process = subprocess.Popen([ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *map(str, argv)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert self.process.stdout.readline() == "ready\n"
-        self.session = Session(output).path
-
-    def say(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def tell(self, line):
-        self.say(line)
-        assert self.process.stdout.readline() == "done\n"
+class Traced(Live):
+    def say(self, text):
+        super().say(text + "\n")
 
     def add(self, rule):
-        result = self.ada("trigger", "add", self.session, rule, timeout=TIME_LIMIT_S)
+        result = self.ada("trigger", "add", self.session, rule)
         assert result.status == 0, result.stderr.decode()
         self.warning = result.stderr.decode()
         return result.stdout.decode().split()[1].rstrip(",")
 
     def remove(self, number):
-        assert self.ada("trigger", "remove", self.session, number, timeout=TIME_LIMIT_S).status == 0
+        assert self.ada("trigger", "remove", self.session, number).status == 0
 
     def pid(self):
         return int(Session(self.output).processes()[0].name.split("_")[1])
 
     def end(self, said=()):
         """What the program wrote last; ada must have `said` just these."""
-        out, err = self.process.communicate(timeout=TIME_LIMIT_S)
+        out, err = super().end()
         lines = err.splitlines()
         assert len(lines) == len(said) and all(text in line for text, line in zip(said, lines)), err
-        assert self.process.returncode == 0
         return out
-
-    def kill(self):
-        """Of a test that failed: the program goes, and ada ends in order."""
-        if self.process.poll() is not None:
-            return
-        try:
-            os.kill(self.pid(), signal.SIGKILL)
-            self.process.wait(10)
-        except (OSError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
 
 
 @pytest.fixture
@@ -75,7 +47,7 @@ def start(ada, build_dir, tmp_path):
         return running[-1]
     yield begin
     for one in running:
-        one.kill()
+        one.close()
 
 
 def calls(ada, output):
@@ -200,8 +172,6 @@ def test_100_patches_under_8_threads(ada, start, tmp_path):
     for number in range(100):
         program.tell(str(number))
         program.remove(program.add(f"symbol=target_{number + 10}"))
-    program.process.stdin.close()
-    program.process.stdin = None
     words = program.end().split()
     assert words[::2] == ["wrong", "sent", "taken"]
     assert words[1] == "0" and words[3] == words[5] and int(words[3]) > 0
@@ -211,33 +181,16 @@ def test_100_patches_under_8_threads(ada, start, tmp_path):
     assert main["functions"] == main["hooked"] + sum(main["skipped"].values())
 
 
-def ask(address, **request):
-    """As `ada trigger` does, without a process for each."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.connect(address)
-        client.settimeout(TIME_LIMIT_S)
-        client.sendall(json.dumps(request).encode() + b"\n")
-        answer = b""
-        while piece := client.recv(65536):
-            answer += piece
-    answer = json.loads(answer)
-    assert answer["ok"], answer
-    return answer
-
-
 def test_a_policy_that_is_swapped_all_the_time_under_8_threads(ada, start, tmp_path):
     """Rules take turns in few slots; a mark under a policy that never was would join a rule and a function that it doesn't name."""
     program = start("pairs", "--index-mode=circular", "--index-buffer=8M", "--detail-buffer=8M", "--pre-roll-events=10",
                     "--post-roll-events=10", "--trigger=crash")
-    address = json.loads((program.session / "session.json").read_text())["control"]
     live = []
     for number in range(SWAPS // 2):
         target = 10 + number % 2
-        live.append(ask(address, request="trigger-add", rule=f"symbol=target_{target}@label={target},every=5000")["id"])
+        live.append(program.request("trigger-add", rule=f"symbol=target_{target}@label={target},every=5000")["id"])
         if len(live) > 3:
-            ask(address, request="trigger-remove", id=live.pop(0))
-    program.process.stdin.close()
-    program.process.stdin = None
+            program.request("trigger-remove", id=live.pop(0))
     words = program.end().split()
     assert words[1] == "0" and words[3] == words[5]
     session = check_recording(ada, tmp_path / "ada")

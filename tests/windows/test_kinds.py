@@ -2,16 +2,13 @@
 import pathlib
 import struct
 import subprocess
-import sys
 
 import pytest
 
+from harness import CALL, RETURN, Session, check_recording
+from recording import NONE, Process, check_process
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import files  # noqa: E402
-from harness import CALL, RETURN, Session, check_recording  # noqa: E402
-
 ROLL = 20
 
 
@@ -28,8 +25,8 @@ def record(ada, kinds, output, mode, rule, *options, fillers=2, status=0):
                        f"--post-roll-events={ROLL}", "--on-full=block", "--detail-buffer=256M", *options)
     assert result.status == status, result.stderr.decode()
     check_recording(ada, output)
-    process, = [files.Process(p) for p in Session(output).processes()]
-    files.check_process(process)
+    process, = [Process(p) for p in Session(output).processes()]
+    check_process(process)
     return process
 
 
@@ -92,7 +89,7 @@ def last_window(process, kind_text):
     assert kind_text in window["triggerKinds"]
     thread = process.threads[0]
     have = [r.index_seq for r in thread.details]
-    assert have and have[-1] == max(seq for seq, e in enumerate(thread.events) if e[5] != files.NONE)
+    assert have and have[-1] == max(seq for seq, e in enumerate(thread.events) if e[5] != NONE)
     assert len(have) >= ROLL
     return window
 
@@ -116,8 +113,8 @@ def test_end_is_a_window(ada, kinds, tmp_path, mode, rule, status, kind_text):
 def test_crash_is_kept_without_being_asked_for(ada, kinds, tmp_path):
     result = ada.trace(tmp_path, [kinds, "crash"])
     assert result.status == 139
-    process, = [files.Process(p) for p in Session(tmp_path).processes()]
-    files.check_process(process)
+    process, = [Process(p) for p in Session(tmp_path).processes()]
+    check_process(process)
     last_window(process, "crash")
 
 
@@ -156,6 +153,6 @@ def test_stack_bytes(ada, kinds, tmp_path, bytes_):
 def test_detail_off_keeps_the_index_alone(ada, kinds, tmp_path):
     result = ada.trace(tmp_path, [kinds, "crash"], "--detail=off")
     assert result.status == 139
-    process, = [files.Process(p) for p in Session(tmp_path).processes()]
-    assert files.check_process(process) == 0 and process.manifest["detail_lane"]["capture"] == "off"
-    assert {e[5] for e in process.threads[0].events} == {files.NONE}
+    process, = [Process(p) for p in Session(tmp_path).processes()]
+    assert check_process(process) == 0 and process.manifest["detail_lane"]["capture"] == "off"
+    assert {e[5] for e in process.threads[0].events} == {NONE}

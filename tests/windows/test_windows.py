@@ -2,15 +2,13 @@
 and written by other code than the detail lane."""
 import pathlib
 import subprocess
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+from harness import CALL, Session, check_recording
+from recording import Process, check_process
 
-import files  # noqa: E402
-from harness import CALL, Session, check_recording  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +22,7 @@ def program(build_dir):
 
 
 def processes(output):
-    return [files.Process(p) for p in Session(output).processes()]
+    return [Process(p) for p in Session(output).processes()]
 
 
 def expected_marks(process, name):
@@ -54,7 +52,7 @@ def test_thousand_random_marks_at_full_rate_leave_no_hole(ada, program, tmp_path
     check_recording(ada, tmp_path)
     process, = processes(tmp_path)
     assert process.manifest["index_lane"]["lost"] == 0
-    assert files.check_process(process, numbers=False) > 1000
+    assert check_process(process, numbers=False) > 1000
     marks = expected_marks(process, "mark_me")
     assert len(marks) == 1000
     assert sum(w["markedCount"] for w in process.windows) == 1000
@@ -68,7 +66,7 @@ def test_windows_are_where_the_marks_ask_for_them(ada, program, tmp_path):
     assert result.status == 0, result.stderr.decode()
     check_recording(ada, tmp_path)
     process, = processes(tmp_path)
-    files.check_process(process)
+    check_process(process)
     wanted = []
     for thread, seq, _ in process.find("mark_me"):
         wanted.append((thread.events[max(seq - 100, 0)][0], thread.events[min(seq + 60, len(thread.events) - 1)][0]))
@@ -92,7 +90,7 @@ def test_killed_at_a_random_moment_200_times(ada, program, tmp_path):
             continue
         seen += 1
         assert process.manifest["exit"]["signal"] == 9
-        files.check_process(process)
+        check_process(process)
         assert process.windows and process.windows[0]["triggerKind"] == "symbol:begin"
         counts = sorted(sum(e[3] == CALL and process.names[e[1]] == "step" for e in t.events) for t in process.threads)
         for have, at_least in zip(reversed(counts), sorted(returned[pid], reverse=True)):

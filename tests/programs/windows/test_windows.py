@@ -3,7 +3,6 @@ in events goes from the N-th predecessor of the marked event to its M-th success
 import json
 import pathlib
 import re
-import struct
 import sys
 
 import jsonschema
@@ -14,53 +13,26 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 
 import catalog  # noqa: E402
-from harness import CALL, Session, check_recording  # noqa: E402
+from harness import CALL, check_recording  # noqa: E402
+from recording import Process, check_process  # noqa: E402
 
-RECORD = struct.Struct("<IHHIIQ")       # abi/file.h: total_length, event_type, flags, index_seq, thread_id, timestamp
 MS = 1_000_000
 
 
-class Recording:
-    """A session of one process, with what is persisted of each thread."""
+class Recording(Process):
+    """A session of one process: the events, and index numbers of what is persisted, of each thread."""
 
     def __init__(self, ada, output):
-        self.session = check_recording(ada, output)
-        self.path, = self.session.processes()
-        self.manifest = json.loads((self.path / "manifest.json").read_text())
+        path, = check_recording(ada, output).processes()
+        super().__init__(path)
         jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "manifest.schema.json").read_text())).validate(self.manifest)
-        self.windows = self.manifest["detail_lane"]["windows"]
-        self.events = {t["id"]: list(Session.events(self.path / t["directory"])) for t in self.manifest["threads"] if t["segments"]}
-        self.names = self.read_names()
-        self.persisted = {thread: self.read_detail(thread) for thread in self.events}
-
-    def read_names(self):
-        names = {}
-        for module in self.manifest["modules"]:
-            if module["symbols"] and module["kind"] == "main":
-                for line in (self.path / module["symbols"]).read_text().splitlines()[1:]:
-                    fields = line.split("\t")
-                    names[module["id"] << 32 | int(fields[0])] = fields[3]
-        return names
-
-    def read_detail(self, thread):
-        """Index numbers of a thread's detail records, in the order of the file; each must be of its event."""
-        found = []
-        for file in self.manifest["threads"][thread]["detail"]["files"]:
-            data = (self.path / f"thread_{thread}" / file).read_bytes()
-            count, = struct.unpack_from("<Q", data, 32)
-            at = 64
-            for _ in range(count):
-                length, kind, _, seq, tid, time = RECORD.unpack_from(data, at)
-                event = self.events[thread][seq]
-                assert (time, tid, kind) == (event[0], event[2], 3 if event[3] == CALL else 4)
-                assert struct.unpack_from("<Q", data, at + RECORD.size)[0] == event[1]
-                found.append(seq)
-                at += length
-        assert len(found) == self.manifest["threads"][thread]["detail"]["events"]
-        return found
+        check_process(self)
+        self.events = {t.id: list(t.events) for t in self.threads if t.segments}
+        self.persisted = {t.id: [r.index_seq for r in t.details] for t in self.threads if t.segments}
 
     def calls(self, name, thread=0):
-        return [seq for seq, e in enumerate(self.events[thread]) if e[3] == CALL and self.names.get(e[1]) == name]
+        ids = self.ids(name)
+        return [seq for seq, e in enumerate(self.events[thread]) if e[3] == CALL and e[1] in ids]
 
     def time(self, seq, thread=0):
         return self.events[thread][seq][0]

@@ -1,4 +1,5 @@
-"""Detail files and windows, read without any code of ada's, and what holds for every one of them (DESIGN section 3)."""
+"""Processes of a session with their detail and windows, read without any code of ada's, and what holds for every one of them
+(docs/format.md)."""
 import bisect
 import json
 import mmap
