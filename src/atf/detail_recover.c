@@ -10,13 +10,11 @@
 #include "atf/detail.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 #include "atf/verify.h"
 
@@ -197,8 +195,6 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 	struct atf_detail_file *file;
 	int status;
 
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "still being written by another process");
 	status = atf_detail_open_fd(&file, fd, message);
 	if (status)
 		return status;
@@ -218,14 +214,5 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 
 int atf_detail_recover(const char *path, struct atf_message *message)
 {
-	struct atf_message reason;
-	int fd, status;
-
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = recover_open(fd, path, &reason);
-	atf_say_of(message, path, reason.text);
-	close(fd);
-	return status;
+	return atf_recover_path(path, recover_open, message);
 }

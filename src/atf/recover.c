@@ -83,14 +83,12 @@ static int recover_file(int fd, const struct atf_index *index, bool has_detail, 
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int recover_open(int fd, bool has_detail, struct atf_message *message)
+static int recover_open(int fd, const char *path, struct atf_message *message)
 {
 	struct atf_index *index;
 	uint64_t lost, count;
 	int status;
 
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return atf_fail(message, ATF_ERROR_SYSTEM, "still being written by another process");
 	status = atf_index_open_fd(&index, fd, message);
 	if (status)
 		return status;
@@ -99,7 +97,7 @@ static int recover_open(int fd, bool has_detail, struct atf_message *message)
 		atf_say(message, "complete, nothing to do");
 	} else if (index->layout.completeness == ATF_DAMAGED) {
 		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
-	} else if ((status = recover_file(fd, index, has_detail, &lost)) == -EBADMSG) {
+	} else if ((status = recover_file(fd, index, atf_has_detail_file(path), &lost)) == -EBADMSG) {
 		status = atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
 	} else if (status) {
 		errno = -status;
@@ -114,7 +112,7 @@ static int recover_open(int fd, bool has_detail, struct atf_message *message)
 	return status;
 }
 
-int atf_index_recover(const char *path, struct atf_message *message)
+int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_message *message)
 {
 	struct atf_message reason;
 	int fd, status;
@@ -122,8 +120,16 @@ int atf_index_recover(const char *path, struct atf_message *message)
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = recover_open(fd, atf_has_detail_file(path), &reason);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		status = atf_fail(&reason, ATF_ERROR_SYSTEM, "still being written by another process");
+	else
+		status = recover_fd(fd, path, &reason);
 	atf_say_of(message, path, reason.text);
 	close(fd);
 	return status;
+}
+
+int atf_index_recover(const char *path, struct atf_message *message)
+{
+	return atf_recover_path(path, recover_open, message);
 }

@@ -1,10 +1,10 @@
 /* ada COMMAND ...: finds the command and runs it. */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
 #include "cli/commands.h"
+#include "trigger/trigger.h"
 
 static const struct command {
 	const char *name;
@@ -36,48 +36,17 @@ static void print_help(FILE *stream)
 	      "`ada --version` prints the version.\n", stream);
 }
 
-/* Levenshtein distance; names are short, and what is longer than `right` has room for is no near miss anyway. */
-static size_t distance(const char *left, const char *right)
-{
-	size_t row[32], width = strlen(right);
-
-	if (width >= sizeof row / sizeof *row || strlen(left) >= sizeof row / sizeof *row)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= width; j++)
-		row[j] = j;
-	for (size_t i = 0; left[i]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 0; j < width; j++) {
-			size_t best = diagonal + (left[i] != right[j]);
-
-			diagonal = row[j + 1];
-			if (best > row[j] + 1)
-				best = row[j] + 1;
-			if (best > diagonal + 1)
-				best = diagonal + 1;
-			row[j + 1] = best;
-		}
-	}
-	return row[width];
-}
-
 static int fail_unknown(const char *name)
 {
-	size_t nearest = SIZE_MAX;
-	const char *guess = NULL;
+	struct ada_nearest *nearest = ada_nearest_open(name);
+	char near[128] = "";
 
-	for (size_t i = 0; i < COMMANDS; i++) {
-		size_t d = distance(name, commands[i].name);
-
-		if (d < nearest) {
-			nearest = d;
-			guess = commands[i].name;
-		}
-	}
-	if (guess && nearest <= 2)
-		fprintf(stderr, "ada: unknown command '%s': did you mean '%s'?\n", name, guess);
+	for (size_t i = 0; i < COMMANDS; i++)
+		ada_nearest_offer(nearest, commands[i].name);
+	ada_nearest_text(nearest, near, sizeof near);
+	ada_nearest_close(nearest);
+	if (near[0])
+		fprintf(stderr, "ada: unknown command '%s': did you mean %s?\n", name, near);
 	else
 		fprintf(stderr, "ada: unknown command '%s': `ada --help` lists them\n", name);
 	return ADA_EXIT_FAILED;

@@ -29,4 +29,11 @@ int ada_verify_windows(struct ada_verify *verify, const struct ada_process *proc
 /* For all of them. */
 void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
+/* The same of what libatf finds in a file: an atf_finding_fn, whose context this is. */
+struct ada_verify_file {
+	struct ada_verify *verify;
+	const char *file;
+	bool unfinished;		/* has no footer, and no one says that it should have one */
+};
+void ada_verify_file_found(void *file, const char *check, bool ok, const char *message);
 #endif

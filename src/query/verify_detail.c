@@ -13,20 +13,6 @@
 
 /* --- files ---------------------------------------------------------------------------------------------------------- */
 
-struct file_context {
-	struct ada_verify *verify;
-	const char *file;
-	bool unfinished;		/* has no footer, and no one says that it should have one */
-};
-
-static void file_found(void *context, const char *check, bool ok, const char *message)
-{
-	struct file_context *file = context;
-
-	ok |= file->unfinished && !strcmp(check, "size");
-	ada_verify_found(file->verify, file->file, check, ok, "%s", message);
-}
-
 static bool is_unfinished(const struct ada_thread *thread, const char *path)
 {
 	struct atf_detail_file *detail = NULL;
@@ -51,7 +37,7 @@ static void verify_file(struct ada_verify *verify, const struct ada_thread *thre
 	const struct atf_index *index =
 		thread->events ? atf_thread_segment(thread->events, segment_number(name)) : NULL;
 	char path[PATH_MAX], file[PATH_MAX];
-	struct file_context context = { .verify = verify, .file = file };
+	struct ada_verify_file context = { .verify = verify, .file = file };
 	int result;
 
 	if (ada_path(path, "%s/thread_%u/%s", thread->process->path, thread->number, name) ||
@@ -60,7 +46,7 @@ static void verify_file(struct ada_verify *verify, const struct ada_thread *thre
 	if (!index)
 		ada_verify_found(verify, file, "index", false, "has no index file beside it that can be read");
 	context.unfinished = is_unfinished(thread, path);
-	result = atf_detail_verify(path, index, file_found, &context);
+	result = atf_detail_verify(path, index, ada_verify_file_found, &context);
 	if (result < 0)
 		ada_verify_found(verify, file, "readable", false, "%s", atf_error_text(result));
 }

@@ -20,18 +20,12 @@ struct pass {
 	uint64_t falls, fall_at;	/* times lower than the one before: also between segments */
 };
 
-struct segment_context {
-	struct ada_verify *verify;
-	const char *file;
-	bool unfinished;		/* has no footer, and no one says that it should have one */
-};
-
-static void segment_found(void *context, const char *check, bool ok, const char *message)
+void ada_verify_file_found(void *context, const char *check, bool ok, const char *message)
 {
-	struct segment_context *segment = context;
+	struct ada_verify_file *file = context;
 
-	ok |= segment->unfinished && !strcmp(check, "size");
-	ada_verify_found(segment->verify, segment->file, check, ok, "%s", message);
+	ok |= file->unfinished && !strcmp(check, "size");
+	ada_verify_found(file->verify, file->file, check, ok, "%s", message);
 }
 
 static const json_object *manifest_entry(const struct ada_thread *thread)
@@ -47,7 +41,7 @@ static const json_object *manifest_entry(const struct ada_thread *thread)
 static void verify_segment(struct ada_verify *verify, const struct ada_thread *thread, const char *name)
 {
 	char path[PATH_MAX], file[PATH_MAX];
-	struct segment_context context = { .verify = verify, .file = file };
+	struct ada_verify_file context = { .verify = verify, .file = file };
 	struct atf_index *index = NULL;
 	int result;
 
@@ -61,7 +55,7 @@ static void verify_segment(struct ada_verify *verify, const struct ada_thread *t
 					 atf_index_header(index)->thread_id, thread->tid);
 		atf_index_close(index);
 	}
-	result = atf_index_verify(path, segment_found, &context);
+	result = atf_index_verify(path, ada_verify_file_found, &context);
 	if (result < 0)
 		ada_verify_found(verify, file, "readable", false, "%s", atf_error_text(result));
 }

@@ -20,13 +20,9 @@ static const struct { const char *name; bool value; unsigned group; const char *
 
 static int unknown(const struct ada_parser *parser, struct ada_span name)
 {
-	char wanted[64], near[128];
-	struct ada_nearest *nearest;
-	size_t length = (size_t)(name.end - name.at) < sizeof wanted ? (size_t)(name.end - name.at) : sizeof wanted - 1;
+	struct ada_nearest *nearest = ada_parse_nearest(name);
+	char near[128];
 
-	memcpy(wanted, name.at, length);
-	wanted[length] = '\0';
-	nearest = ada_nearest_open(wanted);
 	for (size_t i = 0; i < TYPE; i++)
 		ada_nearest_offer(nearest, options[i].name);
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -74,15 +74,19 @@ bool ada_span_is(struct ada_span span, const char *text)
 	return strlen(text) == (size_t)(span.end - span.at) && memcmp(span.at, text, strlen(text)) == 0;
 }
 
+struct ada_nearest *ada_parse_nearest(struct ada_span span)
+{
+	char wanted[64];
+
+	snprintf(wanted, sizeof wanted, "%.*s", (int)(span.end - span.at), span.at);
+	return ada_nearest_open(wanted);
+}
+
 static int unknown_kind(const struct ada_parser *parser, struct ada_span word, bool alone)
 {
-	char wanted[64], near[128];
-	struct ada_nearest *nearest;
-	size_t length = (size_t)(word.end - word.at) < sizeof wanted ? (size_t)(word.end - word.at) : sizeof wanted - 1;
+	struct ada_nearest *nearest = ada_parse_nearest(word);
+	char near[128];
 
-	memcpy(wanted, word.at, length);
-	wanted[length] = '\0';
-	nearest = ada_nearest_open(wanted);
 	for (size_t i = 0; i < KINDS; i++)
 		ada_nearest_offer(nearest, kinds[i].name);
 	ada_nearest_offer(nearest, percentile.name);

@@ -24,6 +24,7 @@ struct ada_head { struct ada_span names, op, value; const char *end; };
 int ada_parse_fail(const struct ada_parser *parser, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 struct ada_span ada_span_trim(struct ada_span span);
 bool ada_span_is(struct ada_span span, const char *text);
+struct ada_nearest *ada_parse_nearest(struct ada_span span);	/* to what stands there */
 /* At most 40 bytes of a span for a message; for "%.*s": length, start. */
 #define ADA_SPAN(span) ((span).end - (span).at > 40 ? 40 : (int)((span).end - (span).at)), (span).at
 

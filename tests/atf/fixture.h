@@ -26,6 +26,7 @@ void fixture_write(const char *path, uint64_t first, size_t count);
 bool fixture_has_detail(uint64_t i);
 uint32_t fixture_detail_seq(uint64_t i);		/* ADA_NO_DETAIL where it has none */
 struct atf_detail fixture_detail(uint64_t i);
+void fixture_expect_same_detail(const struct atf_detail *record, const struct atf_detail *expected);
 void fixture_expect_detail(const struct atf_detail *record, uint64_t i);	/* detail_seq too */
 /* A window of the events first to last (inclusive). */
 AtfDetailWindow fixture_window(uint64_t first, uint64_t last);

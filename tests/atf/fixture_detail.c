@@ -42,24 +42,29 @@ struct atf_detail fixture_detail(uint64_t i)
 	return record;
 }
 
+void fixture_expect_same_detail(const struct atf_detail *record, const struct atf_detail *expected)
+{
+	assert_int_equal(record->timestamp_ns, expected->timestamp_ns);
+	assert_int_equal(record->function_id, expected->function_id);
+	assert_int_equal(record->index_seq, expected->index_seq);
+	assert_int_equal(record->detail_seq, expected->detail_seq);
+	assert_int_equal(record->event_type, expected->event_type);
+	assert_int_equal(record->flags, expected->flags);
+	assert_int_equal(record->thread_id, expected->thread_id);
+	assert_memory_equal(record->x, expected->x, sizeof expected->x);
+	assert_int_equal(record->lr, expected->lr);
+	assert_int_equal(record->fp, expected->fp);
+	assert_int_equal(record->sp, expected->sp);
+	assert_int_equal(record->stack_size, expected->stack_size);
+	assert_memory_equal(record->stack, expected->stack, expected->stack_size);
+	assert_memory_equal(record->vectors, expected->vectors, sizeof expected->vectors);
+}
+
 void fixture_expect_detail(const struct atf_detail *record, uint64_t i)
 {
 	struct atf_detail expected = fixture_detail(i);
 
-	assert_int_equal(record->timestamp_ns, expected.timestamp_ns);
-	assert_int_equal(record->function_id, expected.function_id);
-	assert_int_equal(record->index_seq, expected.index_seq);
-	assert_int_equal(record->detail_seq, expected.detail_seq);
-	assert_int_equal(record->event_type, expected.event_type);
-	assert_int_equal(record->flags, expected.flags);
-	assert_int_equal(record->thread_id, expected.thread_id);
-	assert_memory_equal(record->x, expected.x, sizeof expected.x);
-	assert_int_equal(record->lr, expected.lr);
-	assert_int_equal(record->fp, expected.fp);
-	assert_int_equal(record->sp, expected.sp);
-	assert_int_equal(record->stack_size, expected.stack_size);
-	assert_memory_equal(record->stack, expected.stack, expected.stack_size);
-	assert_memory_equal(record->vectors, expected.vectors, sizeof expected.vectors);
+	fixture_expect_same_detail(record, &expected);
 }
 
 AtfDetailWindow fixture_window(uint64_t first, uint64_t last)

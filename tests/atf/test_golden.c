@@ -144,27 +144,6 @@ static void golden_stack_fill(void)
 		golden_stack[i] = (uint8_t)i;
 }
 
-static void expect_golden_record(const struct atf_detail *record, size_t i)
-{
-	struct atf_detail expected = golden_details[i];
-
-	assert_memory_equal(record->stack, expected.stack, expected.stack_size);
-	expected.stack = record->stack;
-	assert_int_equal(record->stack_size, expected.stack_size);
-	assert_int_equal(record->timestamp_ns, expected.timestamp_ns);
-	assert_int_equal(record->function_id, expected.function_id);
-	assert_int_equal(record->index_seq, expected.index_seq);
-	assert_int_equal(record->detail_seq, expected.detail_seq);
-	assert_int_equal(record->event_type, expected.event_type);
-	assert_int_equal(record->flags, expected.flags);
-	assert_int_equal(record->thread_id, expected.thread_id);
-	assert_memory_equal(record->x, expected.x, sizeof expected.x);
-	assert_int_equal(record->lr, expected.lr);
-	assert_int_equal(record->fp, expected.fp);
-	assert_int_equal(record->sp, expected.sp);
-	assert_memory_equal(record->vectors, expected.vectors, sizeof expected.vectors);
-}
-
 static void test_reader_understands_detail(void **state)
 {
 	struct findings findings;
@@ -185,7 +164,7 @@ static void test_reader_understands_detail(void **state)
 		assert_int_equal(atf_detail_count(file), DETAIL_COUNT);
 		for (j = 0; j < DETAIL_COUNT; j++) {
 			assert_int_equal(atf_detail_find(file, golden_details[j].detail_seq, &record), 0);
-			expect_golden_record(&record, j);
+			fixture_expect_same_detail(&record, &golden_details[j]);
 		}
 		assert_int_equal(atf_detail_find(file, 3, &record), ATF_NOT_PERSISTED);
 		for (j = 0; j < 2; j++) {
@@ -246,7 +225,7 @@ static void test_detail_recovery(void **state)
 	assert_int_equal(atf_detail_window_count(file), 2);
 	for (i = 0; i < DETAIL_COUNT; i++) {
 		assert_int_equal(atf_detail_get(file, i, &record), 0);
-		expect_golden_record(&record, i);
+		fixture_expect_same_detail(&record, &golden_details[i]);
 	}
 	atf_detail_close(file);
 }
