@@ -56,7 +56,9 @@ def test_mark_without_detail(live):
 def test_status_tells_of_windows(live):
     session = live("--trigger=symbol=asked", "--trigger=manual", "--pre-roll-events=5", "--post-roll-events=5")
     session.call("aa")
-    status = session.wait_for(lambda s: s["windows"] and s["events"] and s["policy"]["rules"][0]["marks"] == 2, "a window is open")
+    status = session.wait_for(lambda s: s["windows"] and s["events"] and s["policy"]["rules"][0]["marks"] == 2 and
+                              s["providers"][0]["metrics"]["events_processed"] and s["metrics"]["marked_events_detected"] == 2,
+                              "a window is open, and its events are drained")
     provider, = status["providers"]
     metrics = provider["metrics"]
     assert metrics["marked_events_detected"] == 2 and metrics["events_processed"] > 0
