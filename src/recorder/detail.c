@@ -314,6 +314,7 @@ void ada_details_close(struct ada_details *details)
 	}
 	ada_array_free(&details->threads);
 	ada_array_free(&details->open_marks);
+	ada_array_free(&details->losses);
 	ada_spool_close(details->spool);
 	if (details->marks)
 		ada_marks_close(details->marks);

@@ -35,6 +35,8 @@ struct ada_details_place { uint32_t thread, detail_chunk, segment; uint64_t chun
 void ada_details_drained(struct ada_details *details, const struct ada_details_place *place);
 /* Index circular: `count` events before one at this counter are in no file, so their detail isn't either. */
 void ada_details_overwritten(struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t count, uint64_t counter);
+/* `count` events of one thread between the two (to_ns UINT64_MAX: behind its last) are in no index file. */
+void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 /* No thread writes any more; the index is drained. Settles every window and closes every file. */
 void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_window_short why);
 /* What the user should know while it records: once, then NULL. */

@@ -4,6 +4,7 @@
  *   detail_place.c    where each thread's drained events lie in index files and detail chunks; what is missing
  *   detail_write.c    from chunks to detail.atf
  *   detail_pin.c      the pin, and HELD chunks that go back
+ *   detail_lost.c     what is missing in the index
  *   detail_source.c   what mark.c asks
  *   detail_metrics.c  counts, rates, advice
  *
@@ -55,6 +56,8 @@ struct detail_mark {			/* of our own, whose post-roll in events goes on */
 	uint64_t ticket, counter, base, events, end_ns;
 };
 
+struct detail_loss { uint64_t from_ns, to_ns, count; };	/* of one thread, between the two */
+
 struct ada_details {
 	struct ada_segment *segment;
 	struct ada_drain *drain;
@@ -64,6 +67,7 @@ struct ada_details {
 	ADA_ARRAY(struct detail_thread) threads;	/* by number in the thread table */
 	size_t places, places_kept;	/* in all; as many remained when they were last gone through */
 	ADA_ARRAY(struct detail_mark) open_marks;
+	ADA_ARRAY(struct detail_loss) losses;
 	uint64_t tickets;
 	uint64_t done_ns;		/* see above; 0: nothing is written yet */
 	struct detail_spool *spool;	/* index circular: chunks kept until the end. NULL: none */
@@ -111,6 +115,9 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns);
 bool ada_detail_write_late(struct ada_details *details);
 void ada_detail_close_ended(struct ada_details *details);
 void ada_detail_close_all(struct ada_details *details);
+
+/* --- detail_lost.c --- */
+void ada_detail_settle_losses(const struct ada_details *details, struct ada_window *window);
 
 /* --- detail_pin.c --- */
 struct ada_pin ada_detail_pin(const struct ada_details *details);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/hash.h"
+#include "recorder/detail.h"
 
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options)
@@ -70,6 +71,8 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	if (drain->failed) {
 		uint64_t end_seq = seq + count;
 		lane->lost += end_seq - lane->next_seq;
+		if (drain->options.details)
+			ada_details_lost(drain->options.details, lane->last_ns, UINT64_MAX, end_seq - lane->next_seq);
 		lane->next_seq = end_seq;
 	}
 	drain->consumed[number] = end;
@@ -153,6 +156,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 
 static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 {
+	lane->ends = true;
 	mark_untold(drain, lane);
 	if (ada_lane_close(lane, drain->directory, &drain->error))
 		fail(drain);

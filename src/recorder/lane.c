@@ -94,6 +94,9 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 	for (size_t i = 0; i < count; i++) {
 		if (__builtin_expect(events[i].timestamp_ns < lane->last_ns, 0))
 			raise(lane, &events[i], lane->next_seq + i, detail != ADA_NONE);
+		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0) && options->details && !options->circular)
+			ada_details_lost(options->details, lane->last_ns, lane->ends ? UINT64_MAX : events[i].timestamp_ns,
+					 events[i].function_id);
 		lane->last_ns = events[i].timestamp_ns;
 		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL :
 				       (uint32_t)captured++;

@@ -42,6 +42,7 @@ struct ada_lane {
 	ADA_ARRAY(struct ada_lane_raised) raised;
 	ADA_ARRAY(struct ada_lane_stretch) stretches;	/* a new one where a segment begins, or where a LOST record was put in */
 	bool closed;			/* the thread has ended and all is written */
+	bool ends;			/* no more comes: what is lost from here on was lost at any time behind the last event */
 };
 
 /* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that

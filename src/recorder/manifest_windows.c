@@ -234,6 +234,9 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 		say_end(text, window, "the process ended");
 	if (window->shorts & ADA_SHORT_STOPPED)
 		say_end(text, window, "the recording was ended");
+	if (window->shorts & ADA_SHORT_LOST)
+		say(text, "up to %" PRIu64 " events in it were lost with no room for them: a larger --index-buffer or --on-full=block avoids "
+		    "it", window->lost);
 	if (window->shorts & ADA_SHORT_DISK)
 		say(text, "its detail could not be written");
 	return *text ? json_object_new_string(text) : NULL;

@@ -46,6 +46,7 @@ enum ada_window_short {			/* bits: why a window has less than was asked */
 	ADA_SHORT_FROZEN = 32,		/* it was being written when a longer pre-roll was asked for */
 	ADA_SHORT_DISK = 64,		/* detail files can't be written */
 	ADA_SHORT_THREAD = 128,		/* its thread ended in a post-roll counted in events */
+	ADA_SHORT_LOST = 256,		/* the index lost events that may have belonged to it */
 };
 
 struct ada_window {
@@ -61,6 +62,7 @@ struct ada_window {
 	uint64_t sufficient_bytes;	/* detail buffer that would have held it; 0: it did, or not known */
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
+	uint64_t lost;			/* events that the index lost, at most, once it is settled (ADA_SHORT_LOST) */
 	uint64_t event_count;		/* records written, all threads; whoever writes sets it, and: */
 	uint64_t written_ns;		/* records up to here are written: a late end of a post-roll takes nothing back */
 	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A

@@ -160,6 +160,9 @@ static void lost_events_shift_no_record(void **state)
 	world_check(&world);
 	assert_int_equal(world_windows(&world), 1);
 	assert_true(world.persisted > 2400);
+	/* Five times before the mark, once behind it. */
+	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_LOST);
+	assert_int_equal(world_window(&world, 0)->lost, 6 * 7);
 	world_end(&world);
 }
 
