@@ -22,7 +22,8 @@
 void ada_core_attach(struct ada_shm *shm);
 /* First reason stays. Every thread stops recording at its next event; hooks then only pass through. */
 void ada_core_disable(enum ada_disable reason);
-bool ada_core_is_silent(void);			/* disabled as ADA_DISABLE_CONFINED: no system call of ours is safe any more */
+bool ada_core_is_silent(void);			/* disabled since no system call of ours is safe any more, or no look at the TSC */
+void ada_core_leave(void);			/* this thread's hooks never read the TSC again, once all is disabled */
 struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
 /* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
 void ada_core_forked(void);

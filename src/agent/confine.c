@@ -3,6 +3,8 @@
  * A filter may end the program for a system call that only a slow path of ours makes. So each one is tried out before it is
  * installed, on the calls that we might make, by the rules of the kernel's own interpreter. Where it forbids one, or does
  * anything that isn't understood here, recording ends, and from then on nothing of the agent makes a system call.
+ *
+ * The strict mode takes the TSC from the thread as well, as PR_SET_TSC does: there no hook may read it.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -154,10 +156,30 @@ static bool program_allows(uint64_t address)
 void ada_confine(uint64_t program)
 {
 	ada_sys_filtered = true;
-	if (ada_core_is_silent() || (program && program_allows(program)))
+	if (ada_core_is_silent() || program_allows(program))
 		return;
 	ada_core_disable(ADA_DISABLE_CONFINED);
 	ada_crash_unwatch();
+}
+
+static void without_counter(enum ada_disable reason)
+{
+	if (!ada_core_is_silent()) {
+		ada_core_disable(reason);
+		ada_crash_unwatch();
+	}
+	ada_core_leave();
+}
+
+void ada_confine_strict(void)
+{
+	ada_sys_filtered = true;
+	without_counter(ADA_DISABLE_CONFINED);
+}
+
+void ada_forgo_counter(void)
+{
+	without_counter(ADA_DISABLE_NO_COUNTER);
 }
 
 bool ada_confined(void)

@@ -120,14 +120,23 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 	return result;
 }
 
-/* --- seccomp: what the program allows itself, the agent has to live with -------------------------------------------------- */
+/* --- what the program allows itself, the agent has to live with ----------------------------------------------------------- */
+
+static void allowed(int option, long two, long three)
+{
+	if (option == PR_SET_SECCOMP && two == SECCOMP_MODE_STRICT)
+		ada_confine_strict();
+	else if (option == PR_SET_SECCOMP)
+		ada_confine(three);
+	else if (option == PR_SET_TSC && two == PR_TSC_SIGSEGV)
+		ada_forgo_counter();
+}
 
 typedef int prctl_function(int, long, long, long, long);
 
 static int replace_prctl(int option, long two, long three, long four, long five)
 {
-	if (option == PR_SET_SECCOMP)
-		ada_confine(two == SECCOMP_MODE_STRICT ? 0 : three);
+	allowed(option, two, three);
 	return ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
 }
 
@@ -135,9 +144,10 @@ typedef long syscall_function(long, long, long, long, long, long, long);
 
 static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if ((number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) ||
-	    (number == SYS_prctl && a == PR_SET_SECCOMP))
-		ada_confine((number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT) ? 0 : c);
+	if (number == SYS_prctl)
+		allowed(a, b, c);
+	else if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
+		allowed(PR_SET_SECCOMP, a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, c);
 	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 }
 

@@ -112,8 +112,10 @@ void ada_process_watch_forks(void);
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
 /* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
 bool ada_process_is_confined(void);
-/* The program is about to install this struct sock_fprog, or, 0, strict seccomp. */
+/* The program is about to install this struct sock_fprog; strict seccomp; or to let the calling thread read no TSC. */
 void ada_confine(uint64_t program);
+void ada_confine_strict(void);
+void ada_forgo_counter(void);
 bool ada_confined(void);			/* it has installed something */
 bool ada_process_follows(void);			/* exec'd images are to be recorded too */
 bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */

@@ -38,7 +38,7 @@ static uint64_t shadows[ADA_THREADS_MAX];	/* address of each place's shadow stac
 static bool own_rseq_needed;
 static pthread_key_t end_key;
 static bool end_key_present;
-static bool silent;				/* disabled, and no system call of ours is safe: private, so a fork's child knows */
+static bool silent;				/* as ada_core_is_silent: private, so a fork's child knows */
 
 bool ada_lock(uint32_t *lock)
 {
@@ -141,13 +141,21 @@ void ada_core_disable(enum ada_disable reason)
 	struct ada_shm *shm = ada_core_shm();
 	uint32_t none = ADA_DISABLE_NONE;
 
-	if (reason == ADA_DISABLE_CONFINED)
+	if (reason == ADA_DISABLE_CONFINED || reason == ADA_DISABLE_NO_COUNTER)
 		silent = true;
 	if (!shm)
 		return;
 	if (reason == ADA_DISABLE_INTERNAL)
 		__atomic_fetch_add(&shm->internal_errors, 1, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(&shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* In the thread itself, not in ada_self: a hook that this handler interrupted goes on with the pointer that it has. */
+void ada_core_leave(void)
+{
+	struct ada_thread *thread = slow.thread ? slow.thread : ada_self;
+
+	thread->index = 0;
 }
 
 static void rseq_choose(void)

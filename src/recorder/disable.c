@@ -13,6 +13,7 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_PROTOCOL: return "agent and recorder are of different versions";
 	case ADA_DISABLE_NO_RSEQ: return "the kernel or the C library gives no restartable sequences (rseq)";
 	case ADA_DISABLE_CONFINED: return "it confined itself by seccomp, under which the agent may not make its system calls";
+	case ADA_DISABLE_NO_COUNTER: return "it forbade itself the time stamp counter (PR_SET_TSC)";
 	case ADA_DISABLE_INTERNAL: return "the agent met a broken invariant and switched itself off";
 	}
 	return "the agent gave a reason that this recorder does not know";

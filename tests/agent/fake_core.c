@@ -58,6 +58,10 @@ void ada_find_object_start(uint64_t real)
 {
 }
 
+void ada_core_leave(void)
+{
+}
+
 bool ada_core_is_silent(void)
 {
 	return false;

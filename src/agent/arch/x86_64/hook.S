@@ -148,12 +148,13 @@
 	KEEP_XMM0 \lane
 	RSEQ_ARM \name, \lane
 .Lstart_\name:
+	mov THREAD_INDEX(%r11),%r10
+	test %r10,%r10
+	jz .Lentry_slow			# before rdtsc: the thread may be one that must not read it
 	rdtsc
 	shl $32,%rdx
 	or %rdx,%rax
-	mov THREAD_INDEX(%r11),%rdx
-	test %rdx,%rdx
-	jz .Lentry_slow
+	mov %r10,%rdx
 	mov (%rdx),%r10			# the commit word
 	mov %r10d,%esi
 	cmp $ADA_CHUNK_BYTES,%esi
@@ -224,12 +225,12 @@
 	KEEP_XMM0 \lane
 	RSEQ_ARM \name, \lane
 .Lstart_\name:
+	mov THREAD_INDEX(%r11),%rcx
+	test %rcx,%rcx
+	jz .Lexit_slow			# before rdtsc: the thread may be one that must not read it
 	rdtsc				# before all else: on some CPUs it waits for what is under way
 	shl $32,%rdx
 	or %rdx,%rax
-	mov THREAD_INDEX(%r11),%rcx
-	test %rcx,%rcx
-	jz .Lexit_slow
 	mov (%rcx),%r10			# the commit word
 	mov %r10d,%edx
 	cmp $ADA_CHUNK_BYTES,%edx
