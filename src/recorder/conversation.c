@@ -2,6 +2,7 @@
  * disables itself, and the program goes on untraced. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,17 @@ static void note_end(struct ada_provider *provider)
 	pthread_mutex_unlock(&provider->lock);
 }
 
+/* A process that lives and says nothing once it has been given the segment: it could not map it (RLIMIT_AS), and it can't say so. */
+static void note_unmapped(const struct talk *talk)
+{
+	uint32_t none = ADA_DISABLE_NONE;
+	pthread_mutex_lock(&talk->provider->lock);
+	if (talk->provider->mapped && !kill(talk->pid, 0))
+		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, ADA_DISABLE_NO_MEMORY, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&talk->provider->lock);
+}
+
 void ada_conversation_run(struct ada_recorder *recorder, int socket)
 {
 	struct talk talk = { .recorder = recorder, .socket = socket };
@@ -373,12 +385,16 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || greet(&talk, &message.hello) || !talk.provider)
 		return;
 	note_begin(talk.provider);
+	bool heard = false;
 	while (!receive(socket, &message)) {
+		heard = true;
 		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
 			break;
 		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
 			break;
 	}
+	if (!heard && (talk.start || talk.fork))
+		note_unmapped(&talk);
 	note_end(talk.provider);
 	ada_recorder_wake(recorder);
 	if (message.head.type == ADA_MESSAGE_DONE && talk.start)
