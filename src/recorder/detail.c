@@ -237,6 +237,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	if (!until || (!ada_detail_holes(details, until, !patient) && patient))
 		return false;
 	details->patience = 0;
+	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS);	/* those that holes have made one */
 	uint64_t some = ada_detail_slice(details, until);
 	details->behind &= some < until;
 	ada_detail_write(details, some);

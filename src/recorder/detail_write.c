@@ -259,13 +259,17 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 		write_thread(details, i, ada_windows_at(details->windows, first)->start_ns, done);
 	if (done > details->done_ns)
 		details->done_ns = done;
+	bool before = true;		/* all before it are settled: else it waits, nobody would look at them any more */
 	for (size_t i = first; i < count; i++) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
 		if (window->start_ns > until_ns)
 			break;
+		if (window->settled)
+			continue;
 		window->written_ns = done < window->end_ns ? done : window->end_ns;
 		update_entries(details, window, done);
-		if (window->closed && window->end_ns <= until_ns && !window->settled)
+		before &= window->closed && window->end_ns <= until_ns;
+		if (before)
 			settle(details, window);
 	}
 }

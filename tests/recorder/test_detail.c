@@ -346,6 +346,32 @@ static void a_window_waits_for_who_writes(void **state)
 	world_end(&world);
 }
 
+/* Two windows of which a hole leaves nothing become one behind it, closed anew: windows are settled in order all the same. */
+static void what_a_hole_empties_holds_nothing_up(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world.threads[1].starve = true;
+	for (int i = 0; i < 2; i++) {
+		fake_events(&world.threads[1], 10);
+		fake_events(&world.threads[0], 1);
+		fake_mark(&world.threads[0], 0, 0, 0, 0);
+	}
+	fake_events(&world.threads[1], 10);
+	fake_events(&world.threads[0], 50);
+	fake_mark(&world.threads[0], 10 * TICK + TICK / 2, 0, 10 * TICK + TICK / 2, 0);
+	fake_events(&world.threads[0], 50);
+	fake_seal(&world.threads[1]);
+	for (int i = 0; i < 5; i++)
+		world_pass(&world, 2000000);
+	assert_int_equal(world_windows(&world), 2);
+	assert_true(world_window(&world, 0)->settled && world_window(&world, 1)->settled);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world.persisted, 21);
+	world_end(&world);
+}
+
 /* Thread 1 was preempted between sealing its chunk and putting it into the ring: a window waits for what is in there. */
 static void a_window_waits_for_chunks_on_their_way(void **state)
 {
@@ -354,7 +380,7 @@ static void a_window_waits_for_chunks_on_their_way(void **state)
 	fake_events(&world.threads[0], 100);
 	fake_events(&world.threads[1], 300);
 	fake_events(&world.threads[0], 100);
-	fake_mark(&world.threads[0], 250 * TICK, 0, 0, 0);
+	fake_mark(&world.threads[0], 250 * TICK + TICK / 2, 0, 0, 0);
 	fake_seal_begin(&world.threads[1]);
 	for (int i = 0; i < 10; i++)
 		world_pass(&world, 1000000);
@@ -379,7 +405,7 @@ static void late_records_get_into_their_window(void **state)
 		world_run(&world, 0, 400);
 		uint64_t then = world.fake.counter;
 		world_run(&world, 0, 400);
-		fake_mark(&world.threads[0], 200 * TICK, 0, 0, 0);
+		fake_mark(&world.threads[0], 200 * TICK + TICK / 2, 0, 0, 0);
 		world_run(&world, 0, 400);
 		for (int i = 0; i < 3; i++)
 			world_pass(&world, 1000000);
@@ -515,7 +541,7 @@ int main(void)
 		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
 		cmocka_unit_test(a_mark_of_the_recorders_own), cmocka_unit_test(a_window_waits_for_who_writes),
-		cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
+		cmocka_unit_test(what_a_hole_empties_holds_nothing_up), cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
 		cmocka_unit_test(files_of_ended_threads_are_closed),
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
