@@ -115,3 +115,10 @@ def test_script(ada, tmp_path):
     result = ada.trace(tmp_path / "out", [script, "words"], timeout=30)
     assert (result.stdout, result.stderr, result.status) == (f"words from {script}\n".encode(), b"", 3)
     assert list((tmp_path / "out").glob("session_*/pid_*"))
+
+
+def test_no_room_for_the_segment(ada, tmp_path):
+    """RLIMIT_AS too low for the recording's memory: the program runs as ever, and the session says why there is nothing of it."""
+    result = ada("trace", f"--output={tmp_path}", "--", "/bin/bash", "-c", "ulimit -v 65536; exec /bin/echo ran", timeout=30)
+    assert (result.stdout, result.status) == (b"ran\n", 0)
+    assert b"was not recorded to its end: it had no memory left for the agent" in result.stderr
