@@ -198,7 +198,7 @@ void ada_completeness_json(struct ada_output *output, const struct ada_completen
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)
 {
 	ada_output_u64(output, completeness->events);
-	ada_output_string(output, " events; ");
+	ada_output_string(output, completeness->events == 1 ? " event; " : " events; ");
 	if (completeness->lost) {
 		ada_output_u64(output, completeness->lost);
 		ada_output_string(output, " were lost.\n");

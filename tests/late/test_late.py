@@ -11,7 +11,7 @@ import pytest
 from harness import Session, check_recording
 from live import Live
 
-SWAPS = 1500                # of a whole program; test_policy_swap.c makes 10,000 of them
+SWAPS = 400                 # tests/windows makes 10,000
 
 
 class Traced(Live):
