@@ -66,7 +66,7 @@ struct ada_window {
 	uint64_t event_count;		/* records written, all threads; whoever writes sets it, and: */
 	uint64_t written_ns;		/* records up to here are written: a late end of a post-roll takes nothing back */
 	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A
-	 * settled window never changes; one that is frozen and closed isn't extended either: a new one begins right behind it. */
+	 * settled window's bounds never change; one that is frozen and closed isn't extended either: a new one begins right behind it. */
 	bool closed, frozen, settled;
 };
 
