@@ -165,7 +165,10 @@ struct ada_shm {
 	uint64_t sites;			/* return stubs in use */
 	uint64_t sites_refused;		/* pairs left without a stub: table full, or no module's text */
 	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
-	uint32_t reserved2[15];
+	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
+	 * finds no free chunk before that takes the next one itself, so that no history is recycled while the pool still grows. */
+	uint32_t detail_front;
+	uint32_t reserved2[14];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */

@@ -37,6 +37,7 @@ struct ada_core {
 	struct ada_pool index, detail;
 	struct ada_shm_thread *entries;
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
+	uint32_t detail_front_ends;		/* 1: only the recorder allocates detail chunks */
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
 	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */

@@ -34,6 +34,36 @@ static bool free_take(struct ada_core *core, uint32_t *number)
 	return false;
 }
 
+static void touch(struct ada_core *core, uint32_t number)
+{
+	uint64_t bit = 1ull << number % 64;
+
+	if (!(__atomic_fetch_or(&core->detail_touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
+		ada_sys_advise(chunk_at(core, number), core->detail.chunk_bytes, MADV_POPULATE_WRITE);
+}
+
+/* The recorder allocates ahead of use; where a program is faster, or the machine is busy, what comes next is allocated here: no
+ * history is recycled while there is room for it. Memory that can't be had, or kernels that can't say so, leave it to the
+ * recorder from then on. */
+static bool front_take(struct ada_core *core, uint32_t *number)
+{
+	uint32_t front = __atomic_load_n(&core->shm->detail_front, __ATOMIC_RELAXED);
+	uint64_t bit;
+
+	do {
+		if (front >= core->detail.count || __atomic_load_n(&core->detail_front_ends, __ATOMIC_RELAXED))
+			return false;
+	} while (!__atomic_compare_exchange_n(&core->shm->detail_front, &front, front + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	if (ada_sys_advise(chunk_at(core, front), core->detail.chunk_bytes, MADV_POPULATE_WRITE)) {
+		__atomic_store_n(&core->detail_front_ends, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	bit = 1ull << front % 64;
+	__atomic_fetch_or(&core->detail_touched[front / 64], bit, __ATOMIC_RELAXED);
+	*number = front;
+	return true;
+}
+
 static void free_return(struct ada_core *core, uint32_t number)
 {
 	status_set(chunk_at(core, number), ADA_DETAIL_FREE);
@@ -87,7 +117,7 @@ static bool take(struct ada_core *core, uint32_t *number)
 {
 	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && history_suffices(core) && recycle(core, number))
 		return true;
-	if (free_take(core, number))
+	if (free_take(core, number) || front_take(core, number))
 		return true;
 	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && recycle(core, number))
 		return true;
@@ -100,16 +130,13 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index)
 	struct ada_core *core = ada_core;
 	struct ada_detail_chunk *chunk;
 	uint32_t number;
-	uint64_t bit;
 
 	thread->detail = 0;
 	index->detail = ADA_NONE;
 	if (!ada_setup.detail_scale || !take(core, &number))
 		return;
 	chunk = chunk_at(core, number);
-	bit = 1ull << number % 64;
-	if (!(__atomic_fetch_or(&core->detail_touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(chunk, core->detail.chunk_bytes, MADV_POPULATE_WRITE);
+	touch(core, number);
 	chunk->thread = index->thread;
 	chunk->first_seq = index->first_seq;
 	chunk->first_counter = ada_sys_counter();

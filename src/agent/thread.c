@@ -211,6 +211,7 @@ void ada_core_attach(struct ada_shm *shm)
 		.head = &shm->detail.sealed_head, .tail = &shm->detail.sealed_tail,
 	};
 	core->detail_scanned = 0;
+	core->detail_front_ends = 0;
 	setup_fill(shm);
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
 }

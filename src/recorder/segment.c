@@ -112,22 +112,52 @@ static bool recycles_detail(const struct ada_segment *segment)
 	       __atomic_load_n(&segment->shm->detail.pin.start, __ATOMIC_RELAXED) >= ADA_PIN_NONE;
 }
 
+/* Several threads may come here at once: memory that is there already is allocated again for nothing. */
+static int detail_allocate(struct ada_segment *segment, uint32_t end)
+{
+	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+	int rc = end > ready ? allocate(segment, ada_segment_detail_chunk(segment, ready), (uint64_t)(end - ready) * segment->detail_chunk_bytes) : 0;
+	while (!rc && ready < end && !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE,
+								   __ATOMIC_ACQUIRE))
+		;
+	return rc;
+}
+
+uint32_t ada_segment_detail_catch_up(struct ada_segment *segment)
+{
+	uint32_t front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
+	if (!__atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE))
+		detail_allocate(segment, front < segment->detail_chunks ? front : segment->detail_chunks);
+	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+}
+
+/* The agent takes no more by itself either. */
+static void detail_end(struct ada_segment *segment)
+{
+	uint32_t all = segment->detail_chunks, front = __atomic_exchange_n(&segment->shm->detail_front, all, __ATOMIC_ACQ_REL);
+	detail_allocate(segment, front < all ? front : all);
+	__atomic_store_n(&segment->detail_exhausted, true, __ATOMIC_RELEASE);
+}
+
 static void grow_detail(struct ada_segment *segment, uint32_t step)
 {
-	uint32_t first = segment->detail_ready, left = segment->detail_chunks - first;
-	uint32_t count = step < left ? step : left;
+	uint32_t first = ada_segment_detail_ready(segment), left = segment->detail_chunks - first;
+	uint32_t count = step < left ? step : left, front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
 	uint64_t bytes = (uint64_t)count * segment->detail_chunk_bytes;
 	struct statvfs room;
 	bool spare = !fstatvfs(segment->fd, &room) && (!room.f_blocks || (room.f_bavail > room.f_blocks / SPARED &&
 		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
 	if (!count)
 		return;
-	if (!spare || allocate(segment, ada_segment_detail_chunk(segment, first), bytes)) {
-		segment->detail_exhausted = true;
+	if (!spare || detail_allocate(segment, first + count)) {
+		detail_end(segment);
 		return;
 	}
-	__atomic_store_n(&segment->detail_ready, first + count, __ATOMIC_RELEASE);
-	for (uint32_t chunk = first; chunk < first + count; chunk++)
+	/* What the agent has taken of it meanwhile is the agent's. */
+	while (front < first + count && !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true,
+								      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	for (uint32_t chunk = front; chunk < first + count; chunk++)
 		__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
 	/* An agent that found none looks again when this changes. */
 	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
@@ -246,7 +276,7 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 /* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
 static uint32_t detail_wanted(const struct ada_segment *segment)
 {
-	uint32_t ready = segment->detail_ready, free = bits_set(segment->detail_free_map, segment->detail_chunks);
+	uint32_t ready = ada_segment_detail_ready(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)
@@ -272,7 +302,7 @@ bool ada_segment_grow(struct ada_segment *segment)
 	}
 	if (rc)
 		segment->exhausted = true;
-	/* The index comes first. Detail that finds no free chunk takes its oldest one, so growth may lag behind. */
+	/* The index comes first. An agent that finds no free chunk of detail makes one itself, which takes it longer. */
 	uint32_t detail = rc ? 0 : detail_wanted(segment);
 	if (detail) {
 		grow_detail(segment, detail);

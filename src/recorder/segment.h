@@ -75,9 +75,14 @@ static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segmen
 	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
 }
 
+/* Those too that the agent took before they were allocated here. Any thread. */
+uint32_t ada_segment_detail_catch_up(struct ada_segment *segment);
 static inline uint32_t ada_segment_detail_ready(const struct ada_segment *segment)
 {
-	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+	if (ready < segment->detail_chunks && __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE) > ready)
+		return ada_segment_detail_catch_up((struct ada_segment *)segment);
+	return ready;
 }
 
 static inline bool ada_segment_detail_is_free(const struct ada_segment *segment, uint32_t chunk)

@@ -69,6 +69,34 @@ static void grows_ahead_of_use(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* The agent is faster: what it took of the front has memory once anyone looks, and never becomes free by growth. */
+static void agent_outruns_growth(void **state)
+{
+	struct ada_segment_options options = { .index_buffer_bytes = 1 << 20, .detail_buffer_bytes = 64 << 20, .detail_stack_bytes = 128,
+					       .session = (uint32_t)getpid(), .pid = 1, .provider = 1 };
+	struct ada_segment segment;
+	struct ada_error error = { 0 };
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
+	uint32_t first = ada_segment_detail_ready(&segment), taken = first + 3;
+	assert_int_equal(segment.shm->detail_front, first);
+	segment.shm->detail_front = taken;
+	assert_int_equal(ada_segment_detail_ready(&segment), taken);
+	while (ada_segment_grow(&segment))
+		;
+	memset(segment.detail_free_map, 0, (segment.detail_chunks + 63) / 64 * 8);	/* all taken */
+	assert_true(ada_segment_grow(&segment));
+	assert_true(ada_segment_detail_ready(&segment) > taken);
+	assert_int_equal(segment.shm->detail_front, ada_segment_detail_ready(&segment));
+	for (uint32_t i = 0; i < taken; i++)
+		assert_false(ada_segment_detail_is_free(&segment, i));
+	segment.shm->detail_front = UINT32_MAX;		/* a hostile one */
+	assert_int_equal(ada_segment_detail_ready(&segment), segment.detail_chunks);
+	while (ada_segment_grow(&segment))
+		;
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 static void chunks_come_back(void **state)
 {
 	struct ada_segment segment = create(1 << 20);
@@ -124,7 +152,8 @@ static void leaving_tells_the_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout), cmocka_unit_test(grows_ahead_of_use), cmocka_unit_test(chunks_come_back),
+		cmocka_unit_test(layout), cmocka_unit_test(grows_ahead_of_use),
+		cmocka_unit_test(agent_outruns_growth), cmocka_unit_test(chunks_come_back),
 		cmocka_unit_test(in_use_while_anyone_maps_it), cmocka_unit_test(leaving_tells_the_agent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

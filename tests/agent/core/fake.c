@@ -68,6 +68,7 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	if (!fake_detail.chunks)
 		return offset;
 	made->detail_chunks = fake_detail.chunks;
+	made->detail_front = fake_detail.chunks;		/* all there is lies in the bitmap */
 	made->detail_stack_bytes = fake_detail.stack;
 	made->detail_mode = fake_detail.mode;
 	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));

@@ -154,6 +154,17 @@ def test_trigger_during_startup_counted_in_events(record):
     recording.check_whole()
 
 
+def test_trigger_during_startup_at_full_rate(record):
+    """The pool holds three times as much: nothing of it is recycled because the recorder didn't allocate it in time."""
+    for _ in range(4):
+        recording = record("work:25000 mark work:10", "--trigger=symbol=marked@pre=60s,post=10ev")
+        mark, = recording.calls("marked")
+        window, = recording.windows
+        assert mark == 50000 and recording.persisted[0] == list(range(0, mark + 11))
+        assert "recording began" in window["shortReason"] and "buffer" not in window["shortReason"]
+        recording.check_whole()
+
+
 @pytest.mark.parametrize("end, status", [("exit:0", 0), ("_exit:7", 7), ("kill:9", 137)])
 def test_trigger_near_process_exit(record, end, status):
     recording = record(f"work:100 mark work:20 {end}", "--trigger=symbol=marked@pre=3ev,post=5s", status=status)
