@@ -230,13 +230,23 @@ bool ada_provider_gone(const struct ada_provider *provider)
 	return kill(provider->pid, 0) && errno == ESRCH;
 }
 
+/* Without policy_flags: another thread of ours may be swapping policies. */
+static void keep_header(struct ada_provider *provider)
+{
+	const uint8_t *from = (const uint8_t *)provider->segment.shm;
+	uint8_t *to = (uint8_t *)&provider->header;
+	const size_t flags = offsetof(struct ada_shm, policy_flags), behind = flags + sizeof(provider->header.policy_flags);
+	memcpy(to, from, flags);
+	memcpy(to + behind, from + behind, sizeof(provider->header) - behind);
+}
+
 /* The manifest is built from copies once the segment is gone. */
 static void keep_tables(struct ada_provider *provider)
 {
 	const struct ada_segment *segment = &provider->segment;
 	provider->module_count = ada_segment_module_count(segment);
 	provider->thread_count = ada_segment_thread_count(segment);
-	provider->header = *segment->shm;
+	keep_header(provider);
 	free(provider->module_table);
 	free(provider->thread_table);
 	provider->module_table = calloc(provider->module_count + 1, sizeof(*provider->module_table));
