@@ -3,6 +3,7 @@
     /usr/bin/python3 -m pytest tests/programs --build-dir build [--group NAME] [--untraced] [--all-variants]
 """
 import pathlib
+import shutil
 import sys
 
 import pytest
@@ -35,6 +36,13 @@ def ada(build_dir, pytestconfig):
     path = build_dir / "ada"
     assert path.exists(), f"{path} is missing: run make first"
     return Ada(path)
+
+
+@pytest.fixture
+def tmp_path(tmp_path):
+    """As pytest's, but gone with the test: recordings are large."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
 
 
 @pytest.fixture
