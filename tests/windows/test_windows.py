@@ -75,6 +75,25 @@ def test_windows_are_where_the_marks_ask_for_them(ada, program, tmp_path):
     assert whole, [w["shortReason"] for w in process.windows]
 
 
+MIXES = [["--pre-roll-events=0", "--post-roll-events=0", "--detail-buffer=4M", "--stack-bytes=256", "--on-full=block"],
+         ["--pre-roll-events=0", "--post-roll-sec=0.0001", "--detail-buffer=4M", "--stack-bytes=0", "--segment-size=64K"],
+         ["--pre-roll-sec=0.0001", "--post-roll-events=40", "--index-buffer=1M"],
+         ["--pre-roll-events=40", "--post-roll-events=1", "--index-mode=circular"]]
+
+
+@pytest.mark.parametrize("options", MIXES)
+def test_marks_from_everywhere_leave_no_hole(ada, program, tmp_path, options):
+    """Threads that end, handlers of signals, children of fork, all marking; buffers too small for some of it."""
+    result = ada.trace(tmp_path, [program("mix"), "31", "2", "4", "300"], "--trigger=symbol=mark_me", "--no-libcalls", *options)
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    recorded = processes(tmp_path)
+    assert len(recorded) == 2
+    for process in recorded:
+        check_process(process, numbers=False)
+        assert process.windows
+
+
 def test_killed_at_a_random_moment_200_times(ada, program, tmp_path):
     result = ada.trace(tmp_path, [program("killed"), "200", "11", "2"], "--trigger=symbol=begin", "--pre-roll-events=10",
                        "--post-roll-sec=60", "--no-libcalls", "--on-full=block", "--index-buffer=8M", "--detail-buffer=128M",
