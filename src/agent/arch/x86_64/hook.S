@@ -119,7 +119,7 @@
 	mov ada_setup+SETUP_RSEQ_OFFSET(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
 	mov %rax,%fs:RSEQ_CS(%rdx)
 .endm
-.macro RSEQ_DESCRIPTOR name, lane
+.macro RSEQ_DESCRIPTOR name, lane, slow
 	.pushsection .data.rel.local,"aw"
 	.balign 32
 .Lcs_\name:
@@ -129,6 +129,12 @@
 	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
 .Labort_\name:
 	PUT_XMM0_BACK \lane
+	pushf				# a program that single-steps itself would come here at each instruction, for ever:
+	.cfi_adjust_cfa_offset 8
+	btl $8,(%rsp)			# the trap flag
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	jc \slow			# it goes on unrecorded
 	jmp .Larm_\name
 .endm
 
@@ -380,10 +386,10 @@ ada_entry:
 	SLOW_CALL ada_entry_slow, ENTRY_SLOT
 	mov %rax,ENTRY_NEXT(%rsp)
 	jmp .Lentry_done
-	RSEQ_DESCRIPTOR entry, plain
-	RSEQ_DESCRIPTOR entry_detail, detail
-	RSEQ_DESCRIPTOR entry_named, any
-	RSEQ_DESCRIPTOR entry_tail, any
+	RSEQ_DESCRIPTOR entry, plain, .Lentry_slow
+	RSEQ_DESCRIPTOR entry_detail, detail, .Lentry_slow
+	RSEQ_DESCRIPTOR entry_named, any, .Lentry_slow
+	RSEQ_DESCRIPTOR entry_tail, any, .Lentry_slow
 	.cfi_endproc
 	.size ada_entry,.-ada_entry
 
@@ -447,9 +453,9 @@ ada_exit:
 	lea -32(%rbp),%rsi
 	SLOW_CALL ada_exit_slow, EXIT_SLOT
 	jmp .Lexit_done
-	RSEQ_DESCRIPTOR exit, plain
-	RSEQ_DESCRIPTOR exit_detail, detail
-	RSEQ_DESCRIPTOR exit_named, any
+	RSEQ_DESCRIPTOR exit, plain, .Lexit_slow
+	RSEQ_DESCRIPTOR exit_detail, detail, .Lexit_slow
+	RSEQ_DESCRIPTOR exit_named, any, .Lexit_slow
 	.cfi_endproc
 	.size ada_exit,.-ada_exit
 
