@@ -76,6 +76,8 @@ def test_ten_thousand_swaps_under_eight_threads(ada, traced, tmp_path):
     marks = [m for w in process.windows for m in w["marks"]]
     assert len(marks) > 100
     for mark in marks:
+        if "more" in mark:          # stands for those for which a busy recorder left no room in the ring: of several rules
+            continue
         function, begin, end = rules[mark["rule"]]
         assert process.names[mark["functionId"]] == function and begin <= mark["tsNs"] <= end
 
