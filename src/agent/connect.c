@@ -13,6 +13,7 @@
 
 #define ANSWER_SECONDS 5
 #define PLAN_SECONDS 20				/* a large file that is planned for the first time */
+#define HUGE_PAGE (2ull << 20)
 #define MESSAGE_BYTES_MAX (512u << 10)		/* a plan's filter has a bit a hook */
 
 struct ada_conversation {			/* the first bytes of a mapping of its own */
@@ -88,13 +89,34 @@ static void timeout_set(int socket, int option, int seconds)
 }
 
 /* A file shorter than was said would be a SIGBUS in the program. */
-static void *file_map(int fd, uint64_t bytes, int protection, bool shared)
+static bool file_holds(int fd, uint64_t bytes)
 {
 	struct stat file;
 
-	if (fd < 0 || ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) || (uint64_t)file.st_size < bytes)
+	return fd >= 0 && !ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) && (uint64_t)file.st_size >= bytes;
+}
+
+/* At a multiple of a huge page's size, so that those of the pools (recorder/segment.c) are huge here too. */
+static struct ada_shm *segment_map(int fd, uint64_t bytes)
+{
+	const uint64_t room_bytes = ((bytes + 4095) & ~4095ull) + HUGE_PAGE;
+	uint64_t room, start, end;
+
+	if (!file_holds(fd, bytes))
 		return NULL;
-	return ada_sys_map_fd(fd, bytes, protection, shared);
+	room = ada_sys6(SYS_mmap, 0, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ada_sys_failed(room))
+		return ada_sys_map_fd(fd, bytes, PROT_READ | PROT_WRITE, true);
+	start = (room + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	if (ada_sys_failed(ada_sys6(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0))) {
+		ada_sys_unmap((void *)room, room_bytes);
+		return NULL;
+	}
+	if (start > room)
+		ada_sys_unmap((void *)room, start - room);
+	end = start + room_bytes - HUGE_PAGE;
+	ada_sys_unmap((void *)end, room + room_bytes - end);
+	return (struct ada_shm *)start;
 }
 
 static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
@@ -146,7 +168,7 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 		conversation->shm_bytes = message->shm_bytes;
 		if (message->shm_bytes < sizeof(struct ada_shm))
 			status = -EPROTO;
-		else if (!(conversation->shm = file_map(fd, message->shm_bytes, PROT_READ | PROT_WRITE, true)))
+		else if (!(conversation->shm = segment_map(fd, message->shm_bytes)))
 			status = -ENOMEM;
 		else if (!segment_makes_sense(conversation->shm, message->shm_bytes)) {
 			ada_sys_unmap(conversation->shm, message->shm_bytes);
@@ -229,7 +251,7 @@ int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint3
 	if (answer->module_id != id || answer->head.bytes - sizeof *answer < answer->filter_bytes)
 		status = -EPROTO;
 	else if (answer->plan_bytes) {
-		*plan = file_map(fd, answer->plan_bytes, PROT_READ, false);
+		*plan = file_holds(fd, answer->plan_bytes) ? ada_sys_map_fd(fd, answer->plan_bytes, PROT_READ, false) : NULL;
 		if (!*plan)
 			status = -ENOMEM;
 		else if (!ada_plan_fits(*plan, answer->plan_bytes)) {

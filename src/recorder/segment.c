@@ -22,10 +22,19 @@
 #define THREADS_STEP 1024u		/* 64 KiB */
 #define MODULES_STEP 128u		/* 64 KiB */
 #define PAGE 4096ull
+#define HUGE_PAGE (2ull << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 static uint64_t page_up(uint64_t bytes)
 {
 	return (bytes + PAGE - 1) & ~(PAGE - 1);
+}
+
+static uint64_t huge_up(uint64_t bytes)
+{
+	return (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 }
 
 static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
@@ -57,8 +66,11 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	shm->detail_free_offset = shm->policy_offset + ADA_POLICY_BYTES;
 	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_chunks + 63) / 64 * 8);
-	shm->index_offset = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint32_t));
+	segment->maps_end = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint32_t));
+	shm->index_offset = huge_up(segment->maps_end);
 	shm->detail_offset = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
+	if (segment->detail_chunks)
+		shm->detail_offset = huge_up(shm->detail_offset);
 	shm->total_bytes = shm->detail_offset + (uint64_t)segment->detail_chunks * shm->detail_chunk_bytes;
 	shm->index_chunks = segment->chunks;
 	shm->chunk_bytes = ADA_CHUNK_BYTES;
@@ -90,11 +102,26 @@ static int allocate(struct ada_segment *segment, const void *from, uint64_t byte
 	return 0;
 }
 
+/* Of a pool, in huge pages where the kernel has some to give: events fill it faster than its pages could be looked up, and both
+ * making them and the program's first touch take a fraction of the time. MADV_COLLAPSE wants one page of the 512, adds the
+ * others, and asks no setting of the system. Where it can't, the pages are small. */
+static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t bytes)
+{
+	uint8_t *base = (uint8_t *)segment->shm;
+	uint64_t start = (uint64_t)(from - base), end = start + bytes;
+	for (uint64_t at = huge_up(start); !segment->small_pages && at + HUGE_PAGE <= end; at += HUGE_PAGE)
+		if (allocate(segment, base + at, PAGE) || madvise(base + at, HUGE_PAGE, MADV_COLLAPSE))
+			segment->small_pages = true;
+}
+
 static int grow_chunks(struct ada_segment *segment, uint32_t step)
 {
 	uint32_t left = segment->chunks - segment->chunks_ready;
 	uint32_t count = step < left ? step : left;
-	int rc = allocate(segment, ada_segment_chunk(segment, segment->chunks_ready), (uint64_t)count * ADA_CHUNK_BYTES);
+	uint64_t from = (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES;
+	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
+	collapse(segment, segment->pool + from, bytes);
+	int rc = allocate(segment, segment->pool + from, bytes);
 	if (rc)
 		return rc;
 	uint32_t first = segment->chunks_ready;
@@ -113,10 +140,15 @@ static bool recycles_detail(const struct ada_segment *segment)
 }
 
 /* Several threads may come here at once: memory that is there already is allocated again for nothing. */
-static int detail_allocate(struct ada_segment *segment, uint32_t end)
+static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 {
 	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
-	int rc = end > ready ? allocate(segment, ada_segment_detail_chunk(segment, ready), (uint64_t)(end - ready) * segment->detail_chunk_bytes) : 0;
+	uint64_t from = (uint64_t)ready * segment->detail_chunk_bytes, to = (uint64_t)end * segment->detail_chunk_bytes;
+	/* No chunk size divides a huge page: up to the end of the last one that is begun. */
+	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = huge_up(to) < all ? huge_up(to) : all;
+	if (huge && end > ready)
+		collapse(segment, segment->detail_pool + from, up - from);
+	int rc = end > ready ? allocate(segment, segment->detail_pool + from, to - from) : 0;
 	while (!rc && ready < end && !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE,
 								   __ATOMIC_ACQUIRE))
 		;
@@ -127,7 +159,7 @@ uint32_t ada_segment_detail_catch_up(struct ada_segment *segment)
 {
 	uint32_t front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
 	if (!__atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE))
-		detail_allocate(segment, front < segment->detail_chunks ? front : segment->detail_chunks);
+		detail_allocate(segment, front < segment->detail_chunks ? front : segment->detail_chunks, false);
 	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
 }
 
@@ -135,7 +167,7 @@ uint32_t ada_segment_detail_catch_up(struct ada_segment *segment)
 static void detail_end(struct ada_segment *segment)
 {
 	uint32_t all = segment->detail_chunks, front = __atomic_exchange_n(&segment->shm->detail_front, all, __ATOMIC_ACQ_REL);
-	detail_allocate(segment, front < all ? front : all);
+	detail_allocate(segment, front < all ? front : all, false);
 	__atomic_store_n(&segment->detail_exhausted, true, __ATOMIC_RELEASE);
 }
 
@@ -149,7 +181,7 @@ static void grow_detail(struct ada_segment *segment, uint32_t step)
 		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
 	if (!count)
 		return;
-	if (!spare || detail_allocate(segment, first + count)) {
+	if (!spare || detail_allocate(segment, first + count, true)) {
 		detail_end(segment);
 		return;
 	}
@@ -209,6 +241,25 @@ static int create_file(struct ada_segment *segment, const struct ada_segment_opt
 	return *agent_fd < 0 ? ada_error_system(error, errno, "%s", path) : 0;
 }
 
+/* At a multiple of a huge page's size: the kernel itself sees to that only where a setting lets all of /dev/shm have them. */
+static void *map_aligned(const struct ada_segment *segment)
+{
+	uint64_t bytes = page_up(segment->total_bytes);
+	uint8_t *room = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return mmap(NULL, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
+	uint8_t *start = (uint8_t *)huge_up((uintptr_t)room), *room_end = room + bytes + HUGE_PAGE;
+	void *memory = mmap(start, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0);
+	if (memory == MAP_FAILED) {
+		munmap(room, bytes + HUGE_PAGE);
+		return memory;
+	}
+	if (start > room)
+		munmap(room, (size_t)(start - room));
+	munmap(start + bytes, (size_t)(room_end - start) - bytes);
+	return memory;
+}
+
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_shm layout = { 0 };
@@ -222,7 +273,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 		rc = ada_error_system(error, errno, "/dev/shm");
 		goto fail;
 	}
-	void *memory = mmap(NULL, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
+	void *memory = map_aligned(segment);
 	if (memory == MAP_FAILED) {
 		rc = ada_error_system(error, errno, "/dev/shm");
 		goto fail;
@@ -230,7 +281,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	point(segment, memory, &layout);
 	rc = allocate(segment, memory, layout.modules_offset) ?: grow_modules(segment) ?: grow_threads(segment) ?:
 	     policy_begin(segment) ?:
-	     allocate(segment, segment->detail_free_map, layout.index_offset - layout.detail_free_offset + PAGE) ?:
+	     (segment->detail_chunks ? allocate(segment, segment->detail_free_map, segment->maps_end - layout.detail_free_offset) : 0) ?:
 	     grow_chunks(segment, CHUNKS_AT_START);
 	if (rc) {
 		rc = ada_error_system(error, -rc, "no room in /dev/shm for a buffer (df /dev/shm)");

@@ -26,6 +26,7 @@ struct ada_segment {
 	uint32_t stack_bytes;		/* as asked: what of a record is kept */
 	enum ada_detail_mode detail_mode;
 	uint64_t total_bytes;
+	uint64_t maps_end;		/* what comes before the pools */
 	uint32_t chunks;
 	int fd;				/* for allocation and the question whether anyone still maps it */
 	char name[64];			/* of shm_open */
@@ -34,6 +35,7 @@ struct ada_segment {
 	uint32_t threads_ready, modules_ready;
 	uint32_t detail_ready;
 	bool exhausted;			/* /dev/shm was full */
+	bool small_pages;		/* the kernel has no huge ones to give */
 	bool detail_exhausted;		/* or nearly so: the rest is for the index */
 };
 

@@ -10,6 +10,10 @@
 #include "fake.h"
 
 #define THREADS 16384
+#define HUGE_PAGE (2ull << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 struct open_call { uint64_t function; uint32_t depth; };
 struct follow {
@@ -55,6 +59,21 @@ ADA_SLOW void ada_process_forked_slow(void)
 		fake_forked();
 }
 
+static uint64_t huge_up(uint64_t bytes)
+{
+	return (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+}
+
+/* As the recorder and the agent do it: pools and mapping at multiples of a huge page. */
+static void *map_aligned(int fd, uint64_t bytes)
+{
+	char *room = mmap(NULL, bytes + 2 * HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (room == MAP_FAILED)
+		abort();
+	return mmap((void *)huge_up((uintptr_t)room), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+}
+
 /* Policy and detail lane, from `offset` on; returns their end. */
 static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 {
@@ -74,7 +93,7 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
 	made->detail_chunk_bytes = ADA_CHUNK_BYTES * made->detail_scale;
 	made->detail_sealed_offset = offset += (fake_detail.chunks + 63) / 64 * 8;
-	made->detail_offset = offset = (offset + fake_detail.chunks * 4ull + 4095) & ~4095ull;
+	made->detail_offset = offset = huge_up(offset + fake_detail.chunks * 4ull);
 	return offset + (uint64_t)fake_detail.chunks * made->detail_chunk_bytes;
 }
 
@@ -94,12 +113,12 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	offset += (sealed_bytes + 4095) & ~4095ull;
 	made.threads_offset = offset;
 	offset += threads_bytes;
-	made.index_offset = offset = (offset + 4095) & ~4095ull;
+	made.index_offset = offset = huge_up(offset);
 	offset = detail_lay_out(&made, offset + (uint64_t)chunks * ADA_CHUNK_BYTES);
 	made.total_bytes = total = offset;
 	if (fd < 0 || ftruncate(fd, total))
 		abort();
-	shm = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	shm = map_aligned(fd, total);
 	if (shm == MAP_FAILED)
 		abort();
 	close(fd);
@@ -129,6 +148,7 @@ void fake_use(struct ada_shm *used)
 	ada_core_attach(shm);
 	/* This process has the pages of every segment that it used. */
 	madvise(shm, shm->total_bytes, MADV_POPULATE_WRITE);
+	madvise((char *)shm + shm->index_offset, (shm->total_bytes - shm->index_offset) & ~(HUGE_PAGE - 1), MADV_COLLAPSE);
 	memset(ada_core->touched, 0xff, sizeof ada_core->touched);
 	memset(ada_core->detail_touched, 0xff, sizeof ada_core->detail_touched);
 }
