@@ -266,17 +266,23 @@ static bool enter_missed(struct ada_marks *marks)
 	struct ada_mark_control *control = &marks->segment->shm->marks;
 	if (!__atomic_load_n(&control->missed, __ATOMIC_ACQUIRE))
 		return false;
-	/* While `missed` says that there are some, agents keep all that the pin holds. */
+	struct ada_detail_control *detail = &marks->segment->shm->detail;
+	uint64_t own_start = __atomic_load_n(&detail->own_start, __ATOMIC_RELAXED);
+	uint64_t own_end = __atomic_load_n(&detail->own_end, __ATOMIC_RELAXED);
+	/* While `missed` says that there are some, agents keep all that the pin holds; so they do until it is known what it was. */
 	ada_marks_own(marks->segment, 0, UINT64_MAX);
 	uint64_t missed = __atomic_exchange_n(&control->missed, 0, __ATOMIC_SEQ_CST);
 	uint64_t rules = __atomic_exchange_n(&control->missed_rules, 0, __ATOMIC_RELAXED);
 	uint64_t start = __atomic_exchange_n(&control->missed_start, 0, __ATOMIC_RELAXED);
 	uint64_t end = __atomic_exchange_n(&control->missed_end, 0, __ATOMIC_RELAXED), now = ada_clock_counter();
+	end = end < now ? end : now;
+	__atomic_store_n(&detail->own_end, own_start == UINT64_MAX ? end : later(own_end, end), __ATOMIC_RELAXED);
+	__atomic_store_n(&detail->own_start, start < own_start ? start : own_start, __ATOMIC_RELEASE);
 	struct ada_window_mark window = { .rules = rules, .version = marks->last.version, .thread = ADA_NONE, .index_seq = UINT64_MAX,
 					  .seq = UINT64_MAX, .more = missed - 1, .pin_start = start };
 	window.ns = marks->last.ns ? marks->last.ns : ns_of(marks, now);
 	window.start_ns = start > 1 && start <= now ? ns_before(marks, start, window.ns) : window.ns;
-	window.end_ns = later(ns_of(marks, end > now ? now : end), window.ns);
+	window.end_ns = later(ns_of(marks, end), window.ns);
 	marks->seen.missed += missed;
 	if (ada_windows_mark(marks->windows, &window))
 		return false;

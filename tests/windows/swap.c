@@ -22,7 +22,7 @@ static void *work(void *argument)
 	long x = 0, l = 0, o = 0, t = 0;
 
 	while (!stop) {
-		for (int i = 0; i < 2000; i++, l++)
+		for (int i = 0; i < 100000; i++, l++)
 			x = leaf(x);
 		if (rand_r(&seed) & 64) {
 			x = one(x);
