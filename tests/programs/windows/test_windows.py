@@ -91,7 +91,7 @@ def test_first_and_last_event_of_a_window_in_events(record, pre, post):
 
 @pytest.mark.parametrize("pre, post", [(0, 20), (20, 0), (7, 13)])
 def test_first_and_last_event_of_a_window_in_time(record, pre, post):
-    recording = record("spin:20000 mark spin:20000", f"--trigger=symbol=marked@pre={pre}ms,post={post}ms")
+    recording = record("spin:80000 mark spin:80000", f"--trigger=symbol=marked@pre={pre}ms,post={post}ms")
     mark, = recording.calls("marked")
     window, = recording.windows
     start, end = recording.time(mark) - pre * MS, recording.time(mark) + post * MS
@@ -229,12 +229,12 @@ def test_ring_buffer_overflow_before_dump(record):
 
 
 def test_a_window_holds_every_thread(record):
-    recording = record("work:1 threads:4 sleep:100 mark sleep:50 other sleep:200 join", "--trigger=symbol=marked@pre=30ms,post=30ms",
-                       "--trigger=symbol=other@pre=10ms,post=20ms")
+    recording = record("work:1 threads:4 sleep:100 mark sleep:6 other sleep:100 join", "--trigger=symbol=marked@pre=4ms,post=4ms",
+                       "--trigger=symbol=other@pre=3ms,post=4ms", "--detail-buffer=1G")     # all threads at full rate
     first, second = recording.calls("marked") + recording.calls("other")
-    start, end = recording.time(first) - 30 * MS, recording.time(second) + 20 * MS
+    start, end = recording.time(first) - 4 * MS, recording.time(second) + 4 * MS
     assert [(w["startNs"], w["endNs"]) for w in recording.windows] in (
-        [(start, end)], [(start, recording.time(first) + 30 * MS), (recording.time(second) - 10 * MS, end)])
+        [(start, end)], [(start, recording.time(first) + 4 * MS), (recording.time(second) - 3 * MS, end)])
     assert len(recording.events) == 5 and sum(map(bool, recording.persisted.values())) > 2     # not every thread got the CPU then
     recording.check_whole()
 
