@@ -38,7 +38,8 @@ class Live:
     def tell(self, text):
         """Says it, and waits until the program has done it."""
         self.say(text)
-        assert self.line() == "done\n"
+        line = self.line()
+        assert line == "done\n", (line, self.process.wait(5) if not line else None, self.process.stderr.read() if not line else None)
 
     def address(self):
         return json.loads((self.session / "session.json").read_text())["control"]

@@ -177,7 +177,8 @@ static int patch(struct ada_hold *hold, const struct ada_late *late)
 	if (!is_same_image(late))
 		return ada_error_set(hold->error, ESRCH, "it is another program by now");
 	for (size_t i = 0; i < hold->threads.count && !rc; i++)
-		rc = ada_hold_step_out(hold, &hold->threads.items[i], late);
+		rc = ada_hold_step_out(hold, &hold->threads.items[i], late) ?:
+		     ada_hold_check_stack(hold, &hold->threads.items[i], late);
 	if (rc)
 		return ada_error_set(hold->error, -rc, "%s", reason(rc));
 	struct loan *loan = calloc(1, sizeof(*loan));

@@ -26,6 +26,8 @@ void ada_hold_release(struct ada_hold *hold);		/* all go on */
 int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event);
 /* Out of the ranges, one instruction after the other. -EBUSY: it waits in the kernel, and would come back into them. */
 int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late);
+/* -EBUSY: something on its stack may be a program counter in the ranges. */
+int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late);
 /* True where its program counter lies in an rseq critical section: it must go on, or be aborted, before anything else. */
 bool ada_hold_in_rseq(const struct ada_held *thread);
 /* All signals but those that an instruction raises. */

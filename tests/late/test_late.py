@@ -188,7 +188,7 @@ def test_a_policy_that_is_swapped_all_the_time_under_8_threads(ada, start, tmp_p
     live = []
     for number in range(SWAPS // 2):
         target = 10 + number % 2
-        live.append(program.request("trigger-add", rule=f"symbol=target_{target}@label={target},every=5000")["id"])
+        live.append(program.request("trigger-add", rule=f"symbol=target_{target}@label={target},every=100000")["id"])
         if len(live) > 3:
             program.request("trigger-remove", id=live.pop(0))
     words = program.end().split()
