@@ -66,31 +66,19 @@ static uint64_t counter_near(const struct ada_details *details, const uint8_t *c
 	return place->first_counter;
 }
 
-/* Index circular: nothing is drained before the end, so the pool is searched. */
-static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t *counter)
-{
-	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
-		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread ||
-		    seq - chunk->first_seq >= ADA_CHUNK_EVENTS)
-			continue;
-		struct detail_place place = { .seq = chunk->first_seq, .chunk_seq = chunk->first_seq,
-					      .first_counter = chunk->first_counter, .chunk = i };
-		*counter = counter_near(details, (const uint8_t *)chunk, &place, seq);
-		return true;
-	}
-	return false;
-}
-
-static bool search_sealed(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t *counter)
+/* An event that isn't drained is looked for in the pool. `sealed`: in chunks that say how long they are; else in all, as far as
+ * a chunk may reach. */
+static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, bool sealed, uint64_t *counter)
 {
 	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
 		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread)
 			continue;
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
-		if ((status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD) || chunk->records > ADA_CHUNK_EVENTS ||
-		    seq - chunk->first_seq >= chunk->records)
+		if (sealed && status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD)
+			continue;
+		uint32_t records = sealed ? chunk->records : ADA_CHUNK_EVENTS;
+		if (records > ADA_CHUNK_EVENTS || seq - chunk->first_seq >= records)
 			continue;
 		struct detail_place place = { .seq = chunk->first_seq, .chunk_seq = chunk->first_seq,
 					      .first_counter = chunk->first_counter, .chunk = i };
@@ -124,7 +112,8 @@ static enum ada_mark_answer look_up(const struct ada_details *details, uint32_t 
 			return ADA_MARK_KNOWN;
 		}
 	}
-	if (details->options.lane.circular && search_pool(details, number, seq, &counter)) {
+	/* Index circular: nothing is drained before the end. */
+	if (details->options.lane.circular && search_pool(details, number, seq, false, &counter)) {
 		*ns = ada_detail_ns(details, counter);
 		return ADA_MARK_KNOWN;
 	}
@@ -141,7 +130,7 @@ static enum ada_mark_answer time_of(void *context, uint32_t number, uint64_t seq
 	/* It may be in a chunk that was sealed since. Its detail tells the time as well, and at once: draining all that a fast
 	 * program has piled up would take longer than the pool lasts. */
 	uint64_t counter;
-	if (search_sealed(details, number, seq, &counter)) {
+	if (search_pool(details, number, seq, true, &counter)) {
 		*ns = ada_detail_event_ns(details, number, seq, counter);
 		return ADA_MARK_KNOWN;
 	}
