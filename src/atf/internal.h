@@ -28,6 +28,7 @@ struct atf_mapping {
 };
 int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message);
 void atf_unmap(const struct atf_mapping *mapping);
+void atf_unneed(const struct atf_mapping *mapping, const void *from, const void *to);	/* as atf_thread_release */
 bool atf_has_grown(int fd, uint64_t size);
 /* Opens for reading; the message of open_fd gets the path in front. `file` is passed on. */
 typedef int atf_open_fd(void *file, int fd, struct atf_message *message);

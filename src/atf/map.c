@@ -33,6 +33,16 @@ void atf_unmap(const struct atf_mapping *mapping)
 		munmap((void *)mapping->bytes, mapping->size);
 }
 
+/* Only pages that lie in it whole. Of a mapped file, this drops the mapping's pages and nothing else. */
+void atf_unneed(const struct atf_mapping *mapping, const void *from, const void *to)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = ((uintptr_t)from + page - 1) & ~(page - 1), end = (uintptr_t)to & ~(page - 1);
+
+	if (mapping->size && start < end)
+		madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 bool atf_has_grown(int fd, uint64_t size)
 {
 	struct stat stat;

@@ -203,6 +203,31 @@ const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t
 	return atf_index_events(segment->index) + (position - segment->start);
 }
 
+const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t position, uint64_t *count)
+{
+	const struct segment *segment;
+
+	*count = 0;
+	if (position >= thread->count)
+		return NULL;
+	segment = &thread->segments[segment_of(thread, position)];
+	*count = segment->start + atf_index_count(segment->index) - position;
+	return atf_index_events(segment->index) + (position - segment->start);
+}
+
+void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t to)
+{
+	while (from < to && from < thread->count) {
+		const struct segment *segment = &thread->segments[segment_of(thread, from)];
+		uint64_t end = segment->start + atf_index_count(segment->index);
+
+		end = to < end ? to : end;
+		atf_unneed(&segment->index->mapping, segment->index->events + (from - segment->start),
+			   segment->index->events + (end - segment->start));
+		from = end;
+	}
+}
+
 /* Segments are few and each is in order: the first that has an answer has it. */
 uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns)
 {

@@ -19,11 +19,10 @@ struct options {
 	struct ada_reading reading;
 	struct ada_narrowing narrowing;
 	const char *function;
-	bool detail, narrowed;
-	uint64_t window;		/* where narrowed to it */
+	bool detail;
 };
 
-enum { OPTION_DETAIL = 0x2000, OPTION_WINDOW };
+enum { OPTION_DETAIL = 0x2000 };
 
 /* What is printed of a function, quoted for the format once and for all. */
 struct name {
@@ -44,7 +43,6 @@ struct dump {
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
-	struct ada_error error = {};
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -57,11 +55,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case OPTION_DETAIL:
 		options->detail = true;
 		return 0;
-	case OPTION_WINDOW:
-		if (ada_parse_count(argument, 0, UINT64_MAX, &options->window, &error))
-			ada_options_fail(state, "--window: %s", error.text);
-		options->narrowed = true;
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -70,7 +63,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
 		{ "function", 'F', "NAME", 0, "only this function's events, and losses; NAME may be a glob", 0 },
-		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
 		{ "detail", OPTION_DETAIL, NULL, 0, "registers and stack, where they were kept", 0 },
 		{},
 	},
@@ -362,9 +354,7 @@ int ada_cmd_dump(int argc, char **argv)
 	dump.session = session;
 	dump.several = session->processes.count > 1;
 	dump.colours = ada_output_colours(STDOUT_FILENO);
-	if (ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to,
-			       &error) ||
-	    (options.narrowed && ada_selection_narrow(&selection, options.window, &error)) ||
+	if (ada_answer_select(&selection, session, &options.narrowing, &error) ||
 	    put_timeline(&dump, &selection, &error))
 		status = ada_answer_fail(argv[0], &error);
 	else

@@ -184,8 +184,7 @@ int ada_cmd_report(int argc, char **argv)
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
-	if (ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to,
-			       &error) ||
+	if (ada_answer_select(&selection, session, &options.narrowing, &error) ||
 	    ada_stats_compute(&stats, &selection, 0, &error)) {
 		status = ada_answer_fail(argv[0], &error);
 		goto done;

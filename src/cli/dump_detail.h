@@ -1,7 +1,7 @@
 /* Registers and stack of an event, for `ada dump --detail`. */
 #ifndef ADA_CLI_DUMP_DETAIL_H
 #define ADA_CLI_DUMP_DETAIL_H
-#include "cli/output.h"
+#include "base/output.h"
 #include "query/timeline.h"
 
 #define ADA_DETAIL_CSV "x0,x1,x2,x3,x4,x5,x6,x7,lr,fp,sp,fp0,fp1,fp2,fp3,fp4,fp5,fp6,fp7,stack"

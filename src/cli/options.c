@@ -98,7 +98,7 @@ error_t ada_reading_parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-enum { OPTION_FROM = 0x1000, OPTION_TO };
+enum { OPTION_FROM = 0x1000, OPTION_TO, OPTION_WINDOW };
 
 static error_t parse_narrowing(int key, char *argument, struct argp_state *state)
 {
@@ -118,6 +118,11 @@ static error_t parse_narrowing(int key, char *argument, struct argp_state *state
 	case OPTION_TO:
 		narrowing->to = argument;
 		return 0;
+	case OPTION_WINDOW:
+		if (ada_parse_count(argument, 0, UINT64_MAX, &narrowing->window, &error))
+			ada_options_fail(state, "--window: %s", error.text);
+		narrowing->in_window = true;
+		return 0;
 	case 'n':
 		if (ada_parse_count(argument, 1, UINT64_MAX, &narrowing->limit, &error))
 			ada_options_fail(state, "--limit: %s", error.text);
@@ -132,6 +137,7 @@ const struct argp ada_narrowing_argp = {
 		{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 },
 		{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 },
 		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
 		{ "limit", 'n', "N", 0, "at most N rows", 0 },
 		{},
 	},

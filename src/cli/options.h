@@ -2,8 +2,9 @@
 #ifndef ADA_CLI_OPTIONS_H
 #define ADA_CLI_OPTIONS_H
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
-#include "cli/output.h"
+#include "base/output.h"
 
 /* argp_parse, but bad options end the program with one line on stderr and status 125. */
 void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
@@ -22,7 +23,9 @@ error_t ada_reading_parse(int key, char *argument, struct argp_state *state);
 
 struct ada_narrowing {
 	const char *thread, *from, *to;	/* as given: what they mean depends on the session */
+	bool in_window;			/* only window `window` */
+	uint64_t window;
 	uint64_t limit;			/* rows; UINT64_MAX: all */
 };
-extern const struct argp ada_narrowing_argp;	/* --thread --from --to --limit */
+extern const struct argp ada_narrowing_argp;	/* --thread --from --to --window --limit */
 #endif

@@ -3,7 +3,7 @@
 #ifndef ADA_CLI_ROWS_H
 #define ADA_CLI_ROWS_H
 #include "base/array.h"
-#include "cli/output.h"
+#include "base/output.h"
 #include "query/selection.h"
 
 enum ada_cell_kind {

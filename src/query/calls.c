@@ -77,6 +77,7 @@ static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_
 	call = &calls->stack.items[calls->stack.count++];
 	*call = (struct ada_call){
 		.function_id = event->function_id,
+		.caller_id = calls->stack.count > 1 ? call[-1].function_id : ADA_NO_FUNCTION,
 		.start_ns = event->timestamp_ns,
 		.position = position,
 		.losses = calls->losses,

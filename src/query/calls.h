@@ -28,8 +28,11 @@ enum ada_outcome {
 	ADA_OUTCOME_UNKNOWN,		/* its end was not recorded: end_ns and children_ns mean nothing */
 };
 
+#define ADA_NO_FUNCTION UINT64_MAX
+
 struct ada_call {
 	uint64_t function_id;
+	uint64_t caller_id;		/* function of the open call below which it began; ADA_NO_FUNCTION: outermost */
 	uint64_t start_ns, end_ns;
 	uint64_t children_ns;		/* of the calls directly below, as far as known, and of gaps */
 	uint64_t losses;		/* that its thread had when it began */

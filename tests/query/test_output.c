@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "../test.h"
-#include "cli/output.h"
+#include "base/output.h"
 
 static void expect(enum ada_format format, const char *text, const char *expected)
 {

@@ -1,5 +1,5 @@
 /* Buffered output and quoting. */
-#include "cli/output.h"
+#include "base/output.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* Everything that the reading commands print goes through here: buffered, and quoted right for each format.
+/* Everything that the readers of recordings print or write goes through here: buffered, and quoted right for each format.
  *
  * Names come from strangers' binaries and may hold any bytes. JSON escapes them, CSV quotes them (RFC 4180), text shows
  * control characters as '?'; what is no UTF-8 becomes U+FFFD in all three, so that the formats agree.
  */
-#ifndef ADA_CLI_OUTPUT_H
-#define ADA_CLI_OUTPUT_H
+#ifndef ADA_BASE_OUTPUT_H
+#define ADA_BASE_OUTPUT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
