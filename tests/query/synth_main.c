@@ -1,8 +1,12 @@
-/* synth SCENARIO DIRECTORY: makes one of the sessions below, for the tests of the command line. */
+/* synth SCENARIO DIRECTORY: makes one of the sessions below, for the tests of the command line.
+ * synth random:SEED:THREADS:EVENTS DIRECTORY [EXPECTED]: a random one; what is known of it goes to EXPECTED, or
+ * DIRECTORY/../expected.json. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "synth.h"
+#include "synth_random.h"
 
 static const char *const plain_names[] = { "main", "fib", "leaf", "thrower", "_ZN2ns3addEii" };
 enum { MAIN, FIB, LEAF, THROWER, ADD };
@@ -195,6 +199,31 @@ static void make_empty(struct synth *synth)
 {
 }
 
+static int make_random(const char *scenario, const char *directory, const char *expected)
+{
+	unsigned long long seed, events;
+	char path[PATH_MAX], end;
+	struct synth *synth;
+	struct known *known;
+	unsigned int threads;
+	FILE *file;
+
+	if (sscanf(scenario, "random:%llu:%u:%llu%c", &seed, &threads, &events, &end) != 3 || !threads || threads > SYNTH_THREADS_MAX)
+		return 2;
+	synth = synth_open(directory);
+	known = synth_random(synth, seed, threads, events);
+	synth_close(synth, true);
+	snprintf(path, sizeof path, expected ? "%s" : "%s/../expected.json", expected ? expected : directory);
+	file = fopen(path, "w");
+	if (!file) {
+		perror(path);
+		return 1;
+	}
+	known_print(known, file);
+	known_free(known);
+	return fclose(file) ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -208,6 +237,8 @@ int main(int argc, char **argv)
 		{ "detail", make_detail, true }, { "pair", make_pair, true },
 	};
 
+	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))
+		return make_random(argv[1], argv[2], argv[3]);
 	for (size_t i = 0; argc == 3 && i < sizeof scenarios / sizeof *scenarios; i++)
 		if (!strcmp(argv[1], scenarios[i].name)) {
 			struct synth *synth = synth_open(argv[2]);
@@ -216,6 +247,6 @@ int main(int argc, char **argv)
 			synth_close(synth, scenarios[i].finished);
 			return 0;
 		}
-	fprintf(stderr, "usage: synth SCENARIO DIRECTORY\n");
+	fprintf(stderr, "usage: synth SCENARIO DIRECTORY, or synth random:SEED:THREADS:EVENTS DIRECTORY [EXPECTED]\n");
 	return 2;
 }
