@@ -20,9 +20,10 @@ struct options {
 	struct ada_narrowing narrowing;
 	const char *function;
 	bool detail;
+	uint64_t first_seq, last_seq;	/* both inclusive */
 };
 
-enum { OPTION_DETAIL = 0x2000 };
+enum { OPTION_DETAIL = 0x2000, OPTION_SEQ };
 
 /* What is printed of a function, quoted for the format once and for all. */
 struct name {
@@ -40,6 +41,21 @@ struct dump {
 	bool colours;
 };
 
+/* FROM-TO, or one number. */
+static void parse_seq(struct argp_state *state, const char *argument, struct options *options)
+{
+	struct ada_error error = {};
+	const char *dash = strchr(argument, '-');
+	char first[32];
+
+	snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - argument < 31 ? dash - argument : 31) : 31, argument);
+	if (ada_parse_count(first, 0, UINT64_MAX - 1, &options->first_seq, &error) ||
+	    ada_parse_count(dash ? dash + 1 : first, 0, UINT64_MAX - 1, &options->last_seq, &error))
+		ada_options_fail(state, "--seq: %s (write it like 120-135)", error.text);
+	if (options->first_seq > options->last_seq)
+		ada_options_fail(state, "--seq=%s: the first number is above the last", argument);
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -48,6 +64,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->reading;
 		state->child_inputs[1] = &options->narrowing;
+		options->last_seq = UINT64_MAX;
+		return 0;
+	case OPTION_SEQ:
+		parse_seq(state, argument, options);
 		return 0;
 	case 'F':
 		options->function = argument;
@@ -63,6 +83,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
 		{ "function", 'F', "NAME", 0, "only this function's events, and losses; NAME may be a glob", 0 },
+		{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
 		{ "detail", OPTION_DETAIL, NULL, 0, "registers and stack, where they were kept", 0 },
 		{},
 	},
@@ -293,7 +314,8 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 	while (left && !dump->output->error && ada_timeline_next(timeline, &moment)) {
 		const struct name *name = NULL;
 
-		if (!kind_name(moment.event->event_kind))
+		if (!kind_name(moment.event->event_kind) || moment.position < dump->options->first_seq ||
+		    moment.position > dump->options->last_seq)
 			continue;
 		if (moment.event->event_kind != ADA_EVENT_LOST) {
 			name = find_name(dump, &moment);
@@ -306,6 +328,32 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 		left--;
 	}
 	return 0;
+}
+
+/* To the time of the events that --seq names, so that the others cost nothing. */
+static void narrow_to_seq(struct ada_selection *selection, const struct options *options)
+{
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+
+	if (options->last_seq == UINT64_MAX)
+		return;
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+		uint64_t last = options->last_seq < thread->count ? options->last_seq : thread->count - 1, ns;
+
+		if (options->first_seq >= thread->count)
+			continue;
+		ns = atf_thread_get(thread->events, options->first_seq)->timestamp_ns;
+		from_ns = ns < from_ns ? ns : from_ns;
+		ns = atf_thread_get(thread->events, last)->timestamp_ns;
+		to_ns = ns >= to_ns ? ns + 1 : to_ns;
+	}
+	if (from_ns > selection->from_ns)
+		selection->from_ns = from_ns;
+	if (to_ns < selection->to_ns)
+		selection->to_ns = to_ns;
+	if (selection->to_ns < selection->from_ns)
+		selection->to_ns = selection->from_ns;
 }
 
 static int put_timeline(struct dump *dump, const struct ada_selection *selection, struct ada_error *error)
@@ -354,11 +402,12 @@ int ada_cmd_dump(int argc, char **argv)
 	dump.session = session;
 	dump.several = session->processes.count > 1;
 	dump.colours = ada_output_colours(STDOUT_FILENO);
-	if (ada_answer_select(&selection, session, &options.narrowing, &error) ||
-	    put_timeline(&dump, &selection, &error))
-		status = ada_answer_fail(argv[0], &error);
-	else
-		status = ada_answer_finish(argv[0], &output, session);
+	status = ada_answer_select(&selection, session, &options.narrowing, &error);
+	if (!status) {
+		narrow_to_seq(&selection, &options);
+		status = put_timeline(&dump, &selection, &error);
+	}
+	status = status ? ada_answer_fail(argv[0], &error) : ada_answer_finish(argv[0], &output, session);
 	for (size_t i = 0; i < dump.names.count; i++) {
 		free(dump.names.items[i].function);
 		free(dump.names.items[i].module);

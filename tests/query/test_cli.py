@@ -112,9 +112,25 @@ def test_dump_text(ada, session):
     (["--limit=3"], 3), (["--function=leaf"], 4), (["--function=l*f"], 4), (["--function=ns::add"], 2),
     (["--function=_ZN2ns3addEii"], 2), (["--function=ns::add(int, int)"], 2), (["--function=none"], 0),
     (["--from=+300ns"], 6), (["--to=+300ns"], 4), (["--from=+100ns", "--to=+351ns"], 6),
-    ([f"--from={START_NS + 300}"], 6), (["--thread=0"], 10), (["--thread=100"], 10), (["--thread=prog"], 10)])
+    ([f"--from={START_NS + 300}"], 6), (["--thread=0"], 10), (["--thread=100"], 10), (["--thread=prog"], 10),
+    (["--seq=2-5"], 4), (["--seq=7"], 1), (["--seq=8-100"], 2), (["--seq=10"], 0), (["--seq=2-8", "--function=leaf"], 3),
+    (["--seq=2-5", "--from=+300ns"], 2)])
 def test_dump_narrows(ada, session, arguments, count):
     assert len(as_lines(ada, *arguments, session("plain"))[0]) == count
+
+
+def test_dump_by_index_seq(ada, session):
+    """Counted on over segments, and each thread by itself."""
+    rows, _ = as_lines(ada, "--thread=0", "--seq=6-9", session("detail"))
+    assert [row["index_seq"] for row in rows] == [6, 7, 8, 9]
+    assert {(row["process"], row["index_seq"]) for row in as_lines(ada, "--seq=1", session("processes"))[0]} == {
+        ("pid_50", 1), ("pid_51", 1), ("pid_50_1", 1)}
+
+
+@pytest.mark.parametrize("value", ["", "x", "5-", "-5", "7-3", "1-2-3", "99999999999999999999"])
+def test_dump_of_no_index_seq(ada, session, value):
+    stderr = answer(ada, "dump", f"--seq={value}", session("plain"), status=125).stderr.decode()
+    assert stderr.startswith("ada dump: --seq") and stderr.count("\n") == 1
 
 
 def test_report_narrows(ada, session):
