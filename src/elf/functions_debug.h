@@ -1,51 +1,80 @@
-/* What debug information (DWARF, through libdw) says of functions: where they are written, and what they take and return. */
+/* What debug information (DWARF, through libdw) says of functions: where they are written, what they take and return, and in
+ * which registers or stack words it lies when they are entered and left (System V convention of x86-64; Rust's own). */
 #ifndef ADA_ELF_FUNCTIONS_DEBUG_H
 #define ADA_ELF_FUNCTIONS_DEBUG_H
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/array.h"
+#include "elf/elf.h"
 
 enum ada_debug_class {
 	ADA_DEBUG_VOID,
 	ADA_DEBUG_SIGNED, ADA_DEBUG_UNSIGNED, ADA_DEBUG_BOOL, ADA_DEBUG_CHAR,
-	ADA_DEBUG_REAL,			/* float (4 bytes), double (8) in a vector register */
+	ADA_DEBUG_REAL,			/* float (4 bytes), double (8), x87's long double (16) */
 	ADA_DEBUG_ENUM,
 	ADA_DEBUG_POINTER,		/* and references */
 	ADA_DEBUG_C_STRING,		/* pointer to char */
-	ADA_DEBUG_STD_STRING,		/* pointer or reference to std::string (libstdc++'s: pointer, length, inline buffer) */
-	ADA_DEBUG_OTHER,		/* in memory, or in several registers: its class of passing isn't decided here */
+	ADA_DEBUG_STD_STRING,		/* std::string (libstdc++'s: pointer, length, inline buffer) */
+	ADA_DEBUG_SLICE,		/* Rust's &str, std::string_view: pointer and length of text */
+	ADA_DEBUG_STRUCT,		/* with `members` */
+	ADA_DEBUG_OTHER,		/* its value isn't decoded */
 };
 
-struct ada_debug_enumerator { const char *name; int64_t value; };
+struct ada_debug_enumerator { const char *name; int64_t value; };	/* names are the file's */
 
 struct ada_debug_type {
 	enum ada_debug_class class;
 	uint32_t bytes;
+	bool is_unsigned;		/* CHAR, ENUM */
+	bool is_pointer;		/* STD_STRING: a pointer or reference to it */
+	uint32_t text_at, length_at;	/* SLICE: offsets of pointer and length */
 	char *name;			/* as in the source: "const char *", "enum colour" */
-	ADA_ARRAY(struct ada_debug_enumerator) enumerators;	/* of ADA_DEBUG_ENUM; names are the file's */
+	ADA_ARRAY(struct ada_debug_enumerator) enumerators;
+	ADA_ARRAY(struct ada_debug_member) members;
+};
+
+struct ada_debug_member { const char *name; uint32_t offset; struct ada_debug_type type; };
+
+enum ada_debug_place {
+	ADA_DEBUG_NOWHERE,		/* not known, or nowhere that is recorded */
+	ADA_DEBUG_REGISTERS,
+	ADA_DEBUG_STACK,
+};
+
+struct ada_debug_where {
+	enum ada_debug_place place;
+	bool indirect;			/* what lies there is a pointer to it */
+	uint8_t count;			/* of registers, eight bytes of the value each */
+	/* >= 0: general, of a parameter 0 = rdi rsi rdx rcx r8 r9, of a result 0 = rax rdx; else ~number of the vector register. */
+	int8_t registers[2];
+	uint32_t stack;			/* offset from the word above the return address */
 };
 
 struct ada_debug_parameter {
 	const char *name;		/* "" where it has none */
 	struct ada_debug_type type;
-	int general;			/* number of the general register that it comes in, 0 = rdi; -1: none */
-	int vector;			/* number of the vector register; -1: none */
+	struct ada_debug_where where;
 };
 
 struct ada_debug_function {
 	const char *file;		/* as the compiler was told, with its directory; NULL: not known */
-	uint32_t line;
-	bool has_types;			/* parameters and result are known */
+	uint32_t line;			/* 0: not known */
+	bool has_types;			/* parameters are known */
+	bool has_result;		/* and result */
 	bool variadic;
 	ADA_ARRAY(struct ada_debug_parameter) parameters;
 	struct ada_debug_type result;
+	struct ada_debug_where result_where;
 };
 
-/* The debug information of one ELF file, in it or in the separate file of its build-id. */
+/* The debug information of one ELF file, in it or in the separate file of its build-id. Not for several threads at once. */
 struct ada_debug;
 /* NULL: there is none, or the file is another one than was recorded (build_id, hexadecimal, "" for not known). */
 struct ada_debug *ada_debug_open(const char *path, const char *build_id);
-/* Of the function whose code begins at `address` (the file's own). NULL: nothing is known. Kept until close. */
-const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address);
+/* Of the function whose code begins at `address` (the file's own). `mangled` tells what optimisation made of it, as in
+ * f.isra.0; NULL: not known. NULL: nothing is known. Kept until close. */
+const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address, const char *mangled);
+/* The file itself: the recorded one's bytes. */
+const struct ada_elf *ada_debug_elf(const struct ada_debug *debug);
 void ada_debug_close(struct ada_debug *debug);
 #endif
