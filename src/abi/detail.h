@@ -99,9 +99,16 @@ static inline uint64_t ada_pin_start(uint64_t counter)		/* without epoch */
 	return counter >> ADA_PIN_GRAIN << ADA_PIN_EPOCH_BITS;
 }
 
+/* Windows end at a ns, and a ns has several ticks: what is as near as this to a bound may be of the same ns. */
+#define ADA_PIN_SLACK 64u
+static inline int ada_ticks_overlap(uint64_t start, uint64_t end, uint64_t first_counter, uint64_t last_counter)
+{
+	return last_counter + ADA_PIN_SLACK >= start && (first_counter < ADA_PIN_SLACK || first_counter - ADA_PIN_SLACK <= end);
+}
+
 static inline int ada_pin_holds(uint64_t start, uint64_t end, uint64_t first_counter, uint64_t last_counter)
 {
-	return (last_counter >> ADA_PIN_GRAIN) >= (start >> ADA_PIN_EPOCH_BITS) && first_counter <= end;
+	return ada_ticks_overlap(start >> ADA_PIN_EPOCH_BITS << ADA_PIN_GRAIN, end, first_counter, last_counter);
 }
 
 /* Written by the agent unless said otherwise; all atomic. */

@@ -174,15 +174,15 @@ bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t
 
 	if (__atomic_load_n(&shm->marks.missed, __ATOMIC_ACQUIRE) || head - settled > ADA_MARKS)
 		return true;
-	if (last_counter >= __atomic_load_n(&detail->own_start, __ATOMIC_RELAXED) &&
-	    first_counter <= __atomic_load_n(&detail->own_end, __ATOMIC_RELAXED))
+	if (ada_ticks_overlap(__atomic_load_n(&detail->own_start, __ATOMIC_RELAXED), __atomic_load_n(&detail->own_end, __ATOMIC_RELAXED),
+			      first_counter, last_counter))
 		return true;
 	for (uint64_t n = settled; n < head; n++) {
 		const struct ada_mark *mark = &ring[n % ADA_MARKS];
 
 		if (__atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) != n + 1)
 			return true;		/* being written: it may want anything */
-		if (last_counter >= mark->pin_start && first_counter <= __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED))
+		if (ada_ticks_overlap(mark->pin_start, __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED), first_counter, last_counter))
 			return true;
 	}
 	/* A place that was overwritten meanwhile says nothing of the mark that was there. */

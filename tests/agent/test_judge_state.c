@@ -294,6 +294,23 @@ static void the_pin_only_grows(void **state)
 	assert_int_equal(shm->detail.pin.end, 8 << 20);
 }
 
+/* A window without rolls is one ns, and an event some ticks beside the mark may lie in it. */
+static void a_mark_holds_its_whole_ns(void **state)
+{
+	uint64_t at = (8 << 20) + (1 << ADA_PIN_GRAIN);		/* where a grain of the pin begins */
+
+	rule_put(0, ADA_RULE_SYMBOL);
+	assert_true(call_marks(at));
+	for (uint64_t ticks = 0; ticks <= 8; ticks++) {
+		assert_true(ada_judge_wants(shm, at - 100000, at - ticks));
+		assert_true(ada_judge_wants(shm, at + ticks, at + 100000));
+		assert_true(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, at - 100000, at - ticks));
+		assert_true(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, at + ticks, at + 100000));
+	}
+	assert_false(ada_judge_wants(shm, at - 100000, at - 1000));
+	assert_false(ada_judge_wants(shm, at + 1000, at + 100000));
+}
+
 static void pre_rolls_in_events_reach_back_by_chunks(void **state)
 {
 	struct ada_rule *rule = rule_put(0, ADA_RULE_SYMBOL);
@@ -403,7 +420,7 @@ int main(void)
 		TEST(percentiles_are_those_of_the_last_durations), TEST(rates_are_exact_for_few_calls),
 		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(options_count),
 		TEST(counts_are_exact_under_threads), TEST(handlers_may_come_in_between), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
-		TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
+		TEST(a_mark_holds_its_whole_ns), TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
