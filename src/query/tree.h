@@ -6,7 +6,8 @@
  * So self_ns and calls, summed over all nodes of a function, are exactly what stats.h says of it.
  * A call that was open when the selection's time began is a node, too, with no calls of its own (`calls` 0), so that what it
  * called stands where it belongs.
- * Memory is bounded: after ADA_TREE_NODES nodes a new path counts in its parent's one node `rest` (function ADA_NO_FUNCTION).
+ * Memory is bounded: after ADA_TREE_NODES nodes a new path counts in its parent's one node `rest` (function ADA_NO_FUNCTION), as
+ * does all below it; a rest's total_ns is that of its calls that are not below another of its own.
  */
 #ifndef ADA_QUERY_TREE_H
 #define ADA_QUERY_TREE_H
@@ -14,10 +15,11 @@
 #include "query/selection.h"
 
 #define ADA_TREE_NODES (1u << 20)
+#define ADA_TREE_GROUP (1ull << 63)	/* key of a group's node: this and the group */
 
 struct ada_tree_node {
 	struct ada_module *module;	/* NULL: not known */
-	uint64_t function_id;		/* in one of the processes; ADA_NO_FUNCTION: the root, or a rest */
+	uint64_t function_id;		/* in one of the processes; ADA_NO_FUNCTION: the root, a group, or a rest */
 	uint64_t key;			/* ada_process_function_key */
 	uint32_t parent, next, first;	/* numbers of nodes: parent, next sibling, first child; 0: none (the root is nobody's child) */
 	uint32_t depth;			/* root 0 */
@@ -26,12 +28,24 @@ struct ada_tree_node {
 };
 
 struct ada_tree {
-	ADA_ARRAY(struct ada_tree_node) nodes;		/* 0 is the root: all threads */
+	/* 0 is the root: all threads. A parent stands before its children; siblings are linked in a fixed order: those without calls
+	 * first, then by total_ns, largest first. */
+	ADA_ARRAY(struct ada_tree_node) nodes;
 	bool cut;					/* paths were merged into a rest */
 	struct ada_completeness completeness;
 };
 
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,
 		     struct ada_error *error);
+/* The same, but below the root each group of threads has a node of its own. `groups`: the group of each thread of the selection. */
+int ada_tree_compute_groups(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups,
+			    unsigned int workers, struct ada_error *error);
+/* At most so many nodes, for tests. */
+int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups, size_t bound,
+			     unsigned int workers, struct ada_error *error);
+/* The node behind this one, parents before their children, siblings in their order; 0: that was the last. */
+uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
+/* As ada_tree_next, without going below the node. */
+uint32_t ada_tree_skip(const struct ada_tree *tree, uint32_t number);
 void ada_tree_free(struct ada_tree *tree);
 #endif
