@@ -12,6 +12,7 @@ int ada_cmd_functions(int argc, char **argv);
 int ada_cmd_info(int argc, char **argv);
 int ada_cmd_windows(int argc, char **argv);
 int ada_cmd_dump(int argc, char **argv);
+int ada_cmd_export(int argc, char **argv);
 int ada_cmd_report(int argc, char **argv);
 int ada_cmd_verify(int argc, char **argv);
 #endif

@@ -21,6 +21,7 @@ static const struct command {
 	{ "windows", ada_cmd_windows, "the stretches of time that kept their detail, and why" },
 	{ "report", ada_cmd_report, "calls and times per function" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
+	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
 	{ "verify", ada_cmd_verify, "check every byte of a session that can be checked" },
 };
 #define COMMANDS (sizeof commands / sizeof *commands)

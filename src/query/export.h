@@ -2,7 +2,7 @@
  *
  * All formats hold the same calls, by the rules of query/calls.h and stats.h: a call belongs to the selection where it begins in
  * it, with its whole duration. Formats of begin and end events cut calls at the selection's end, and begin with those that are
- * open at its start (query/stack.h).
+ * open at its start (query/stack.h). query/export_walk.h finds both.
  */
 #ifndef ADA_QUERY_EXPORT_H
 #define ADA_QUERY_EXPORT_H
@@ -16,6 +16,7 @@ struct ada_export {
 	struct ada_name_list names;
 	struct ada_output *output;	/* of a format that is one stream */
 	const char *path;		/* of the others: file or directory to make, which isn't there yet */
+	bool events;			/* csv: a row an event, not a call */
 	struct ada_progress *progress;	/* of events done */
 	struct ada_completeness completeness;	/* filled in */
 };
@@ -23,8 +24,9 @@ struct ada_export {
 struct ada_export_format {
 	const char *name;
 	const char *help;
-	enum { ADA_EXPORT_TEXT, ADA_EXPORT_BINARY, ADA_EXPORT_FILE, ADA_EXPORT_DIRECTORY } kind;
-	/* 0 or -errno; -EINTR once ada_interrupted(): the caller takes away what was written. */
+	enum { ADA_EXPORT_TEXT, ADA_EXPORT_BINARY, ADA_EXPORT_FILE, ADA_EXPORT_DIRECTORY, ADA_EXPORT_SERVER } kind;
+	/* 0 or -errno; -EINTR once ada_interrupted(): the caller takes away what was written. A failed write is left to the
+	 * caller, too, who finds it in output->error. NULL: of ADA_EXPORT_SERVER, see query/clickhouse.h. */
 	int (*write)(struct ada_export *export, struct ada_error *error);
 };
 extern const struct ada_export_format ada_export_formats[];

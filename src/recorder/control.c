@@ -242,7 +242,7 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 {
 	bool answered = false;
 	if (now_ns - control->pace.ns >= PACE_NS) {
-		struct ada_totals totals = ada_progress_totals(control->recorder);
+		struct ada_totals totals = ada_recording_totals(control->recorder);
 		uint64_t past = now_ns - control->pace.ns;
 		control->pace.per_second = control->pace.ns ? (uint64_t)((double)(totals.events - control->pace.events) * 1e9 / (double)past) : 0;
 		control->pace.ns = now_ns;

@@ -38,7 +38,7 @@ static void mark(struct ada_loop *loop)
 	struct ada_error error = { "" };
 	size_t processes;
 	if (ada_fire_manual(loop->recorder, NULL, &processes, &error)) {
-		ada_progress_clear(&loop->progress);
+		ada_recording_clear(&loop->progress);
 		fprintf(stderr, "ada: no mark: %s\n", error.text);
 	}
 }
@@ -131,7 +131,7 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 	if (!advice)
 		return;
 	loop->advised = true;
-	ada_progress_clear(&loop->progress);
+	ada_recording_clear(&loop->progress);
 	fprintf(stderr, "ada: process %d: %s\n", provider->pid, advice);
 }
 
@@ -169,7 +169,7 @@ static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	}
 	if (provider->drain.failed && !failed) {
 		ada_session_free_reserve(&loop->recorder->session);
-		ada_progress_clear(&loop->progress);
+		ada_recording_clear(&loop->progress);
 		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}
 	if (gone && !still_talks(provider, now)) {
@@ -203,7 +203,7 @@ static bool pass(struct ada_loop *loop)
 	ada_sampler_turn(loop->sampler, now);
 	if (ada_control_turn(recorder->control, now))
 		loop->stop = loop->asked = true;
-	ada_progress_draw(&loop->progress, recorder);
+	ada_recording_draw(&loop->progress, recorder);
 	return busy;
 }
 
@@ -283,10 +283,10 @@ void ada_loop_end(struct ada_loop *loop)
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended)
 			finish(loop, provider, "the recording was ended by the user", true);
-	ada_progress_clear(&loop->progress);
+	ada_recording_clear(&loop->progress);
 	recorder->session.end_ns = ada_clock_boottime_ns();
 	ada_session_free_reserve(&recorder->session);
 	ada_loop_tell(ada_session_write(recorder, true, &error), &error);
 	if (!recorder->options->quiet)
-		ada_progress_summary(recorder);
+		ada_recording_summary(recorder);
 }

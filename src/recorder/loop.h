@@ -10,7 +10,7 @@
 struct ada_loop {
 	struct ada_recorder *recorder;
 	struct ada_grower grower;
-	struct ada_progress progress;
+	struct ada_recording_progress progress;
 	struct ada_sampler *sampler;
 	int signals;
 	int timeout_ms;

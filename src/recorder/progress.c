@@ -10,12 +10,12 @@
 #define INTERVAL_NS 200000000ull
 #define PROBLEMS_SHOWN 5
 
-void ada_progress_open(struct ada_progress *progress, bool quiet)
+void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
 {
-	*progress = (struct ada_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
+	*progress = (struct ada_recording_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
 }
 
-struct ada_totals ada_progress_totals(struct ada_recorder *recorder)
+struct ada_totals ada_recording_totals(struct ada_recorder *recorder)
 {
 	struct ada_totals totals = { 0 };
 	pthread_mutex_lock(&recorder->lock);
@@ -34,13 +34,13 @@ struct ada_totals ada_progress_totals(struct ada_recorder *recorder)
 	return totals;
 }
 
-void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recorder)
+void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder)
 {
 	char events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t now = ada_clock_boottime_ns();
 	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS)
 		return;
-	struct ada_totals totals = ada_progress_totals(recorder);
+	struct ada_totals totals = ada_recording_totals(recorder);
 	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
 	fprintf(stderr, "\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
 		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
@@ -49,7 +49,7 @@ void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recor
 	progress->events = totals.events;
 }
 
-void ada_progress_clear(struct ada_progress *progress)
+void ada_recording_clear(struct ada_recording_progress *progress)
 {
 	if (progress->drawn)
 		fputs("\r\033[K", stderr);
@@ -102,9 +102,9 @@ static void add_windows(const struct ada_recorder *recorder, char *text, size_t 
 			 marks == 1 ? "" : "s");
 }
 
-void ada_progress_summary(struct ada_recorder *recorder)
+void ada_recording_summary(struct ada_recorder *recorder)
 {
-	struct ada_totals totals = ada_progress_totals(recorder);
+	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
 	char lost[160] = "nothing lost";
 	if (totals.lost)

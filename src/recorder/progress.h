@@ -3,16 +3,16 @@
 #define ADA_RECORDER_PROGRESS_H
 #include "recorder/state.h"
 
-struct ada_progress {
+struct ada_recording_progress {
 	bool shown;			/* stderr is a terminal, and not --quiet */
 	bool drawn;
 	uint64_t drawn_ns, events;	/* at the last drawing */
 };
 
 struct ada_totals { uint64_t events, lost, overwritten, threads; size_t processes, live; };
-struct ada_totals ada_progress_totals(struct ada_recorder *recorder);
-void ada_progress_open(struct ada_progress *progress, bool quiet);
-void ada_progress_draw(struct ada_progress *progress, struct ada_recorder *recorder);	/* at most five times a second */
-void ada_progress_clear(struct ada_progress *progress);
-void ada_progress_summary(struct ada_recorder *recorder);
+struct ada_totals ada_recording_totals(struct ada_recorder *recorder);
+void ada_recording_open(struct ada_recording_progress *progress, bool quiet);
+void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder);	/* at most five times a second */
+void ada_recording_clear(struct ada_recording_progress *progress);
+void ada_recording_summary(struct ada_recorder *recorder);
 #endif

@@ -154,7 +154,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	struct ada_error latest = { "" };
 	ada_loop_tell(ada_session_publish(&recorder.session, &latest), &latest);
 	loop.sampler = ada_sampler_open(&recorder);
-	ada_progress_open(&loop.progress, options->quiet);
+	ada_recording_open(&loop.progress, options->quiet);
 	ada_loop_run(&loop);
 	ada_loop_end(&loop);
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;

@@ -102,7 +102,7 @@ static json_object *sum_of(const struct ada_recorder *recorder, uint64_t *window
 json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace *pace, uint64_t now_ns)
 {
 	const struct ada_session *session = &recorder->session;
-	struct ada_totals totals = ada_progress_totals(recorder);
+	struct ada_totals totals = ada_recording_totals(recorder);
 	uint64_t windows = 0;
 	json_object *object = json_object_new_object(), *providers = json_object_new_array();
 	json_object_object_add(object, "ok", json_object_new_boolean(true));

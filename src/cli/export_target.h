@@ -1,0 +1,23 @@
+/* Where an export goes: standard output, a file that is there whole or not at all, a directory likewise. */
+#ifndef ADA_CLI_EXPORT_TARGET_H
+#define ADA_CLI_EXPORT_TARGET_H
+#include <limits.h>
+#include <stdbool.h>
+#include "base/error.h"
+#include "query/export.h"
+
+struct ada_target {
+	const char *name;		/* for messages */
+	bool made;			/* a file or directory is being made */
+	int fd;				/* of a stream; -1: none */
+	char path[PATH_MAX];		/* of what is being made, in the end */
+	char beside[PATH_MAX];		/* until then: a directory of our own beside it */
+	char inside[PATH_MAX];		/* and the thing itself in there: not there yet where fd is -1 */
+};
+
+/* `path`: of --output; NULL or "-": standard output. Refuses what the format can't be written to. */
+int ada_target_open(struct ada_target *target, const struct ada_export_format *format, const char *path, struct ada_error *error);
+/* Puts it in its place. 0, or -errno and nothing is left of it. */
+int ada_target_finish(struct ada_target *target, struct ada_error *error);
+void ada_target_abandon(struct ada_target *target);
+#endif

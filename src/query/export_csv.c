@@ -1,0 +1,8 @@
+/* Stub: the format follows. */
+#include "query/export.h"
+#include <errno.h>
+
+int ada_export_csv(struct ada_export *export, struct ada_error *error)
+{
+	return ada_error_set(error, ENOSYS, "format csv is not there yet");
+}

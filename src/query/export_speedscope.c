@@ -1,0 +1,8 @@
+/* Stub: the format follows. */
+#include "query/export.h"
+#include <errno.h>
+
+int ada_export_speedscope(struct ada_export *export, struct ada_error *error)
+{
+	return ada_error_set(error, ENOSYS, "format speedscope is not there yet");
+}
