@@ -4,38 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define BITS 6	/* log2 of ADA_HISTOGRAM_BUCKETS */
-static_assert(1 << BITS == ADA_HISTOGRAM_BUCKETS, "buckets");
-static_assert(ADA_HISTOGRAM_OCTAVES == 64 - BITS + 1, "octaves");
+static_assert(1 << ADA_HISTOGRAM_BITS == ADA_HISTOGRAM_BUCKETS, "buckets");
+static_assert(ADA_HISTOGRAM_OCTAVES == 64 - ADA_HISTOGRAM_BITS + 1, "octaves");
 
-static unsigned int octave_of(uint64_t value)
-{
-	return value < ADA_HISTOGRAM_BUCKETS ? 0 : 64 - BITS - __builtin_clzll(value);
-}
-
-static uint64_t *octave(struct ada_histogram *histogram, unsigned int number)
+uint64_t *ada_histogram_octave(struct ada_histogram *histogram, unsigned int number)
 {
 	if (!histogram->octaves[number])
 		histogram->octaves[number] = calloc(ADA_HISTOGRAM_BUCKETS, sizeof(uint64_t));
 	return histogram->octaves[number];
-}
-
-int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)
-{
-	unsigned int number = octave_of(value);
-	uint64_t *buckets = octave(histogram, number);
-
-	if (!buckets)
-		return -ENOMEM;
-	/* Octave 1 begins at 64 with buckets of 1, octave 2 at 128 with buckets of 2, ... */
-	buckets[number ? (value >> (number - 1)) - ADA_HISTOGRAM_BUCKETS : value]++;
-	if (!histogram->count || value < histogram->min)
-		histogram->min = value;
-	if (value > histogram->max)
-		histogram->max = value;
-	histogram->count++;
-	histogram->sum += value;
-	return 0;
 }
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from)
@@ -43,7 +19,7 @@ int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *
 	if (!from->count)
 		return 0;
 	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES; number++) {
-		uint64_t *buckets = from->octaves[number] ? octave(into, number) : NULL;
+		uint64_t *buckets = from->octaves[number] ? ada_histogram_octave(into, number) : NULL;
 
 		if (!from->octaves[number])
 			continue;

@@ -7,17 +7,40 @@
  */
 #ifndef ADA_QUERY_HISTOGRAM_H
 #define ADA_QUERY_HISTOGRAM_H
+#include <errno.h>
 #include <stdint.h>
 
 #define ADA_HISTOGRAM_BUCKETS 64	/* of each power of two */
+#define ADA_HISTOGRAM_BITS 6		/* log2 of it */
 #define ADA_HISTOGRAM_OCTAVES 59	/* [0, 64), [64, 128), ... up to 2^64 */
 
 struct ada_histogram {			/* all zero = empty */
-	uint64_t *octaves[ADA_HISTOGRAM_OCTAVES];	/* made when first needed: 512 bytes each */
 	uint64_t count, sum, min, max;			/* min, max: of count > 0 */
+	uint64_t *octaves[ADA_HISTOGRAM_OCTAVES];	/* made when first needed: 512 bytes each */
 };
 
-int ada_histogram_add(struct ada_histogram *histogram, uint64_t value);		/* 0 or -ENOMEM */
+uint64_t *ada_histogram_octave(struct ada_histogram *histogram, unsigned int number);	/* NULL: no memory */
+
+static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)	/* 0 or -ENOMEM */
+{
+	unsigned int number = value < ADA_HISTOGRAM_BUCKETS ? 0 : 64 - ADA_HISTOGRAM_BITS - __builtin_clzll(value);
+	uint64_t *buckets = histogram->octaves[number];
+
+	if (__builtin_expect(!buckets, 0))
+		buckets = ada_histogram_octave(histogram, number);
+	if (__builtin_expect(!buckets, 0))
+		return -ENOMEM;
+	/* Octave 1 begins at 64 with buckets of 1, octave 2 at 128 with buckets of 2, ... */
+	buckets[number ? (value >> (number - 1)) - ADA_HISTOGRAM_BUCKETS : value]++;
+	if (!histogram->count || value < histogram->min)
+		histogram->min = value;
+	if (value > histogram->max)
+		histogram->max = value;
+	histogram->count++;
+	histogram->sum += value;
+	return 0;
+}
+
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from);
 uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigned int permille);	/* count > 0 */
 void ada_histogram_free(struct ada_histogram *histogram);

@@ -1,12 +1,14 @@
 /* Which events a question is about: some threads, some time. And how complete the answer can be. */
 #ifndef ADA_QUERY_SELECTION_H
 #define ADA_QUERY_SELECTION_H
+#include "base/progress.h"
 #include "query/session.h"
 
 struct ada_selection {
 	const struct ada_session *session;
 	ADA_ARRAY(struct ada_thread *) threads;	/* also those without events */
 	uint64_t from_ns, to_ns;		/* from <= time < to */
+	struct ada_progress *progress;		/* NULL: none. Of events read; who reads them says how many there are */
 };
 
 /* Each text as on the command line, NULL: all. `thread`: number, OS thread id or name. */

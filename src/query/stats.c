@@ -1,203 +1,176 @@
-/* Statistics per function. Each worker takes a thread of the recording at a time and counts into functions of its own,
- * which are added up at the end: nothing is shared meanwhile but the number of the next thread. Memory grows with the
- * functions called, not with the calls. */
+/* Statistics per function: workers take pieces of the recording's threads, in order; who ends the piece that its thread waits for
+ * joins it to what was counted before. Nothing else is shared meanwhile. Memory grows with the functions called, not with calls. */
 #include "query/stats.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
-#include "base/hash.h"
-#include "query/calls.h"
+#include "query/tally.h"
 
 #define WORKERS_MAX 64
+#define PIECE_EVENTS (1u << 20)		/* 32 MiB */
 
-struct counter {			/* functions by their key */
-	struct ada_table numbers;
-	ADA_ARRAY(struct ada_function_stats *) functions;
+struct part {				/* of a track: what one worker takes */
+	struct track *track;
+	struct ada_piece piece;
+	bool counted;			/* as a piece; else it is read when its turn comes */
+	atomic_bool ready;
+};
+
+struct track {				/* a thread of the recording */
+	const struct ada_thread *thread;
+	uint64_t from, to;		/* positions */
+	uint64_t lost;
+	struct part *parts;
+	size_t count;
+	struct ada_tally tally;		/* where there are several parts, with a counter of its own */
+	struct ada_counter counter;
+	pthread_mutex_t joining;
+	size_t joined;			/* parts */
+	atomic_bool unruly;		/* its pieces don't fit: not worth trying */
 };
 
 struct job {
-	const struct ada_selection *selection;
+	struct ada_work work;
+	struct track *tracks;
+	size_t track_count;
+	struct part *parts;
+	size_t part_count;
 	atomic_size_t next;
-	uint64_t *lost;			/* by thread of the selection */
 };
 
 struct worker {
 	struct job *job;
 	pthread_t thread;
-	struct counter counter;
-	const struct ada_process *process;	/* of the thread being read */
-	uint64_t to_ns;
-	uint64_t events;
-	uint64_t open;			/* counted calls that have not ended */
+	struct ada_counter counter;
+	bool is_first;			/* runs on the caller's thread */
 	int result;
 };
 
-static struct ada_function_stats *find_function(struct counter *counter, const struct ada_process *process, uint64_t id)
+static void fail(struct worker *worker, int result)
 {
-	uint64_t key = ada_process_function_key(process, id), number;
-	struct ada_function_stats *function;
-
-	if (ada_table_get(&counter->numbers, key, &number))
-		return counter->functions.items[number];
-	function = calloc(1, sizeof *function);
-	if (!function)
-		return NULL;
-	function->module = ada_process_module(process, id);
-	function->function_id = id;
-	number = counter->functions.count;
-	if (ada_array_push(&counter->functions, function)) {
-		free(function);
-		return NULL;
-	}
-	return ada_table_put(&counter->numbers, key, number) ? NULL : function;
+	if (!worker->result)
+		worker->result = result;
+	atomic_store(&worker->job->work.stop, true);
 }
 
-static void count_begun(void *context, struct ada_call *call)
+/* A thread in one piece: straight into the worker's counter. */
+static void count_whole(struct worker *worker, struct track *track)
 {
-	struct worker *worker = context;
-	struct ada_function_stats *function;
+	struct ada_tally tally;
 
-	if (call->start_ns >= worker->to_ns)
+	ada_counter_process(&worker->counter, track->thread->process);
+	ada_tally_open(&tally, &worker->counter, track->thread, &worker->job->work);
+	tally.to = track->to;
+	tally.shows_progress = worker->is_first;
+	ada_tally_read(&tally, track->from, track->to);
+	ada_tally_finish(&tally);
+	track->lost = tally.lost;
+	if (tally.result)
+		fail(worker, tally.result);
+	ada_tally_close(&tally);
+}
+
+static void count_part(struct worker *worker, struct part *part)
+{
+	struct track *track = part->track;
+	struct ada_tally tally;
+	int result;
+
+	if (atomic_load(&track->unruly))
 		return;
-	function = find_function(&worker->counter, worker->process, call->function_id);
-	if (!function) {
-		worker->result = -ENOMEM;
-		return;
-	}
-	function->calls++;
-	worker->open++;
-	/* Only the outermost call adds to the total; the lowest bit of the pointer remembers which it is. */
-	call->user = (void *)((uintptr_t)function | !function->active++);
-}
-
-static struct ada_function_stats *function_of(const struct ada_call *call)
-{
-	return (struct ada_function_stats *)((uintptr_t)call->user & ~(uintptr_t)1);
-}
-
-static void count_set_aside(void *context, struct ada_call *call)
-{
-	struct ada_function_stats *function = function_of(call);
-
-	if (function)
-		function->active--;
-}
-
-static void count_ended(void *context, const struct ada_call *call)
-{
-	struct ada_function_stats *function = function_of(call);
-	uint64_t duration_ns = call->end_ns - call->start_ns;
-	struct worker *worker = context;
-
-	if (!function)
-		return;
-	worker->open--;
-	if (!call->aside)
-		function->active--;
-	if (call->outcome == ADA_OUTCOME_UNKNOWN) {
-		function->unknown++;
+	result = ada_counter_open(&part->piece.counter);
+	if (result) {
+		fail(worker, result);
 		return;
 	}
-	if ((uintptr_t)call->user & 1)
-		function->total_ns += duration_ns;
-	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
-	if (!call->across_loss && ada_histogram_add(&function->durations, duration_ns))
-		worker->result = -ENOMEM;
+	ada_counter_process(&part->piece.counter, track->thread->process);
+	ada_tally_open(&tally, &part->piece.counter, track->thread, &worker->job->work);
+	tally.shows_progress = worker->is_first;
+	ada_tally_piece(&tally, &part->piece);
+	part->counted = true;
+	if (tally.result)
+		fail(worker, tally.result);
+	ada_tally_close(&tally);
 }
 
-/* The events of the time asked for, and then on until the calls begun in it have ended. */
-static void count_thread(struct worker *worker, struct ada_calls *calls, size_t number)
+static int start_track(struct worker *worker, struct track *track)
 {
-	const struct ada_selection *selection = worker->job->selection;
-	const struct ada_thread *thread = selection->threads.items[number];
-	uint64_t *lost = &worker->job->lost[number];
-	uint64_t position;
+	int result = ada_counter_open(&track->counter);
 
-	if (!thread->events)
+	if (result)
+		return result;
+	ada_counter_process(&track->counter, track->thread->process);
+	ada_tally_open(&track->tally, &track->counter, track->thread, &worker->job->work);
+	track->tally.to = track->to;
+	return 0;
+}
+
+static void join_part(struct worker *worker, struct track *track, struct part *part)
+{
+	struct ada_tally *tally = &track->tally;
+	int result = part == track->parts ? start_track(worker, track) : 0;
+
+	if (result) {
+		fail(worker, result);
 		return;
-	worker->process = thread->process;
-	worker->to_ns = selection->to_ns;
-	worker->open = 0;
-	position = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-	for (; position < thread->count && !worker->result; position++) {
-		const struct ada_event *event = atf_thread_get(thread->events, position);
+	}
+	tally->shows_progress = worker->is_first;
+	if (!part->counted)
+		ada_tally_read(tally, part->piece.from, part->piece.to);
+	else if (!ada_tally_join(tally, &part->piece))
+		atomic_store(&track->unruly, true);
+	if (part == &track->parts[track->count - 1]) {
+		ada_tally_finish(tally);
+		track->lost = tally->lost;
+		if (!tally->result)
+			tally->result = ada_counter_merge(&worker->counter, &track->counter);
+		ada_counter_close(&track->counter);
+		ada_tally_close(tally);
+	}
+	if (tally->result)
+		fail(worker, tally->result);
+}
 
-		if (event->timestamp_ns < selection->to_ns) {
-			worker->events++;
-			if (event->event_kind == ADA_EVENT_LOST)
-				*lost += event->function_id;
-		} else if (!worker->open) {
-			break;
+/* Joins what is ready, unless someone does already: then that one sees it. */
+static void join_ready(struct worker *worker, struct track *track)
+{
+	atomic_bool *stop = &worker->job->work.stop;
+	size_t joined;
+
+	do {
+		if (pthread_mutex_trylock(&track->joining))
+			return;
+		while (track->joined < track->count && atomic_load(&track->parts[track->joined].ready) && !atomic_load(stop)) {
+			join_part(worker, track, &track->parts[track->joined]);
+			track->joined++;
 		}
-		if (ada_calls_feed(calls, event, position))
-			worker->result = -ENOMEM;
-	}
-	ada_calls_end(calls);
+		joined = track->joined;
+		pthread_mutex_unlock(&track->joining);
+	} while (joined < track->count && atomic_load(&track->parts[joined].ready) && !atomic_load(stop));
 }
 
 static void *work(void *context)
 {
 	struct worker *worker = context;
 	struct job *job = worker->job;
-	struct ada_calls calls;
 	size_t number;
 
-	ada_calls_open(&calls, &(struct ada_calls_receiver){
-		.context = worker, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended });
-	while (!worker->result && (number = atomic_fetch_add(&job->next, 1)) < job->selection->threads.count)
-		count_thread(worker, &calls, number);
-	ada_calls_close(&calls);
-	return NULL;
-}
+	if (ada_counter_open(&worker->counter))
+		fail(worker, -ENOMEM);
+	while (!atomic_load(&job->work.stop) && (number = atomic_fetch_add(&job->next, 1)) < job->part_count) {
+		struct part *part = &job->parts[number];
 
-static void free_counter(struct counter *counter)
-{
-	for (size_t i = 0; i < counter->functions.count; i++) {
-		if (!counter->functions.items[i])	/* moved into the sum */
-			continue;
-		ada_histogram_free(&counter->functions.items[i]->durations);
-		free(counter->functions.items[i]);
-	}
-	ada_array_free(&counter->functions);
-	ada_table_free(&counter->numbers);
-}
-
-static uint64_t key_of(const struct ada_session *session, const struct ada_function_stats *function)
-{
-	uint64_t number = function->module ? function->module->number :
-					     session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
-
-	return number << 32 | ADA_FUNCTION_SYMBOL(function->function_id);
-}
-
-/* Adds `from` to `into`; functions that `into` has not seen move over. */
-static int merge(struct counter *into, struct counter *from, const struct ada_session *session)
-{
-	int result = 0;
-
-	for (size_t i = 0; i < from->functions.count && !result; i++) {
-		struct ada_function_stats *function = from->functions.items[i], *sum;
-		uint64_t key = key_of(session, function), number;
-
-		if (!ada_table_get(&into->numbers, key, &number)) {
-			number = into->functions.count;
-			result = ada_array_push(&into->functions, function);
-			if (!result)
-				from->functions.items[i] = NULL;
-			if (!result)
-				result = ada_table_put(&into->numbers, key, number);
+		if (part->track->count == 1) {
+			count_whole(worker, part->track);
 			continue;
 		}
-		sum = into->functions.items[number];
-		sum->calls += function->calls;
-		sum->unknown += function->unknown;
-		sum->total_ns += function->total_ns;
-		sum->self_ns += function->self_ns;
-		result = ada_histogram_merge(&sum->durations, &function->durations);
+		count_part(worker, part);
+		atomic_store(&part->ready, true);
+		join_ready(worker, part->track);
 	}
-	return result;
+	return NULL;
 }
 
 static unsigned int run_workers(struct worker *workers, unsigned int count)
@@ -213,51 +186,160 @@ static unsigned int run_workers(struct worker *workers, unsigned int count)
 	return started;
 }
 
-int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
-		      struct ada_error *error)
+/* --- sharing out -------------------------------------------------------------------------------------------------------- */
+
+static void add_track(struct job *job, const struct ada_selection *selection, const struct ada_thread *thread, uint64_t piece_events)
 {
-	struct worker crew[WORKERS_MAX] = {};
-	struct job job = { .selection = selection, .lost = calloc(selection->threads.count + 1, sizeof *job.lost) };
-	struct counter sum = {};
-	uint64_t events = 0;
-	int result = job.lost ? 0 : -ENOMEM;
+	struct track *track = &job->tracks[job->track_count++];
+
+	*track = (struct track){ .thread = thread };
+	pthread_mutex_init(&track->joining, NULL);
+	if (!thread->events)
+		return;
+	track->from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+	track->to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+	if (track->to > track->from)
+		track->count = (track->to - track->from - 1) / piece_events + 1;
+	else
+		track->to = track->from;
+	job->part_count += track->count;
+}
+
+static void add_parts(struct job *job, struct track *track, struct part *parts, uint64_t piece_events)
+{
+	track->parts = parts;
+	for (size_t i = 0; i < track->count; i++) {
+		parts[i].track = track;
+		parts[i].piece.from = track->from + i * piece_events;
+		parts[i].piece.to = i + 1 < track->count ? parts[i].piece.from + piece_events : track->to;
+	}
+}
+
+static int share_out(struct job *job, const struct ada_selection *selection, uint64_t piece_events)
+{
+	struct part *parts;
+
+	job->tracks = calloc(selection->threads.count + 1, sizeof *job->tracks);
+	if (!job->tracks)
+		return -ENOMEM;
+	for (size_t i = 0; i < selection->threads.count; i++)
+		add_track(job, selection, selection->threads.items[i], piece_events);
+	job->parts = parts = calloc(job->part_count + 1, sizeof *job->parts);
+	if (!job->parts)
+		return -ENOMEM;
+	for (size_t i = 0; i < job->track_count; i++) {
+		add_parts(job, &job->tracks[i], parts, piece_events);
+		parts += job->tracks[i].count;
+	}
+	return 0;
+}
+
+static void close_job(struct job *job)
+{
+	for (size_t i = 0; i < job->part_count && job->parts; i++)
+		ada_piece_close(&job->parts[i].piece);
+	for (size_t i = 0; i < job->track_count; i++) {
+		/* Of tracks that were given up. */
+		ada_tally_close(&job->tracks[i].tally);
+		ada_counter_close(&job->tracks[i].counter);
+		pthread_mutex_destroy(&job->tracks[i].joining);
+	}
+	free(job->parts);
+	free(job->tracks);
+}
+
+/* --- the answer --------------------------------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *left, const void *right)
+{
+	const struct ada_function_stats *const *a = left, *const *b = right;
+
+	return (*a)->key < (*b)->key ? -1 : (*a)->key > (*b)->key;
+}
+
+static int run(struct job *job, struct ada_counter *sum, unsigned int workers)
+{
+	struct worker *crew = calloc(workers, sizeof *crew);
+	int result = crew ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; i < workers && !result; i++)
+		crew[i] = (struct worker){ .job = job, .is_first = !i };
+	if (!result)
+		run_workers(crew, workers);
+	for (unsigned int i = 0; i < workers && !result; i++)
+		result = crew[i].result;
+	for (unsigned int i = 0; i < workers && crew; i++) {
+		if (!result)
+			result = ada_counter_merge(sum, &crew[i].counter);
+		ada_counter_close(&crew[i].counter);
+	}
+	free(crew);
+	return result;
+}
+
+static int answer(struct ada_stats *stats, struct ada_counter *sum, const struct job *job, const struct ada_selection *selection)
+{
+	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0;
+
+	if (!lost)
+		return -ENOMEM;
+	for (size_t i = 0; i < job->track_count; i++) {
+		lost[i] = job->tracks[i].lost;
+		events += job->tracks[i].to - job->tracks[i].from;
+	}
+	if (sum->functions.count)
+		qsort(sum->functions.items, sum->functions.count, sizeof *sum->functions.items, compare_keys);
+	stats->functions.items = sum->functions.items;
+	stats->functions.count = sum->functions.count;
+	stats->functions.capacity = sum->functions.capacity;
+	sum->functions.items = NULL;
+	sum->functions.count = 0;
+	stats->completeness = ada_selection_completeness(selection, true, events, lost);
+	free(lost);
+	return 0;
+}
+
+int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
+			     uint64_t piece_events, struct ada_error *error)
+{
+	struct job job = { .work.progress = selection->progress };
+	struct ada_counter sum = {};
+	int result;
 
 	*stats = (struct ada_stats){};
 	if (!workers)
 		workers = get_nprocs();
-	if (workers > selection->threads.count)
-		workers = selection->threads.count;
 	if (workers > WORKERS_MAX)
 		workers = WORKERS_MAX;
-	for (unsigned int i = 0; i < WORKERS_MAX; i++)
-		crew[i].job = &job;
-	workers = result || !workers ? 0 : run_workers(crew, workers);
-	for (unsigned int i = 0; i < workers; i++) {
-		events += crew[i].events;
-		if (!result)
-			result = crew[i].result;
-		if (!result)
-			result = merge(&sum, &crew[i].counter, selection->session);
-		free_counter(&crew[i].counter);
-	}
-	if (result) {
-		free_counter(&sum);
-		result = ada_error_system(error, -result, "%s", selection->session->path);
-	} else {
-		ada_table_free(&sum.numbers);
-		stats->functions.items = sum.functions.items;
-		stats->functions.count = sum.functions.count;
-		stats->functions.capacity = sum.functions.capacity;
-		stats->completeness = ada_selection_completeness(selection, true, events, job.lost);
-	}
-	free(job.lost);
-	return result;
+	/* One alone has nothing to share out. */
+	result = share_out(&job, selection, workers == 1 ? UINT64_MAX : piece_events);
+	for (size_t i = 0; i < job.track_count && selection->progress; i++)
+		selection->progress->total += job.tracks[i].to - job.tracks[i].from;
+	if (workers > job.part_count)
+		workers = job.part_count ? job.part_count : 1;
+	if (!result)
+		result = run(&job, &sum, workers);
+	if (!result)
+		result = answer(stats, &sum, &job, selection);
+	ada_counter_close(&sum);
+	close_job(&job);
+	if (result == -EINTR)
+		return ada_error_set(error, EINTR, "interrupted");
+	return result ? ada_error_system(error, -result, "%s", selection->session->path) : 0;
+}
+
+int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
+		      struct ada_error *error)
+{
+	return ada_stats_compute_pieces(stats, selection, workers, PIECE_EVENTS, error);
 }
 
 void ada_stats_free(struct ada_stats *stats)
 {
-	struct counter counter = { .functions = { stats->functions.items, stats->functions.count, stats->functions.capacity } };
-
-	free_counter(&counter);
+	for (size_t i = 0; i < stats->functions.count; i++) {
+		ada_histogram_free(&stats->functions.items[i]->durations);
+		free(stats->functions.items[i]);
+	}
+	ada_array_free(&stats->functions);
 	*stats = (struct ada_stats){};
 }
