@@ -222,6 +222,22 @@ char *ada_output_prepare(enum ada_format format, const char *text)
 	return target.bytes;
 }
 
+char *ada_output_utf8_copy(const char *text)
+{
+	char *copy = malloc(strlen(REPLACEMENT) * strlen(text) + 1), *end = copy;
+
+	while (copy && *text) {
+		size_t length = utf8_length((const unsigned char *)text);
+
+		memcpy(end, length ? text : REPLACEMENT, length ? length : strlen(REPLACEMENT));
+		end += length ? length : strlen(REPLACEMENT);
+		text += length ? length : 1;
+	}
+	if (copy)
+		*end = 0;
+	return copy;
+}
+
 bool ada_output_flush(struct ada_output *output)
 {
 	write_out(output);

@@ -36,6 +36,8 @@ int ada_output_finish(struct ada_output *output, const char *command);
 
 /* What `text` becomes in one of the formats, malloc'ed; NULL: no memory. For names that are printed many times. */
 char *ada_output_prepare(enum ada_format format, const char *text);
+/* The text as UTF-8: what is none replaced as everywhere. malloc'ed; NULL: no memory. */
+char *ada_output_utf8_copy(const char *text);
 
 size_t ada_output_width(const char *text);	/* columns on a terminal: code points */
 bool ada_output_colours(int fd);		/* a terminal, and no NO_COLOR */
