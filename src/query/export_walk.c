@@ -44,7 +44,8 @@ static void take_begun(void *context, struct ada_call *call)
 	if (is_behind(walk, call))
 		return;
 	walk->open += is_in(walk, call);
-	keep(walk, walk->receiver->begun(walk->receiver->context, call));
+	if (walk->receiver->begun)
+		keep(walk, walk->receiver->begun(walk->receiver->context, call));
 }
 
 static void take_left(void *context, struct ada_call *call)

@@ -23,7 +23,7 @@ struct ada_export_receiver {
 	/* Calls that begin in the selection are followed to their ends, also where those lie behind it. What begins behind it
 	 * is not told, and what was open at its start ends with it. */
 	bool whole;
-	/* Each 0 or -errno, which ends the walk. All but begun and ended may be NULL. `cut`: goes on behind the selection. */
+	/* Each returns 0 or -errno, which ends the walk. All but ended may be NULL. `cut`: goes on behind the selection. */
 	int (*thread)(void *context, const struct ada_export_thread *thread);
 	int (*begun)(void *context, struct ada_call *call);
 	int (*left)(void *context, struct ada_call *call, uint64_t last_ns);
