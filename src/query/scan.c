@@ -14,6 +14,7 @@
 struct ada_scan_job {
 	const struct ada_selection *selection;
 	atomic_size_t next;
+	atomic_uint_least64_t done;	/* events read */
 	uint64_t *lost;			/* by thread of the selection */
 };
 
@@ -61,6 +62,28 @@ static void leave_above(struct ada_scan *scan, const struct ada_event *event)
 		--*count;
 }
 
+/* On the terminal: one worker for all. */
+static void tell_progress(struct ada_scan *scan, uint64_t count)
+{
+	uint64_t done = atomic_fetch_add(&scan->job->done, count) + count;
+
+	if (scan->shows_progress)
+		ada_progress_at(scan->job->selection->progress, done);
+}
+
+static void expect_progress(const struct ada_selection *selection)
+{
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+
+		if (!thread->events)
+			continue;
+		selection->progress->total +=
+			selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+		selection->progress->total -= selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+	}
+}
+
 /* The events of the selection's time, and then on until the calls begun in it have ended. */
 static void scan_stretch(struct ada_scan *scan, struct position *position, uint64_t *lost)
 {
@@ -85,6 +108,7 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 	}
 	position->at += count;
 	position->done = !count;
+	tell_progress(scan, count);
 	if (position->at - position->released >= RELEASE_EVENTS) {
 		atf_thread_release(scan->thread->events, position->released, position->at);
 		position->released = position->at;
@@ -153,12 +177,15 @@ int ada_scan_run(const struct ada_selection *selection, const struct ada_scan_re
 
 	if (!job.lost)
 		return ada_error_system(error, ENOMEM, "%s", selection->session->path);
+	if (selection->progress)
+		expect_progress(selection);
 	for (unsigned int i = 0; i < workers; i++) {
 		struct ada_scan *scan = (void *)((char *)crew + i * size);
 
 		scan->receiver = receiver;
 		scan->job = &job;
 		scan->to_ns = selection->to_ns;
+		scan->shows_progress = !i && selection->progress;
 	}
 	while (started < workers && !pthread_create(&threads[started], NULL, work, (char *)crew + started * size))
 		started++;

@@ -21,6 +21,7 @@ struct ada_scan {			/* one worker: the first member of the caller's own struct *
 	struct ada_scan_job *job;
 	uint64_t to_ns, events;
 	uint64_t open;			/* calls that were told and have not ended */
+	bool shows_progress;
 };
 
 /* Each gets the caller's struct. Only calls that begin in the selection are told; `begun` sets call->user, or scan->result. */
