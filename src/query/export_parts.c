@@ -63,6 +63,19 @@ const char *ada_export_outcome(int outcome)
 	return "unknown";
 }
 
+uint64_t ada_export_base_ns(const struct ada_selection *selection)
+{
+	uint64_t base_ns = selection->session->start_ns;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+
+		if (thread->events && thread->count && atf_thread_get(thread->events, 0)->timestamp_ns < base_ns)
+			base_ns = atf_thread_get(thread->events, 0)->timestamp_ns;
+	}
+	return base_ns;
+}
+
 const char *ada_export_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -209,6 +222,22 @@ void ada_export_rates_count(struct ada_export_rates *rates, const struct ada_eve
 		rates->lost[bucket] += event->function_id;
 		rates->any_lost = true;
 	}
+}
+
+int ada_export_rates_tell(const struct ada_export_rates *rates, const uint64_t *values, void *context,
+			  int (*point)(void *context, uint64_t ns, uint64_t value))
+{
+	uint64_t before = 0;
+	int result = 0;
+
+	for (size_t i = 0; i <= rates->buckets && rates->buckets && !result; i++) {
+		uint64_t value = i < rates->buckets ? values[i] : 0;
+
+		if (value != before || !i)
+			result = point(context, rates->start_ns + i * rates->bucket_ns, value);
+		before = value;
+	}
+	return result;
 }
 
 void ada_export_rates_close(struct ada_export_rates *rates)

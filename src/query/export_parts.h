@@ -20,6 +20,9 @@ uint32_t ada_export_symbol_index(const struct ada_name *name);		/* of name->symb
 
 /* "return", "exception", "open", "unknown" */
 const char *ada_export_outcome(int outcome);
+/* What relative times count from: the session's start, or what is earlier. Formats whose numbers are doubles have those: ns since
+ * boot may be beyond 2^53. */
+uint64_t ada_export_base_ns(const struct ada_selection *selection);
 /* Path's last part. */
 const char *ada_export_base_name(const char *path);
 /* What to call a process: its program's file name, else its directory. */
@@ -69,5 +72,8 @@ struct ada_export_rates {
 int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection,
 			   const struct ada_process *process);
 void ada_export_rates_count(struct ada_export_rates *rates, const struct ada_event *event);
+/* The curve of rates->events or rates->lost: where it changes, and its end at 0. */
+int ada_export_rates_tell(const struct ada_export_rates *rates, const uint64_t *values, void *context,
+			  int (*point)(void *context, uint64_t ns, uint64_t value));
 void ada_export_rates_close(struct ada_export_rates *rates);
 #endif
