@@ -20,6 +20,7 @@ static const struct command {
 	{ "info", ada_cmd_info, "what a session holds: processes, threads, modules, losses" },
 	{ "windows", ada_cmd_windows, "the stretches of time that kept their detail, and why" },
 	{ "report", ada_cmd_report, "calls and times per function" },
+	{ "narrate", ada_cmd_narrate, "what happened, in sentences that cite their events" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
 	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
 	{ "mcp", ada_cmd_mcp, "serve recordings to a coding assistant (Model Context Protocol)" },

@@ -1,0 +1,121 @@
+/* ada narrate: what happened, in sentences that cite their events. */
+#include <string.h>
+#include <unistd.h>
+#include "base/units.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/rows.h"
+#include "query/narrate.h"
+
+struct options {
+	struct ada_reading reading;	/* only its session: the formats are other ones */
+	struct ada_narrowing narrowing;
+	enum ada_narrative_format format;
+};
+
+enum { OPTION_FROM = 0x3000, OPTION_TO, OPTION_WINDOW };
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+	struct ada_error error = {};
+
+	switch (key) {
+	case 'f':
+		if (!strcmp(argument, "text"))
+			options->format = ADA_NARRATIVE_TEXT;
+		else if (!strcmp(argument, "markdown"))
+			options->format = ADA_NARRATIVE_MARKDOWN;
+		else if (!strcmp(argument, "json"))
+			options->format = ADA_NARRATIVE_JSON;
+		else
+			ada_options_fail(state, "unknown format '%s': it is text, markdown or json", argument);
+		return 0;
+	case 't':
+		options->narrowing.thread = argument;
+		return 0;
+	case OPTION_FROM:
+		options->narrowing.from = argument;
+		return 0;
+	case OPTION_TO:
+		options->narrowing.to = argument;
+		return 0;
+	case OPTION_WINDOW:
+		if (ada_parse_count(argument, 0, UINT64_MAX, &options->narrowing.window, &error))
+			ada_options_fail(state, "--window: %s", error.text);
+		options->narrowing.in_window = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->reading.session)
+			ada_options_fail(state, "unexpected argument '%s': one SESSION is read at a time", argument);
+		options->reading.session = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = (const struct argp_option[]){
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`", 0 },
+		{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 },
+		{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 },
+		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		{ "format", 'f', "FORMAT", 0, "text (default), markdown or json", 0 },
+		{},
+	},
+	.parser = parse_option,
+	.args_doc = "[SESSION]",
+	.doc = "Tells what happened in a recording: what ran, what each thread did, what was lost, and around each window what"
+	       " triggered it, how the program came there, what was unusual and what followed."
+	       "\vEach sentence cites its evidence: [thread 3 #120-135] is what `ada dump --thread=3 --seq=120-135` prints. What is usual"
+	       " for a function is that of the whole recording.",
+};
+
+static void print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)
+{
+	bool several = narrative->session->processes.count > 1;
+
+	ada_output_string(output, format == ADA_NARRATIVE_JSON ? "{" : "");
+	ada_narrative_print(output, narrative, format);
+	if (format == ADA_NARRATIVE_JSON) {
+		ada_completeness_json(output, &narrative->completeness);
+		return;
+	}
+	ada_output_string(output, "\n");
+	ada_completeness_text(output, &narrative->completeness);
+	if (!narrative->completeness.events)
+		return;
+	ada_output_string(output, format == ADA_NARRATIVE_MARKDOWN ? "\n" : "");
+	ada_output_string(output, several ? "[pid_N thread 3 #120-135]: `ada dump --thread=3 --seq=120-135 SESSION/pid_N`.\n" :
+			  "[thread 3 #120-135]: `ada dump --thread=3 --seq=120-135 SESSION`.\n");
+}
+
+int ada_cmd_narrate(int argc, char **argv)
+{
+	static struct ada_output output;
+	struct options options = {};
+	struct ada_narrative narrative = {};
+	struct ada_selection selection = {};
+	struct ada_session *session = NULL;
+	struct ada_error error = {};
+	int status;
+
+	ada_options_parse(&argp, argc, argv, 0, &options);
+	status = ada_answer_open(argv[0], &options.reading, &session);
+	if (status)
+		return status;
+	ada_output_open(&output, STDOUT_FILENO);
+	if (ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to, &error) ||
+	    ada_narrate(&narrative, &selection, &(struct ada_narrate_options){ .in_window = options.narrowing.in_window,
+									       .window = options.narrowing.window }, &error)) {
+		status = ada_answer_fail(argv[0], &error);
+	} else {
+		print(&output, &narrative, options.format);
+		status = ada_answer_finish(argv[0], &output, session);
+	}
+	ada_narrative_free(&narrative);
+	ada_selection_close(&selection);
+	ada_session_close(session);
+	return status;
+}
