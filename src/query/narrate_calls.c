@@ -6,6 +6,7 @@
 #include "query/narrate_internal.h"
 
 #define TOLD 5
+#define SMALL 100		/* what exceeds the usual by less than 1/100 of the worst is only counted */
 #define RELEASE_EVENTS (1u << 18)
 
 struct slow {				/* of one function */
@@ -111,14 +112,18 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 	ada_calls_close(&calls);
 }
 
+static uint64_t excess(const struct slow *slow)
+{
+	return slow->duration_ns - slow->norm->high_ns;
+}
+
 /* Those that lasted longest beyond what is usual come first. */
 static int compare_slow(const void *left, const void *right)
 {
 	const struct slow *a = left, *b = right;
-	uint64_t excess_a = a->duration_ns - a->norm->high_ns, excess_b = b->duration_ns - b->norm->high_ns;
 
-	if (excess_a != excess_b)
-		return excess_a > excess_b ? -1 : 1;
+	if (excess(a) != excess(b))
+		return excess(a) > excess(b) ? -1 : 1;
 	return a->norm->key < b->norm->key ? -1 : a->norm->key > b->norm->key;
 }
 
@@ -148,17 +153,18 @@ void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_wind
 {
 	struct search search = { .story = story };
 	const struct ada_process *process = window->process;
+	size_t told = 0;
 
 	for (size_t i = 0; i < process->thread_count; i++)
 		search_thread(&search, window, &story->session->threads.items[process->first_thread + i]);
 	if (search.slow.count)
 		qsort(search.slow.items, search.slow.count, sizeof *search.slow.items, compare_slow);
-	for (size_t i = 0; i < search.slow.count && i < TOLD; i++)
-		tell_slow(story, &search.slow.items[i]);
-	if (search.slow.count > TOLD) {
-		ada_narrate_say(story, "slow-more", "Calls of %zu more function%s took unusually long.", search.slow.count - TOLD,
-				ada_words_s(search.slow.count - TOLD));
-		for (size_t i = TOLD; i < search.slow.count; i++)
+	while (told < search.slow.count && told < TOLD && excess(&search.slow.items[told]) >= excess(&search.slow.items[0]) / SMALL)
+		tell_slow(story, &search.slow.items[told++]);
+	if (search.slow.count > told) {
+		ada_narrate_say(story, "slow-more", "Calls of %zu more function%s took unusually long, by less.",
+				search.slow.count - told, ada_words_s(search.slow.count - told));
+		for (size_t i = told; i < search.slow.count; i++)
 			ada_narrate_cite(story, search.slow.items[i].thread, search.slow.items[i].position, search.slow.items[i].position);
 	}
 	if (search.result && !story->result)

@@ -120,6 +120,17 @@ static bool find_call(const struct ada_thread *thread, uint64_t position, uint64
 	return found;
 }
 
+static bool has_arguments(const struct ada_thread *thread, uint64_t position)
+{
+	struct ada_arguments arguments = {};
+	struct atf_detail record;
+	bool known = !atf_thread_detail(thread->events, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
+		     arguments.items.count;
+
+	ada_arguments_free(&arguments);
+	return known;
+}
+
 static void put_event(struct ada_story *story, FILE *stream, const struct ada_mark_place *place, uint64_t *call)
 {
 	const struct ada_thread *thread = place->thread;
@@ -136,9 +147,13 @@ static void put_event(struct ada_story *story, FILE *stream, const struct ada_ma
 	put_call(story, stream, thread, place->position);
 	if (!find_call(thread, place->position, call) || ada_narrate_lost_between(story, thread, *call, place->position))
 		return;
-	fprintf(stream, " after %s; the call was ",
+	fprintf(stream, " after %s",
 		ada_format_duration(event->timestamp_ns - atf_thread_get(thread->events, *call)->timestamp_ns, duration));
-	put_call(story, stream, thread, *call);
+	if (has_arguments(thread, *call)) {
+		fputs(" (called as ", stream);
+		put_call(story, stream, thread, *call);
+		fputs(")", stream);
+	}
 }
 
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place)
@@ -154,14 +169,15 @@ void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *plac
 	if (place->has_function)
 		put_event(story, telling.stream, place, &call);
 	else if (kind && kind_is(kind, "manual"))
-		fputs("someone marked the recording", telling.stream);
+		fputs("the recording was marked by hand", telling.stream);
 	else
 		fprintf(telling.stream, "%s marked", kind ? kind : "something");
 	if (!place->has_function && place->thread)
 		fprintf(telling.stream, " thread %u", place->thread->number);
 	if (place->has_function)
 		fprintf(telling.stream, ", which %s marked", kind ? kind : "a rule");
-	put_value(telling.stream, place);
+	if (!kind || !kind_is(kind, "latency") || call == UINT64_MAX)	/* its value is the duration, which was said */
+		put_value(telling.stream, place);
 	if (label)
 		fprintf(telling.stream, ", labelled \"%s\"", label);
 	fputs(".", telling.stream);

@@ -244,20 +244,22 @@ static void put_functions(struct ada_story *story, FILE *stream, const struct ad
 	}
 }
 
-static void tell_thread(struct ada_story *story, struct ada_thread *thread)
+/* Whether there was something to tell. */
+static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 {
 	struct ada_selection one = { .session = story->session, .from_ns = story->selection->from_ns, .to_ns = story->selection->to_ns };
 	char number[ADA_WORDS], from[ADA_WORDS], duration[ADA_UNITS_TEXT];
 	struct ada_evidence evidence;
 	struct ada_telling telling;
 	struct ada_stats stats;
+	bool told = false;
 	uint64_t first_ns;
 
 	if (story->result || ada_array_push(&one.threads, thread))
-		return;
+		return false;
 	if (ada_stats_compute(&stats, &one, story->options.workers, NULL)) {
 		ada_selection_close(&one);
-		return;
+		return false;
 	}
 	if (stats.functions.count)
 		qsort(stats.functions.items, stats.functions.count, sizeof *stats.functions.items, compare_self);
@@ -273,9 +275,30 @@ static void tell_thread(struct ada_story *story, struct ada_thread *thread)
 		fputs(".", telling.stream);
 		ada_telling_say(story, "thread", &telling);
 		ada_narrate_cite(story, thread, evidence.first, evidence.last);
+		told = true;
 	}
 	ada_stats_free(&stats);
 	ada_selection_close(&one);
+	return told;
+}
+
+/* Where its recording ends, if not with its outermost return. */
+static void tell_still_open(struct ada_story *story, const struct ada_thread *thread)
+{
+	struct ada_telling telling;
+	struct ada_stack stack;
+
+	if (story->result || story->selection->to_ns != UINT64_MAX || ada_stack_at(&stack, thread, thread->count))
+		return;
+	if (stack.frames.count && ada_telling_open(story, &telling)) {
+		fprintf(telling.stream, "At its last event %s open: ", stack.frames.count == 1 ? "one call was" : "these calls were");
+		ada_words_stack(story, thread, &stack, telling.stream);
+		fputs(".", telling.stream);
+		ada_telling_say(story, "still-open", &telling);
+		ada_narrate_cite_stack(story, thread, &stack);
+		ada_narrate_cite(story, thread, thread->count - 1, thread->count - 1);
+	}
+	ada_stack_close(&stack);
 }
 
 static void tell_rest(struct ada_story *story, struct ada_thread *const *threads, size_t count)
@@ -309,7 +332,8 @@ void ada_narrate_threads(struct ada_story *story, const struct ada_process *proc
 	qsort(threads, count, sizeof *threads, compare_busy);
 	told = count < THREADS_TOLD + 2 ? count : THREADS_TOLD;
 	for (size_t i = 0; i < told; i++)
-		tell_thread(story, threads[i]);
+		if (tell_thread(story, threads[i]))
+			tell_still_open(story, threads[i]);
 	if (told < count)
 		tell_rest(story, threads + told, count - told);
 	free(threads);

@@ -39,13 +39,15 @@ static void cite_window(struct ada_story *story, const struct ada_recorded_windo
 static void put_roll(FILE *stream, const json_object *entry, const char *what, const char *field, const char *asked)
 {
 	double saved = json_object_get_double(ada_json_get(entry, field)), wanted = json_object_get_double(ada_json_get(entry, asked));
-	char text[ADA_UNITS_TEXT];
+	char text[ADA_UNITS_TEXT], asked_text[ADA_UNITS_TEXT];
 
 	if (!(saved >= 0 && saved < 1e9 && wanted >= 0 && wanted < 1e9))
 		return;
-	fprintf(stream, ", %s %s", what, ada_format_duration((uint64_t)(saved * 1e9 + 0.5), text));
-	if (wanted > 0)
-		fprintf(stream, " of the %s asked for", ada_format_duration((uint64_t)(wanted * 1e9 + 0.5), text));
+	ada_format_duration((uint64_t)(saved * 1e9 + 0.5), text);
+	ada_format_duration((uint64_t)(wanted * 1e9 + 0.5), asked_text);
+	fprintf(stream, ", %s %s", what, text);
+	if (wanted > 0 && strcmp(text, asked_text))
+		fprintf(stream, " (%s asked for)", asked_text);
 }
 
 static void tell_bounds(struct ada_story *story, const struct ada_recorded_window *window, uint64_t number)
