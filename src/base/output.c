@@ -77,9 +77,10 @@ void ada_output_spaces(struct ada_output *output, size_t count)
 	ada_output_bytes(output, spaces, count);
 }
 
-/* Bytes of the UTF-8 sequence at `text` (which ends with a NUL); 0: it is none. No overlong forms, no surrogates. */
-static size_t utf8_length(const unsigned char *text)
+/* No overlong forms, no surrogates. */
+size_t ada_utf8_length(const char *bytes)
 {
+	const unsigned char *text = (const unsigned char *)bytes;
 	unsigned char lowest = 0x80, highest = 0xBF;
 	size_t length;
 
@@ -162,7 +163,7 @@ static void quote(struct target *target, enum ada_format format, const char *tex
 	if (marks)
 		emit(target, "\"", 1);
 	while (*text) {
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = ada_utf8_length(text);
 		const char *escaped = length == 1 ? escape(format, *text, buffer) : NULL;
 
 		if (!length)
@@ -185,7 +186,7 @@ void ada_output_quoted(struct ada_output *output, enum ada_format format, const 
 void ada_output_utf8(struct ada_output *output, const char *text)
 {
 	while (*text) {
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = ada_utf8_length(text);
 
 		ada_output_bytes(output, length ? text : REPLACEMENT, length ? length : strlen(REPLACEMENT));
 		text += length ? length : 1;
@@ -257,7 +258,7 @@ size_t ada_output_width(const char *text)
 	size_t width = 0;
 
 	for (; *text; width++) {
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = ada_utf8_length(text);
 
 		text += length ? length : 1;
 	}

@@ -39,6 +39,7 @@ char *ada_output_prepare(enum ada_format format, const char *text);
 /* The text as UTF-8: what is none replaced as everywhere. malloc'ed; NULL: no memory. */
 char *ada_output_utf8_copy(const char *text);
 
+size_t ada_utf8_length(const char *text);	/* bytes of the sequence at `text` (which ends with a NUL); 0: it is none */
 size_t ada_output_width(const char *text);	/* columns on a terminal: code points */
 bool ada_output_colours(int fd);		/* a terminal, and no NO_COLOR */
 #endif

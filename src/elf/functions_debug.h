@@ -44,9 +44,10 @@ enum ada_debug_place {
 struct ada_debug_where {
 	enum ada_debug_place place;
 	bool indirect;			/* what lies there is a pointer to it */
-	uint8_t count;			/* of registers, eight bytes of the value each */
+	uint8_t count;			/* of registers */
 	/* >= 0: general, of a parameter 0 = rdi rsi rdx rcx r8 r9, of a result 0 = rax rdx; else ~number of the vector register. */
 	int8_t registers[2];
+	uint8_t offsets[2];		/* of the eight bytes, or fewer, of the value that each holds */
 	uint32_t stack;			/* offset from the word above the return address */
 };
 
@@ -69,7 +70,8 @@ struct ada_debug_function {
 
 /* The debug information of one ELF file, in it or in the separate file of its build-id. Not for several threads at once. */
 struct ada_debug;
-/* NULL: there is none, or the file is another one than was recorded (build_id, hexadecimal, "" for not known). */
+/* NULL: there is no such file, or it is another one than was recorded (build_id, hexadecimal, "" for not known). A file without
+ * debug information opens, and knows no function. */
 struct ada_debug *ada_debug_open(const char *path, const char *build_id);
 /* Of the function whose code begins at `address` (the file's own). `mangled` tells what optimisation made of it, as in
  * f.isra.0; NULL: not known. NULL: nothing is known. Kept until close. */

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "elf/demangle.h"
+#include "elf/functions_debug.h"
 
 struct ada_module *ada_module_new(const char *path, const char *build_id, const char *table_path)
 {
@@ -31,6 +32,7 @@ void ada_module_free(struct ada_module *module)
 		return;
 	for (uint32_t i = 0; i < module->symbol_count; i++)
 		free(module->symbols[i].name);
+	ada_debug_close(module->debug);
 	free(module->symbols);
 	free(module->text);
 	free(module->table_path);
@@ -218,8 +220,8 @@ const char *ada_module_function(struct ada_module *module, uint64_t function_id,
 	return symbol->name ? symbol->name : symbol->mangled;
 }
 
-/* Length of "ns::f" in "ns::f(int)": up to the parenthesis that its last one closes. */
-static size_t length_without_parameters(const char *name)
+/* Up to the parenthesis that its last one closes. */
+size_t ada_name_length(const char *name)
 {
 	const char *closing = strrchr(name, ')');
 	int open = 0;
@@ -254,7 +256,7 @@ static bool fits(const char *pattern, const char *name)
 
 bool ada_name_matches(const char *pattern, const char *mangled, const char *name)
 {
-	size_t length = length_without_parameters(name);
+	size_t length = ada_name_length(name);
 	char bare[1024];
 
 	if (fits(pattern, name) || fits(pattern, mangled))

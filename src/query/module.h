@@ -25,6 +25,8 @@ struct ada_module {
 	char *text;			/* the table's bytes, cut up in place: what `mangled` points into */
 	struct ada_symbol *symbols;	/* by symbolIndex */
 	uint32_t symbol_count;
+	bool debug_tried;
+	struct ada_debug *debug;	/* NULL: not asked for yet, or the file isn't the recorded one: see source.h */
 };
 
 struct ada_module *ada_module_new(const char *path, const char *build_id, const char *table_path);	/* NULL: no memory */
@@ -41,6 +43,8 @@ struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
  * `buffer`). module may be NULL. */
 #define ADA_NAME_BUFFER 320
 const char *ada_module_function(struct ada_module *module, uint64_t function_id, char buffer[ADA_NAME_BUFFER]);
+/* Length of "ns::f" in "ns::f(int)". */
+size_t ada_name_length(const char *name);
 /* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or that without its parameters, or
  * without them and its return type. */
 bool ada_name_matches(const char *pattern, const char *mangled, const char *name);

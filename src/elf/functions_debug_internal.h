@@ -1,0 +1,65 @@
+/* Parts of functions_debug.c: entries of types and parameters as libdw has them, and where the convention puts values. */
+#ifndef ADA_ELF_FUNCTIONS_DEBUG_INTERNAL_H
+#define ADA_ELF_FUNCTIONS_DEBUG_INTERNAL_H
+#include <elfutils/libdw.h>
+#include "base/hash.h"
+#include "elf/functions_debug.h"
+
+#define ADA_DEBUG_NESTING_MAX 16	/* compilers never nest like this, broken files may */
+
+enum ada_debug_language { ADA_DEBUG_C, ADA_DEBUG_CXX, ADA_DEBUG_RUST, ADA_DEBUG_ASSEMBLY };
+
+/* --- functions_debug_index.c: from addresses to entries ------------------------------------------------------------------ */
+
+struct ada_debug_unit {
+	Dwarf_Die top;			/* of the split file where there is one */
+	enum ada_debug_language language;
+	bool gcc;
+	bool indexed, deeply;		/* its functions; also those that lie in other functions */
+	bool has_types;			/* less than -g2 has none */
+};
+
+struct ada_debug_entry { Dwarf_Die die; uint32_t unit; };
+
+struct ada_debug_index {
+	ADA_ARRAY(struct ada_debug_unit) units;
+	ADA_ARRAY(struct ada_debug_range) ranges;	/* by start */
+	ADA_ARRAY(struct ada_debug_entry) entries;	/* functions of the units that were asked for */
+	struct ada_table by_address;			/* -> entries */
+	uint64_t budget;				/* of entries looked at: a sound file never has so many */
+};
+struct ada_debug_range { uint64_t start, end; uint32_t unit; };
+
+int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const struct ada_elf *elf);	/* 0 or -ENOMEM */
+/* NULL: no function begins there. */
+const struct ada_debug_entry *ada_debug_index_find(struct ada_debug_index *index, uint64_t address);
+void ada_debug_index_free(struct ada_debug_index *index);
+
+/* --- functions_debug_type.c ----------------------------------------------------------------------------------------------- */
+
+bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to);	/* `to` may be `die` */
+/* What the entry's DW_AT_type leads to, behind typedef, const and the like. False: void, or there is none. */
+bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type);
+uint64_t ada_debug_bytes(Dwarf_Die *type);		/* 0: not known */
+uint64_t ada_debug_elements(Dwarf_Die *array);		/* 0: not known, or none */
+bool ada_debug_is_vector(Dwarf_Die *array);
+/* Offset of a member or base class in its structure; false: it has no place of its own there. */
+bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
+/* Of the entry's DW_AT_type. Fills `type`, which is all zero, as far as memory allows. */
+void ada_debug_type_read(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type);
+void ada_debug_type_free(struct ada_debug_type *type);
+
+/* --- functions_debug_place.c ---------------------------------------------------------------------------------------------- */
+
+struct ada_debug_convention {
+	enum ada_debug_language language;
+	unsigned general, vector;	/* registers given away */
+	uint64_t stack;
+	bool lost;			/* an argument came of which that isn't known: nor is it of those behind it */
+};
+/* Where the function leaves its result; takes the register of its place in memory away. */
+void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *function, struct ada_debug_where *where);
+void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Die *parameter, struct ada_debug_where *where);
+/* What the parameter's own entry says of its place at the function's beginning. False: nothing. */
+bool ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where);
+#endif
