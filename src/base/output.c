@@ -228,7 +228,7 @@ char *ada_output_utf8_copy(const char *text)
 	char *copy = malloc(strlen(REPLACEMENT) * strlen(text) + 1), *end = copy;
 
 	while (copy && *text) {
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = ada_utf8_length(text);
 
 		memcpy(end, length ? text : REPLACEMENT, length ? length : strlen(REPLACEMENT));
 		end += length ? length : strlen(REPLACEMENT);
