@@ -104,20 +104,28 @@ static json_object *parse_object(const struct ada_mcp_call *call, const char *te
 	return NULL;
 }
 
-/* The rows that a cut text still has whole: up to its last newline. */
-static json_object *salvage(const struct ada_mcp_call *call, char *text)
+/* Of a text that was cut: whole lines, which in JSON are whole rows. */
+static void cut_lines(char *text)
 {
-	char *end = strrchr(text, '\n'), *closed = NULL;
-	json_object *object = NULL;
+	char *end = strrchr(text, '\n');
 
-	if (!end)
-		return NULL;
-	*end = 0;
-	if (end > text && end[-1] == ',')
-		end[-1] = 0;
-	object = parse_object(call, text);
-	if (!object && asprintf(&closed, "%s]}", text) >= 0)
+	if (end)
+		*end = 0;
+}
+
+/* The rows that are left of it. NULL: it has another form. */
+static json_object *salvage(const struct ada_mcp_call *call, const char *text)
+{
+	size_t length = strlen(text);
+	char *closed = NULL;
+	json_object *object;
+
+	if (call->tool->lines)
+		object = parse_lines(text);
+	else if (asprintf(&closed, "%.*s]}", (int)(length && text[length - 1] == ',' ? length - 1 : length), text) >= 0)
 		object = parse_object(call, closed);
+	else
+		object = NULL;
 	free(closed);
 	if (object)
 		json_object_object_add(object, "cut", json_object_new_boolean(1));
@@ -162,6 +170,8 @@ static json_object *answer_of(const struct ada_mcp_call *call, char *text, const
 	char note[512];
 	bool json = is_json(call);
 
+	if (call->cut)
+		cut_lines(text);
 	result = new_result(clean(text), false);
 	if (json)
 		object = call->cut ? salvage(call, text) : parse_object(call, text);

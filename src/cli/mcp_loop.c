@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "cli/mcp_server.h"
 
-#define LINE_MAX_BYTES (1u << 20)	/* of a message */
+#define LINE_MAX_BYTES (1 << 20)	/* of a message */
 #define UNREAD_MAX_BYTES (1u << 20)	/* more than that waits for the client: nothing new is begun */
 #define GRACE_NS 1000000000ull		/* calls that run when the client's messages end */
 
@@ -48,26 +48,32 @@ static bool is_full(const struct loop *loop)
 
 /* --- the client --------------------------------------------------------------------------------------------------------- */
 
+static int take_line(struct loop *loop, const char *line, size_t length)
+{
+	if (loop->skipping)
+		return 0;
+	if (length <= LINE_MAX_BYTES)
+		return ada_mcp_server_take(loop->server, line, length);
+	return ada_mcp_server_send(loop->server, ada_mcp_error(NULL, ADA_MCP_NO_REQUEST, "a message is at most 1 MiB"));
+}
+
 static int take_lines(struct loop *loop)
 {
 	char *from = loop->line.items, *end = from + loop->line.count, *newline;
 	int result = 0;
 
 	while (!result && (newline = memchr(from, '\n', (size_t)(end - from)))) {
-		*newline = 0;
-		if (!loop->skipping)
-			result = ada_mcp_server_take(loop->server, from, (size_t)(newline - from));
+		result = take_line(loop, from, (size_t)(newline - from));
 		loop->skipping = false;
 		from = newline + 1;
 	}
+	if (!result && end - from > LINE_MAX_BYTES) {
+		result = take_line(loop, from, (size_t)(end - from));
+		loop->skipping = true;
+		from = end;
+	}
 	memmove(loop->line.items, from, (size_t)(end - from));
 	loop->line.count = (size_t)(end - from);
-	if (loop->line.count < LINE_MAX_BYTES || result)
-		return result;
-	loop->line.count = 0;
-	if (!loop->skipping)
-		result = ada_mcp_server_send(loop->server, ada_mcp_error(NULL, ADA_MCP_NO_REQUEST, "a message is at most 1 MiB"));
-	loop->skipping = true;
 	return result;
 }
 

@@ -35,8 +35,8 @@ json_object *ada_mcp_parse(const char *text, size_t length, int depth, const cha
 		json_object_put(value);
 		value = NULL;
 		*wrong = reason == json_tokener_continue ? "it ends too early" : json_tokener_error_desc(reason);
-	} else if (!value) {
-		*wrong = "null is no message";
+	} else {
+		*wrong = NULL;
 	}
 	json_tokener_free(tokener);
 	return value;

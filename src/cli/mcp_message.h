@@ -37,7 +37,7 @@ struct ada_mcp_message {
 
 #define ADA_MCP_DEPTH 32		/* of a message's JSON: the protocol needs six */
 
-/* One JSON value and nothing behind it, nested at most `depth` deep. NULL: *wrong says why. */
+/* One JSON value and nothing behind it, nested at most `depth` deep. NULL: *wrong says why, or is NULL for null. */
 json_object *ada_mcp_parse(const char *text, size_t length, int depth, const char **wrong);
 void ada_mcp_decode(json_object *value, struct ada_mcp_message *message);
 

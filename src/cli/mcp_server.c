@@ -254,7 +254,8 @@ int ada_mcp_server_take(struct ada_mcp_server *server, const char *line, size_t 
 		return 0;
 	value = ada_mcp_parse(line, length, ADA_MCP_DEPTH, &wrong);
 	if (!value)
-		return ada_mcp_server_send(server, ada_mcp_error(NULL, ADA_MCP_NOT_JSON, "not JSON: %s", wrong));
+		return ada_mcp_server_send(server, wrong ? ada_mcp_error(NULL, ADA_MCP_NOT_JSON, "not JSON: %s", wrong) :
+							   ada_mcp_error(NULL, ADA_MCP_NO_REQUEST, "null is no message"));
 	result = json_object_is_type(value, json_type_array) ? take_batch(server, value) : take_message(server, value, NULL);
 	json_object_put(value);
 	return result;

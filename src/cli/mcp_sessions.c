@@ -19,8 +19,10 @@ typedef ADA_ARRAY(char *) names;
 static bool is_session(const char *root, const char *name)
 {
 	char path[PATH_MAX];
+	struct stat status;
 
-	return !ada_path(path, "%s/%s/session.json", root, name) && !access(path, F_OK);
+	/* A pipe would hold the whole list up. */
+	return !ada_path(path, "%s/%s/session.json", root, name) && !stat(path, &status) && S_ISREG(status.st_mode);
 }
 
 /* The newest first, as their names hold the time of their beginning and then a number. */
