@@ -10,7 +10,7 @@ import pytest
 BAD_PARAMS = -32602
 # tool: command, and the arguments that the tool gives by itself
 COMMANDS = {
-    "session_info": ["info"], "windows": ["windows"], "verify": ["verify"],
+    "session_info": ["info"], "windows": ["windows"], "verify": ["verify"], "narrate": ["narrate"],
     "report": ["report", "--sort=total", "--limit=50"], "dump": ["dump", "--limit=200"],
 }
 SCENARIOS = ["plain", "lossy", "processes", "names", "empty", "rules", "running", "detail"]
@@ -49,7 +49,7 @@ def structured(text):
 def test_a_tool_says_what_its_command_says(ada, server, traces, session, tool, scenario):
     path = traces / session(scenario)
     for format in ("json", "text"):
-        result = server.call(tool, session=session(scenario), **({"format": "text"} if format == "text" else {}))
+        result = server.call(tool, session=session(scenario), format=format)
         text = printed(ada, *COMMANDS[tool], f"--format={format}", path)
         assert text_of(result) == text
         assert result.get("structuredContent") == (structured(text) if format == "json" else None)
