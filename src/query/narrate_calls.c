@@ -66,8 +66,7 @@ static void take(void *context, const struct ada_call *call)
 	slow->end_position = call->end_position;
 }
 
-/* Calls that are open where the window begins are fed before it. */
-static int feed_open(struct ada_calls *calls, const struct ada_thread *thread, uint64_t first)
+int ada_narrate_feed_open(struct ada_calls *calls, const struct ada_thread *thread, uint64_t first)
 {
 	struct ada_stack stack;
 	int result = ada_stack_at(&stack, thread, first);
@@ -91,7 +90,7 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = take });
 	search->thread = thread;
 	search->first = position = first;
-	if (feed_open(&calls, thread, first))
+	if (ada_narrate_feed_open(&calls, thread, first))
 		search->result = -ENOMEM;
 	while (position < end && !search->result) {
 		const struct ada_event *events = atf_thread_run(thread->events, position, &count);

@@ -128,6 +128,9 @@ static void tell_frames(struct ada_story *story, const struct ada_thread *thread
 }
 
 struct last_calls {
+	struct ada_story *story;
+	const struct ada_thread *thread;
+	uint64_t first;
 	struct ada_call calls[CALLS_TOLD];
 	size_t count;
 };
@@ -137,6 +140,8 @@ static void take(void *context, const struct ada_call *call)
 	struct last_calls *last = context;
 
 	if (call->across_loss || (call->outcome != ADA_OUTCOME_RETURN && call->outcome != ADA_OUTCOME_EXCEPTION))
+		return;
+	if (call->position < last->first && ada_narrate_lost_between(last->story, last->thread, call->position, last->first))
 		return;
 	if (last->count == CALLS_TOLD)
 		memmove(last->calls, last->calls + 1, --last->count * sizeof *last->calls);
@@ -148,11 +153,13 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 {
 	uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0, lowest = UINT64_MAX;
 	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
-	struct last_calls last = {};
+	struct last_calls last = { .story = story, .thread = thread, .first = first };
 	struct ada_telling telling;
 	struct ada_calls calls;
 
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = &last, .ended = take });
+	if (ada_narrate_feed_open(&calls, thread, first))
+		story->result = -ENOMEM;
 	for (uint64_t position = first; position < end; position++)
 		if (ada_calls_feed(&calls, atf_thread_get(thread->events, position), position))
 			story->result = -ENOMEM;

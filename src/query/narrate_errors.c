@@ -172,11 +172,15 @@ static void tell(struct ada_story *story, const struct failing *failing)
 		snprintf(value, sizeof value, "NULL");
 	else
 		snprintf(value, sizeof value, "%lld", (long long)failing->value);
-	ada_narrate_say(story, "error-return", "On thread %u %s returned %s; %s of its %s return%s with detail in this window %s %s.",
-			failing->thread->number, ada_words_source(story, failing->thread->process, failing->id, name), value,
-			ada_words_number(failing->errors, errors), ada_words_number(failing->returns, returns),
-			ada_words_s(failing->returns), failing->errors == 1 ? "is" : "are",
-			failing->kind == RESULT_POINTER ? "NULL or -1" : "negative");
+	ada_words_source(story, failing->thread->process, failing->id, name);
+	if (failing->returns == 1)
+		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; no other return of it in this window has detail.",
+				failing->thread->number, name, value);
+	else
+		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; %s of its %s returns with detail in this window"
+				" %s %s.", failing->thread->number, name, value, ada_words_number(failing->errors, errors),
+				ada_words_number(failing->returns, returns), failing->errors == 1 ? "is" : "are",
+				failing->kind == RESULT_POINTER ? "NULL or -1" : "negative");
 	ada_narrate_cite(story, failing->thread, failing->position, failing->position);
 }
 

@@ -65,16 +65,11 @@ static void note(void *context, struct ada_call *call)
 static bool read_on(struct after *after, const struct ada_thread *thread, uint64_t end)
 {
 	struct ada_calls calls;
-	struct ada_stack stack;
-	int result = ada_stack_at(&stack, thread, after->place->position);
 	uint64_t kept = after->place->position;
+	int result;
 
-	if (result)
-		return false;
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = after, .begun = note, .ended = take });
-	for (size_t i = 0; i < stack.frames.count && !result; i++)
-		result = ada_calls_feed(&calls, atf_thread_get(thread->events, stack.frames.items[i].position),
-					stack.frames.items[i].position);
+	result = ada_narrate_feed_open(&calls, thread, after->place->position);
 	for (uint64_t position = after->place->position; position < end && !result; position++) {
 		if (position - kept > RELEASE_EVENTS) {
 			atf_thread_release(thread->events, kept, position);
@@ -83,7 +78,6 @@ static bool read_on(struct after *after, const struct ada_thread *thread, uint64
 		result = ada_calls_feed(&calls, atf_thread_get(thread->events, position), position);
 	}
 	ada_calls_close(&calls);	/* what is open stays open: its end is not in the window */
-	ada_stack_close(&stack);
 	return !result;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ADA_QUERY_NARRATE_INTERNAL_H
 #define ADA_QUERY_NARRATE_INTERNAL_H
 #include <stdio.h>
+#include "query/calls.h"
 #include "query/edges.h"
 #include "query/name_list.h"
 #include "query/narrate.h"
@@ -112,6 +113,8 @@ bool ada_narrate_place(const struct ada_story *story, uint64_t window, uint64_t 
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns);
+/* Before the events from `first` on: the calls that are open there, so that their ends find them. 0 or -ENOMEM. */
+int ada_narrate_feed_open(struct ada_calls *calls, const struct ada_thread *thread, uint64_t first);
 void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_errors(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_window *window);

@@ -1,0 +1,412 @@
+"""Holds each sentence of a narrative against the events and files that it cites, computed anew from `ada dump` and the
+manifests."""
+import json
+import re
+from dataclasses import dataclass, field
+
+SOURCE = re.compile(r" \(([\w.-]+):(\d+)\)")
+
+
+def duration(ns):
+    """As base/units.h writes it: three digits."""
+    units = [("ns", 1), ("us", 1000), ("ms", 10**6), ("s", 10**9)]
+    at = 0
+    while at + 1 < len(units) and ns / units[at][1] >= 999.5:
+        at += 1
+    name, scale = units[at]
+    if at == 0:
+        return f"{ns} ns"
+    shown = ns / scale
+    return f"{shown:.{2 if shown < 9.995 else 1 if shown < 99.95 else 0}f} {name}"
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+@dataclass
+class Call:
+    function: str
+    depth: int
+    start: int
+    position: int
+    parent: object
+    end: int = None
+    end_position: int = None
+    outcome: str = "open"
+    children: int = 0
+
+    @property
+    def took(self):
+        return self.end - self.start
+
+
+@dataclass
+class Thread:
+    rows: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
+
+    def pair(self):
+        stack = []
+        for row in self.rows:
+            if row["kind"] == "call":
+                call = Call(row["function"], row["depth"], row["timestamp_ns"], row["index_seq"], stack[-1] if stack else None)
+                assert row["depth"] == len(stack), "this reader knows balanced threads alone"
+                stack.append(call)
+                self.calls.append(call)
+            elif row["kind"] in ("return", "exception"):
+                call = stack.pop()
+                assert (call.function, call.depth) == (row["function"], row["depth"])
+                call.end, call.end_position, call.outcome = row["timestamp_ns"], row["index_seq"], row["kind"]
+                if stack:
+                    stack[-1].children += call.took
+        for call in reversed(stack):
+            call.end = self.rows[-1]["timestamp_ns"]
+            if call.parent:
+                call.parent.children += call.took
+
+    def open_at(self, position):
+        """The calls that are open behind the events before `position`."""
+        return [c for c in self.calls if c.position < position and (c.end_position is None or c.end_position >= position)]
+
+    def before(self, ns):
+        return sum(1 for row in self.rows if row["timestamp_ns"] < ns)
+
+
+class Story:
+    """A session and its narrative."""
+
+    def __init__(self, ada, session, *arguments, pair=True):
+        self.ada, self.session = ada, session
+        self.rows = ada.rows("narrate", session, *arguments)
+        self.manifests = {p.name: json.loads((p / "manifest.json").read_text()) for p in session.glob("pid_*")}
+        self.document = json.loads((session / "session.json").read_text())
+        self.start = self.document["startNs"]
+        self.report = {(r["function"], r["module"]): r for r in ada.rows("report", session)}
+        self.threads = {}
+        only = next(iter(self.manifests)) if len(self.manifests) == 1 else None
+        result = ada("dump", "--format=json", "--detail", session)
+        assert result.status == 0
+        for line in result.stdout.splitlines():
+            row = json.loads(line)
+            if "completeness" not in row:
+                self.threads.setdefault((row.get("process", only), row["thread"]), Thread()).rows.append(row)
+        for thread in self.threads.values():
+            assert [r["index_seq"] for r in thread.rows] == list(range(len(thread.rows)))
+            if pair:
+                thread.pair()
+
+    def of(self, kind, window=None):
+        return [r for r in self.rows if r["kind"] == kind and (window is None or r["window"] == window)]
+
+    def one(self, kind, window=None):
+        row, = self.of(kind, window)
+        return row
+
+    # --- what every sentence owes ---------------------------------------------------------------------------------------
+
+    def events(self, row):
+        """The events that a sentence cites, in its order."""
+        found = []
+        for e in row["evidence"]:
+            if "thread" in e:
+                found += self.threads[e["process"], e["thread"]].rows[e["first"]:e["last"] + 1]
+        return found
+
+    def positions(self, row):
+        return [e["first"] for e in row["evidence"] if "thread" in e]
+
+    def check_evidence(self, row):
+        assert row["evidence"], row
+        assert row["text"].endswith("."), row
+        for e in row["evidence"]:
+            if "thread" in e:
+                rows = self.threads[e["process"], e["thread"]].rows
+                assert 0 <= e["first"] <= e["last"] < len(rows), row
+            elif e["file"] == "ada verify":
+                assert e["field"] == ""
+            else:
+                value = self.document if e["process"] is None else self.manifests[e["process"]]
+                assert e["file"] == ("session.json" if e["process"] is None else "manifest.json")
+                for part in re.findall(r"\w+|\[\d+\]", e["field"]):
+                    value = value[int(part[1:-1])] if part[0] == "[" else value[part]
+
+    def check(self):
+        """Every sentence; returns the kinds that there were."""
+        for row in self.rows:
+            self.check_evidence(row)
+            checker = getattr(self, "check_" + row["kind"].replace("-", "_"))
+            text = SOURCE.sub("", row["text"])
+            assert checker(row, text) is not False, row
+        return {row["kind"] for row in self.rows}
+
+    def ns(self, text):
+        seconds, fraction = re.fullmatch(r"\+(\d+)\.(\d{9})s", text).groups()
+        return self.start + int(seconds) * 10**9 + int(fraction)
+
+    def thread(self, row, text):
+        return self.threads[row["process"], int(re.search(r"[Tt]hread (\d+)", text)[1])]
+
+    # --- the session ----------------------------------------------------------------------------------------------------
+
+    def check_session(self, row, text):
+        processes, threads, events = re.search(r": (\d+) process(?:es)?, (\d+) threads? with events, ([\d,]+) events?\.", text).groups()
+        assert int(processes) == len(self.manifests) and int(threads) == len(self.threads)
+        assert number(events) == sum(len(t.rows) for t in self.threads.values()) == len(self.events(row))
+        took = duration(self.document["endNs"] - self.start)
+        assert f"`{' '.join(self.document['command'])}`" in text and f"for {took}:" in text
+
+    def lost(self):
+        return sum(t["lost"] for m in self.manifests.values() for t in m["threads"])
+
+    def check_losses(self, row, text):
+        assert text == "No event was lost." if not self.lost() else number(re.match(r"([\d,]+) ", text)[1]) == self.lost()
+
+    def check_coverage(self, row, text):
+        windows = sum(len(m["detail_lane"]["windows"]) for m in self.manifests.values())
+        records = sum(m["detail_lane"]["event_count"] for m in self.manifests.values())
+        if not windows:
+            return text == "No event has detail: no window was kept."
+        share, count = re.match(r"([\d.]+) % of the events have detail; (\d+) windows? ", text).groups()
+        assert int(count) == windows and share == f"{100 * records / len(self.events(row)):.3g}"
+
+    def check_process(self, row, text):
+        manifest = self.manifests[row["process"]]
+        pid, start, took, end = re.match(r"Process (\d+) ran .* from (\S+) for (.*?) and (.*)\.", text).groups()
+        assert int(pid) == manifest["pid"] and self.ns(start) == manifest["startNs"]
+        assert took == duration(manifest["endNs"] - manifest["startNs"])
+        kind = manifest["exit"]["kind"]
+        assert end == {"exited": f"ended with exit status {manifest['exit'].get('status')}",
+                       "signal": f"was killed by {'SIGSEGV' if manifest['exit'].get('signal') == 11 else 'SIGABRT'}"}[kind]
+
+    def check_thread(self, row, text):
+        thread = self.thread(row, text)
+        assert self.events(row) == thread.rows
+        events, start, took = re.search(r"has ([\d,]+) events? from (\S+) on over (.*?)[;.]? (?:most|its)", text).groups()
+        assert number(events) == len(thread.rows) and self.ns(start) == thread.rows[0]["timestamp_ns"]
+        assert took.rstrip(";") == duration(thread.rows[-1]["timestamp_ns"] - thread.rows[0]["timestamp_ns"])
+        own = {}
+        for call in thread.calls:
+            calls, self_ns = own.get(call.function, (0, 0))
+            own[call.function] = calls + 1, self_ns + call.took - call.children
+        told = re.findall(r"([\w@.~]+) \(([\d.]+ \w+) in ([\d,]+) calls?\)", text.partition("own time was in ")[2])
+        best = sorted(own.values(), key=lambda v: (-v[1], -v[0]))[:3]
+        assert [(t, number(c)) for _, t, c in told] == [(duration(s), c) for c, s in best]
+        assert all((number(c), t) == (own[f][0], duration(own[f][1])) for f, t, c in told)
+
+    def check_frames(self, row, names, frames):
+        """A call path: names, outermost first, and the CALL of each."""
+        assert names.rstrip(".").split(" > ") == [f.function for f in frames]
+        assert self.positions(row)[:len(frames)] == [f.position for f in frames]
+        assert [f.depth for f in frames] == list(range(len(frames)))
+        for file, line in SOURCE.findall(row["text"]):
+            assert file and int(line) > 0
+
+    def check_still_open(self, row, text):
+        _, _, names = text.partition(": ")
+        thread = self.threads[row["process"], row["evidence"][0]["thread"]]
+        self.check_frames(row, names, thread.open_at(len(thread.rows)))
+
+    # --- windows --------------------------------------------------------------------------------------------------------
+
+    def window(self, row):
+        """Its manifest's entry; windows are numbered on over the processes in the order of `ada windows`."""
+        return next(w for w in self.ada.rows("windows", self.session) if w["window"] == row["window"])
+
+    def check_window(self, row, text):
+        window = self.window(row)
+        took, start, end, events, threads, share = re.match(
+            r"Window \d+ holds (.*?), from (\S+) to (\S+?), .*: ([\d,]+) events? of (\d+) threads?, ([\d.]+) % with detail\.",
+            text).groups()
+        assert (self.ns(start), self.ns(end)) == (window["startNs"], window["endNs"])
+        assert took == duration(window["endNs"] - window["startNs"])
+        inside = [r for t in self.threads.items() if t[0][0] == row["process"] for r in t[1].rows
+                  if window["startNs"] <= r["timestamp_ns"] <= window["endNs"]]
+        assert number(events) == len(inside) == len(self.events(row))
+        assert int(threads) == len({r["thread"] for r in inside})
+        assert share == f"{100 * sum(r['detail'] is not None for r in inside) / len(inside):.3g}"
+        assert f"a pre-roll of {duration(round(window['preRollSec'] * 1e9))}" in text
+        assert f"a post-roll of {duration(round(window['postRollSec'] * 1e9))}" in text
+
+    def check_short(self, row, text):
+        assert text == f"It has less than was asked for: {self.window(row)['shortReason']}."
+
+    def mark(self, row):
+        place = re.search(r"marks\[(\d+)\]", row["evidence"][-1]["field"])
+        return self.window(row)["marks"][int(place[1])]
+
+    def check_trigger(self, row, text):
+        mark = self.mark(row)
+        assert self.ns(re.match(r"At (\S+) ", text)[1]) == mark["tsNs"]
+        if mark["thread"] is None:
+            return "marked by hand" in text or f"{mark['kind']} marked" in text
+        event = self.threads[row["process"], mark["thread"]].rows[mark["indexSeq"]]
+        assert event == self.events(row)[-1] and f"thread {mark['thread']}" in text
+        if mark["functionId"] is None:
+            return text == f"At {text.split()[1]} {mark['kind']} marked thread {mark['thread']} ({self.signal(mark['value'])})."
+        assert f", which {mark['kind']} marked" in text and event["function"] in text
+        if event["kind"] == "call":
+            return f" called {event['function']}" in text
+        call = self.events(row)[0]
+        assert (call["kind"], call["function"], call["depth"]) == ("call", event["function"], event["depth"])
+        assert f" returned from {event['function']}" in text
+        assert f" after {duration(event['timestamp_ns'] - call['timestamp_ns'])}" in text
+
+    @staticmethod
+    def signal(number_):
+        return {11: "SIGSEGV", 6: "SIGABRT"}[number_]
+
+    def check_trigger_more(self, row, text):
+        window = self.window(row)
+        assert number(text.split()[0]) == window["markedCount"] - len(self.of("trigger", row["window"]))
+
+    def first_mark(self, row):
+        mark = self.window(row)["marks"][0]
+        thread = self.threads[row["process"], mark["thread"]]
+        return mark, thread, thread.rows[mark["indexSeq"]]
+
+    def check_path(self, row, text):
+        mark, thread, event = self.first_mark(row)
+        behind = event["kind"] == "call" or mark["functionId"] is None
+        self.check_frames(row, text.partition(": ")[2], thread.open_at(mark["indexSeq"] + behind))
+
+    def check_other_thread(self, row, text):
+        mark = self.window(row)["marks"][0]
+        thread = self.thread(row, text)
+        position = thread.before(mark["tsNs"])
+        frames = thread.open_at(position)
+        if "no open call" in text:
+            return not frames
+        name = re.search(r"was (?:waiting in|in the library call|in) (\S+?)(?: of|,)", text)[1]
+        assert frames[-1].function == name
+        assert ("waiting in" in text) == (name in ("poll", "pthread_join", "nanosleep"))
+        assert len(frames) < 2 or f"called by {frames[-2].function}," in text
+        assert f"for {duration(mark['tsNs'] - frames[-1].start)} so far" in text
+        assert row["evidence"][-1]["first"] == frames[-1].position and row["evidence"][-1]["last"] == position - 1
+
+    def durations(self, name):
+        return sorted(c.took for t in self.threads.values() for c in t.calls if c.function == name)
+
+    def call(self, row):
+        """The one whose CALL a sentence cites first."""
+        e = row["evidence"][0]
+        return next(c for c in self.threads[e["process"], e["thread"]].calls if c.position == e["first"])
+
+    def check_slow(self, row, text):
+        name, how, took, median, high, high_ns, calls = re.match(
+            r"On thread \d+ a call of (\S+) (took|was still open after|was left by an exception after) (.*?); its median is (.*?) and"
+            r" its (p99|p90) (.*?) over ([\d,]+) calls", text).groups()
+        call, (report,) = self.call(row), [r for r in self.report.values() if r["function"] == name]
+        assert call.function == name and took == duration(call.took)
+        assert how == {"return": "took", "exception": "was left by an exception after", "open": "was still open after"}[call.outcome]
+        assert number(calls) == report["calls"]
+        assert (median, high_ns) == (duration(report["p50_ns"]), duration(report[f"{high}_ns"]))
+        ordered = self.durations(name)
+        exact = ordered[-(-int(high[1:]) * len(ordered) // 100) - 1]
+        assert abs(report[f"{high}_ns"] - exact) <= exact / 100 and call.took > exact
+        window = self.window(row)
+        assert call.took == max(c.took for t in self.threads.values() for c in t.calls if c.function == name and
+                                c.end >= window["startNs"] and c.start <= window["endNs"])
+
+    def check_slow_more(self, row, text):
+        assert int(re.search(r"Calls of (\d+) more", text)[1]) == len({r["function"] for r in self.events(row)})
+
+    def check_new_caller(self, row, text):
+        name, caller, before, calls = re.match(
+            r"On thread \d+ (\S+) was called by (.*) for the first time in this recording; before that (.*) had called it"
+            r" \(([\d,]+) calls in the whole recording\)\.", text).groups()
+        first, now = self.events(row)
+        edges = {}
+        for thread in self.threads.values():
+            for call in thread.calls:
+                if call.function == name:
+                    edges.setdefault(call.parent.function if call.parent else "no recorded function", []).append(call)
+        starts = {c: min(e.start for e in calls_) for c, calls_ in edges.items()}
+        assert now["timestamp_ns"] == starts[caller] and now["function"] == name == first["function"]
+        others = [c for c, start in starts.items() if start < starts[caller]]
+        assert before == (others[0] if len(others) == 1 else f"{len(others)} other functions")
+        assert first["timestamp_ns"] == min(starts.values())
+        assert number(calls) == sum(len(edges[c]) for c in others)
+
+    def check_new_caller_more(self, row, text):
+        assert number(text.split()[0]) == len(self.events(row)) or len(self.events(row)) == 64
+
+    def check_error_return(self, row, text):
+        name, value, rest = re.match(r"On thread \d+ (\S+) returned (\S+); (.*)", text).groups()
+        errors, returns = ("1", "1") if rest == "no other return of it in this window has detail." else re.match(
+            r"([\d,]+) of its ([\d,]+) returns with detail in this window (?:is|are) ", rest).groups()
+        event, = self.events(row)
+        assert (event["function"], event["kind"]) == (name, "return")
+        register = int(event["detail"]["x0"], 16) & 0xffffffff
+        assert value == "NULL" if not register else register - 2**32 == int(value)
+        window = self.window(row)
+        results = [int(r["detail"]["x0"], 16) & 0xffffffff for t in self.threads.values() for r in t.rows if r["function"] == name and
+                   r["kind"] == "return" and r["detail"] and window["startNs"] <= r["timestamp_ns"] <= window["endNs"]]
+        assert (number(errors), number(returns)) == (sum(r >= 2**31 or not r and value == "NULL" for r in results), len(results))
+
+    def check_followed(self, row, text):
+        mark, thread, event = self.first_mark(row)
+        window = self.window(row)
+        end = thread.before(window["endNs"] + 1)
+        calls = {c.position: c for c in thread.calls}
+        if text.startswith("The marked call"):
+            call = calls[mark["indexSeq"]]
+            return f"{call.function} returned after {duration(call.took)}." in text or "left by an exception" in text
+        if text.startswith("Then thread"):
+            after = [c for c in thread.calls if mark["indexSeq"] < c.position < end and c.depth <= event["depth"]]
+            told = re.findall(r"([\w@.]+) \((.*?)\)", text)
+            assert 0 < len(told) == min(4, len(after))
+            for (name, how), call in zip(told, after):
+                ended = call.end_position is not None and call.end_position < end
+                left = ", left by an exception" if call.outcome == "exception" else ""
+                assert (name, how) == (call.function, duration(call.took) + left if ended else "without an end in the window")
+            more = re.search(r"([\d,]+) more calls?", text)
+            return (number(more[1]) if more else 0) == len(after) - len(told)
+        left = [r for r in thread.rows[mark["indexSeq"] + 1:end] if r["kind"] == "exception"]
+        if "left by an exception or jump" in text:
+            assert number(text.split()[0]) == len(left) and left[0]["function"] in text
+            return self.events(row)[0] == left[0]
+        count, time, rest = re.match(r"([\d,]+) events? follows? on thread \d+ in this window, to (\S+); then (.*)", text).groups()
+        assert number(count) == end - 1 - mark["indexSeq"] and self.ns(time) == thread.rows[end - 1]["timestamp_ns"]
+        frames = thread.open_at(end)
+        return rest == "no call was open." if not frames else self.check_frames(row, rest.partition("it was in ")[2], frames)
+
+    def check_windows(self, row, text):
+        count, kind, first, last = re.match(r"([\d,]+) more windows? (?:was|were) triggered by (.*?), from .* is window (\d+), the last"
+                                            r" window (\d+)\.", text).groups()
+        all_windows = self.ada.rows("windows", self.session)
+        told = {r["window"] for r in self.rows if r["window"] is not None}
+        like = [w["window"] for w in all_windows if w["triggerKind"] == kind and w["window"] not in told]
+        assert (number(count), int(first), int(last)) == (len(like), like[0], like[-1])
+
+    # --- crashes --------------------------------------------------------------------------------------------------------
+
+    def crash(self, row):
+        crash = self.manifests[row["process"]]["crash"]
+        entry = next(t for t in self.manifests[row["process"]]["threads"] if t["tid"] == crash["tid"])
+        thread = self.threads[row["process"], entry["id"]]
+        return crash, thread, thread.before(crash["timestampNs"] + 1)
+
+    def check_crash(self, row, text):
+        crash, thread, end = self.crash(row)
+        assert self.ns(re.search(r"crashed at (\S+) with", text)[1]) == crash["timestampNs"]
+        assert f"(tid {crash['tid']})" in text and f"with {self.signal(crash['signal'])}" in text
+        assert crash["signal"] == 6 or f"at address {crash['faultAddress']}" in text
+        assert self.events(row) == [thread.rows[end - 1]]
+
+    def check_crash_address(self, row, text):
+        crash, _, _ = self.crash(row)
+        assert f"The instruction pointer was {crash['registers']['rip']}, " in text
+
+    def check_open_frames(self, row, text):
+        _, thread, end = self.crash(row)
+        frames = thread.open_at(end)
+        assert int(text.split()[0]) == len(frames)
+        self.check_frames(row, text.partition(": ")[2], frames)
+
+    def check_last_calls(self, row, text):
+        _, thread, end = self.crash(row)
+        ended = sorted((c for c in thread.calls if c.end_position is not None and c.end_position < end), key=lambda c: c.end_position)[-5:]
+        told = re.findall(r"([\w@.]+) \((.*?)\)", text.partition(": ")[2])
+        assert told == [(c.function, duration(c.took) + (", left by an exception" if c.outcome == "exception" else "")) for c in ended]
+        assert self.positions(row) == [min(c.position for c in ended)] and row["evidence"][-1]["last"] == ended[-1].end_position

@@ -1,0 +1,137 @@
+/* What narratives are held against: programs whose story is known. A second thread waits in poll all the while.
+ *   story plain | crash | caller | throw | many | abort | exit */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static int ends[2];
+static volatile long sink;
+static jmp_buf back;
+
+static void pause_us(long us)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+}
+
+NOINLINE void *waiter(void *argument)
+{
+	struct pollfd end = { .fd = ends[0], .events = POLLIN };
+
+	poll(&end, 1, -1);
+	sink++;
+	return argument;
+}
+
+NOINLINE int process_image(int number, const char *name)
+{
+	sink += number + name[0];
+	if (number == 57)
+		pause_us(30000);
+	return number;
+}
+
+NOINLINE int check(int number)
+{
+	sink++;
+	return number == 70 ? -7 : number;
+}
+
+NOINLINE void try_open(const char *path)
+{
+	sink += open(path, O_RDONLY);
+}
+
+NOINLINE void odd_caller(int number)
+{
+	process_image(number, "odd");
+	sink++;
+}
+
+NOINLINE void work(void)
+{
+	for (int i = 1; i <= 100; i++) {
+		process_image(i, "picture");
+		check(i);
+	}
+	sink++;
+}
+
+NOINLINE void inner(volatile int *where)
+{
+	*where = 7;
+	sink++;
+}
+
+NOINLINE void outer(volatile int *where)
+{
+	inner(where);
+	sink++;
+}
+
+NOINLINE void leave(void)
+{
+	sink++;
+	longjmp(back, 1);
+}
+
+NOINLINE void thrower(void)
+{
+	leave();
+	sink++;
+}
+
+NOINLINE void tick(int number)
+{
+	sink += number;
+}
+
+NOINLINE void forked(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		work();
+		_exit(3);
+	}
+	waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "plain";
+	pthread_t thread;
+
+	if (pipe(ends))
+		return 1;
+	pthread_create(&thread, NULL, waiter, NULL);
+	pause_us(20000);
+	work();
+	if (!strcmp(what, "crash"))
+		outer(NULL);
+	if (!strcmp(what, "abort"))
+		abort();
+	if (!strcmp(what, "caller"))
+		odd_caller(500);
+	if (!strcmp(what, "errors"))
+		try_open("/nowhere/at/all");
+	if (!strcmp(what, "throw") && !setjmp(back))
+		thrower();
+	if (!strcmp(what, "fork"))
+		forked();
+	for (int i = 0; !strcmp(what, "many") && i < 60; i++) {
+		tick(i);
+		pause_us(2000);
+	}
+	if (write(ends[1], "x", 1) != 1)
+		return 1;
+	pthread_join(thread, NULL);
+	return !strcmp(what, "exit") ? 3 : 0;
+}

@@ -1,0 +1,162 @@
+"""Programs whose story is known (story.c): it is told, and each sentence is true by its own evidence."""
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from claims import Story, duration
+from harness import Session
+
+LATENCY = "--trigger=latency=function:process_image>20ms@pre=100ms,post=10ms"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("program") / "story"
+    subprocess.run(["cc", "-g", "-O1", "-o", path, pathlib.Path(__file__).with_name("story.c"), "-pthread"], check=True)
+    return path
+
+
+@pytest.fixture
+def record(ada, program, tmp_path):
+    def run(what, *options, status=0):
+        result = ada.trace(tmp_path, [program, what], *options)
+        assert result.status == status, result.stderr.decode()
+        return Session(tmp_path).path
+    return run
+
+
+def told(rows):
+    """Texts without source lines."""
+    return [re.sub(r" \([\w.-]+:\d+\)", "", row["text"]) for row in rows]
+
+
+def test_the_call_that_took_long(ada, record):
+    story = Story(ada, record("plain", LATENCY))
+    kinds = story.check()
+    assert {"session", "losses", "coverage", "process", "thread", "window", "trigger", "path", "other-thread", "slow",
+            "followed"} <= kinds
+    call = next(c for t in story.threads.values() for c in t.calls if c.function == "process_image" and c.took > 20 * 10**6)
+    assert len(story.durations("process_image")) == 100
+    slow = story.of("slow")[0]
+    assert story.call(slow) is call and f"process_image took {duration(call.took)};" in told([slow])[0]
+    trigger, = story.of("trigger")
+    assert "returned from process_image" in trigger["text"] and story.events(trigger)[-1]["index_seq"] == call.end_position
+    assert told(story.of("path")) == ["The call path on thread 0: main > work > process_image."]
+    other, = told(story.of("other-thread"))
+    assert other.startswith("Thread 1 was waiting in poll of libc.so.6, called by waiter, for ")
+
+
+def test_a_crash(ada, record):
+    story = Story(ada, record("crash", status=139))
+    assert {"crash", "crash-address", "open-frames", "last-calls", "still-open"} <= story.check()
+    assert told(story.of("open-frames")) == ["3 calls were open on thread 0: main > outer > inner."]
+    assert "with SIGSEGV at address 0x0, where nothing is mapped." in story.one("crash")["text"]
+    assert re.search(r"check \([^)]*\), work \([^)]*\)(, strcmp \([^)]*\))?\.$", story.one("last-calls")["text"])
+    assert any("crash marked thread 0 (SIGSEGV)" in text for text in told(story.of("trigger")))
+
+
+def test_a_crash_that_no_window_holds(ada, record):
+    story = Story(ada, record("crash", "--detail=off", status=139))
+    story.check()
+    crash = story.one("crash")
+    assert crash["window"] is None and crash["section"].startswith("Crash of pid_")
+    assert story.one("coverage")["text"] == "No event has detail: no window was kept."
+
+
+def test_an_abort(ada, record):
+    story = Story(ada, record("abort", status=134))
+    story.check()
+    assert "SIGABRT" in story.one("crash")["text"] and "main > abort" in told(story.of("open-frames"))[0]
+
+
+def test_a_caller_that_was_never_seen_before(ada, record):
+    story = Story(ada, record("caller", "--trigger=symbol=odd_caller@pre=5s,post=10ms"))
+    assert "new-caller" in story.check()
+    assert any(text.startswith("On thread 0 process_image was called by odd_caller for the first time in this recording; before that"
+                               " work had called it (100 calls") for text in told(story.of("new-caller")))
+    assert told(story.of("path")) == ["The call path on thread 0: main > odd_caller."]
+    assert not [text for text in told(story.of("new-caller")) if "check" in text]
+
+
+def test_errors_that_were_returned(ada, record):
+    story = Story(ada, record("errors", "--trigger=symbol=try_open@pre=5s,post=10ms"))
+    assert "error-return" in story.check()
+    texts = told(story.of("error-return"))
+    assert "On thread 0 check returned -7; 1 of its 100 returns with detail in this window is negative." in texts
+    assert "On thread 0 open returned -1; no other return of it in this window has detail." in texts
+    trigger, = story.of("trigger")
+    if "(" in trigger["text"]:      # the argument, where debug information says that it is a string
+        assert 'path=' in trigger["text"] or "story.c" in trigger["text"]
+
+
+def test_calls_that_were_left_by_a_jump(ada, record):
+    story = Story(ada, record("throw", "--trigger=symbol=thrower@pre=1s,post=10ms"))
+    story.check()
+    left = [text for text in told(story.of("followed")) if "left by an exception or jump" in text]
+    assert len(left) == 1 and left[0].startswith(("2 calls were", "3 calls were"))
+    assert any("marked call of thrower was left by an exception" in text for text in told(story.of("followed")))
+
+
+def test_many_windows_are_summed_up(ada, record):
+    session = record("many", "--trigger=symbol=tick@pre=10us,post=10us")
+    story = Story(ada, session)
+    assert "windows" in story.check()
+    windows = ada.rows("windows", session)
+    assert len(windows) > 50
+    assert len({row["window"] for row in story.rows if row["window"] is not None}) == 3
+    assert re.match(rf"{len(windows) - 3} more windows were triggered by symbol:tick, ", story.one("windows")["text"])
+    one = Story(ada, session, "--window=20")
+    one.check()
+    assert {row["window"] for row in one.rows} == {20}
+
+
+def test_each_process_has_its_section(ada, record):
+    story = Story(ada, record("fork"))
+    story.check()
+    parent, child = story.of("process")
+    assert parent["process"] != child["process"] and "ended with exit status 3" in child["text"]
+    assert {row["process"] for row in story.of("thread")} == {parent["process"], child["process"]}
+
+
+def test_exit_status(ada, record):
+    story = Story(ada, record("exit", "--trigger=exit@pre=1s,post=1s", status=3))
+    story.check()
+    assert "ended with exit status 3" in story.one("process")["text"]
+    assert any("exit marked (exit status 3)" in text for text in told(story.of("trigger")))
+
+
+def test_one_thread_and_some_time(ada, record):
+    session = record("plain", LATENCY)
+    rows = ada.rows("narrate", session, "--thread=1")
+    assert {e["thread"] for row in rows for e in row["evidence"] if "thread" in e and row["kind"] not in ("session", "trigger")} <= {0, 1}
+    assert [row for row in rows if row["kind"] == "thread" and row["text"].startswith("Thread 1 ")]
+    assert not [row for row in rows if row["kind"] == "thread" and row["text"].startswith("Thread 0 ")]
+    assert [row for row in rows if row["kind"] == "selected"]
+    later = ada.rows("narrate", session, "--from=+3600s")
+    assert [row["kind"] for row in later if row["kind"] in ("thread", "window")] == []
+
+
+def test_the_same_bytes_every_time(ada, record):
+    session = record("crash", LATENCY, "--trigger=crash", status=139)
+    for form in ("text", "markdown", "json"):
+        first = ada("narrate", f"--format={form}", session)
+        assert first.status == 0 and len(first.stdout) > 1000
+        for _ in range(2):
+            assert ada("narrate", f"--format={form}", session).stdout == first.stdout
+        alone = subprocess.run(["taskset", "-c", "0", ada.path, "narrate", f"--format={form}", session], capture_output=True,
+                               timeout=60)
+        assert alone.stdout == first.stdout
+
+
+def test_a_citation_is_a_dump_command(ada, record):
+    """What stands in brackets, pasted into dump, gives as many events as it says."""
+    session = record("crash", status=139)
+    text, _, _ = ada("narrate", session).stdout.decode().partition("\n[thread 3 ")
+    found = re.findall(r"thread (\d+) ((?:#\d+(?:-\d+)?(?:, )?)+)", text)
+    assert len(found) > 10
+    for thread, ranges in found:
+        for first, last in re.findall(r"#(\d+)(?:-(\d+))?", ranges):
+            rows = ada("dump", "--format=json", f"--thread={thread}", f"--seq={first}-{last or first}", session).stdout.splitlines()
+            assert len(rows) - 1 == int(last or first) - int(first) + 1
