@@ -154,6 +154,21 @@ static int tell_mark(const struct ada_selection *selection, const struct ada_rec
 	return receiver->mark(receiver->context, &mark);
 }
 
+/* The process's last event in the session: where a window ends that is still open. */
+static uint64_t last_event(const struct ada_process *process)
+{
+	const struct ada_session *session = process->session;
+	uint64_t last_ns = 0;
+
+	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		if (thread->events && thread->count && atf_thread_get(thread->events, thread->count - 1)->timestamp_ns > last_ns)
+			last_ns = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+	}
+	return last_ns;
+}
+
 int ada_export_marks(const struct ada_selection *selection, const struct ada_process *process,
 		     const struct ada_export_marks_receiver *receiver)
 {
@@ -167,6 +182,8 @@ int ada_export_marks(const struct ada_selection *selection, const struct ada_pro
 						    .to_ns = recorded->end_ns,
 						    .kind = ada_json_text(recorded->entry, "triggerKind", "") };
 
+		if (window.to_ns == UINT64_MAX)
+			window.to_ns = last_event(process) > window.from_ns ? last_event(process) : window.from_ns;
 		if (window.from_ns < selection->from_ns)
 			window.from_ns = selection->from_ns;
 		if (window.to_ns >= selection->to_ns)
