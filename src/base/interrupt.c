@@ -1,9 +1,20 @@
 /* Signals that ask a command to end. */
 #include "base/interrupt.h"
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
 
 static volatile sig_atomic_t caught;
+static _Atomic uint64_t limit_ns;	/* of CLOCK_MONOTONIC; 0: none */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 static void catch(int number)
 {
@@ -24,10 +35,24 @@ void ada_interrupt_catch(void)
 
 bool ada_interrupted(void)
 {
-	return caught;
+	return caught || ada_interrupt_expired();
 }
 
 int ada_interrupt_status(void)
 {
 	return 128 + caught;
+}
+
+void ada_interrupt_after(uint64_t ns)
+{
+	uint64_t now = now_ns();
+
+	atomic_store(&limit_ns, !ns ? 0 : ns < UINT64_MAX - now ? now + ns : UINT64_MAX);
+}
+
+bool ada_interrupt_expired(void)
+{
+	uint64_t limit = atomic_load_explicit(&limit_ns, memory_order_relaxed);
+
+	return limit && !caught && now_ns() >= limit;
 }

@@ -223,6 +223,15 @@ char *ada_output_prepare(enum ada_format format, const char *text)
 	return target.bytes;
 }
 
+bool ada_output_is_utf8(const char *text)
+{
+	size_t length = 1;
+
+	for (; *text && length; text += length)
+		length = ada_utf8_length(text);
+	return length;
+}
+
 char *ada_output_utf8_copy(const char *text)
 {
 	char *copy = malloc(strlen(REPLACEMENT) * strlen(text) + 1), *end = copy;

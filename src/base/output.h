@@ -37,6 +37,7 @@ int ada_output_finish(struct ada_output *output, const char *command);
 /* What `text` becomes in one of the formats, malloc'ed; NULL: no memory. For names that are printed many times. */
 char *ada_output_prepare(enum ada_format format, const char *text);
 /* The text as UTF-8: what is none replaced as everywhere. malloc'ed; NULL: no memory. */
+bool ada_output_is_utf8(const char *text);
 char *ada_output_utf8_copy(const char *text);
 
 size_t ada_utf8_length(const char *text);	/* bytes of the sequence at `text` (which ends with a NUL); 0: it is none */

@@ -22,6 +22,7 @@ static const struct command {
 	{ "report", ada_cmd_report, "calls and times per function" },
 	{ "narrate", ada_cmd_narrate, "what happened, in sentences that cite their events" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
+	{ "query", ada_cmd_query, "SQL over a recording" },
 	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
 	{ "mcp", ada_cmd_mcp, "serve recordings to a coding assistant (Model Context Protocol)" },
 	{ "verify", ada_cmd_verify, "check every byte of a session that can be checked" },
