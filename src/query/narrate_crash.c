@@ -117,6 +117,7 @@ static void tell_frames(struct ada_story *story, const struct ada_thread *thread
 		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count,
 			stack.frames.count == 1 ? " was" : "s were", thread->number);
 		ada_words_stack(story, thread, &stack, telling.stream);
+		ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "open-frames", &telling);
 		ada_narrate_cite_stack(story, thread, &stack);

@@ -34,10 +34,10 @@ struct search {
 	int result;
 };
 
-/* Their sign is an order, no error. */
+/* Their sign is an order, or a number read, no error. */
 static bool compares(const char *name)
 {
-	static const char *const patterns[] = { "*cmp*", "*compare*", "*coll*" };
+	static const char *const patterns[] = { "*cmp*", "*compare*", "*coll*", "strto*", "ato[ilfq]*" };
 
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
 		if (!fnmatch(patterns[i], name, FNM_CASEFOLD))
@@ -54,6 +54,9 @@ static void learn_kind(struct ada_story *story, const struct ada_process *proces
 
 	if (!name || compares(name->function))
 		return;
+	snprintf(bare, sizeof bare, "%.*s", (int)strcspn(name->mangled, "@"), name->mangled);
+	prototype = ada_prototype_find(bare);
+	failing->library = prototype;
 	debug = name->of && name->symbol ? ada_module_debug(name->of, ADA_FUNCTION_SYMBOL(failing->id)) : NULL;
 	if (debug && debug->has_types) {
 		if (debug->result.class == ADA_DEBUG_SIGNED)
@@ -62,11 +65,8 @@ static void learn_kind(struct ada_story *story, const struct ada_process *proces
 			failing->kind = RESULT_POINTER;
 		return;
 	}
-	snprintf(bare, sizeof bare, "%.*s", (int)strcspn(name->mangled, "@"), name->mangled);
-	prototype = ada_prototype_find(bare);
 	if (!prototype)
 		return;
-	failing->library = true;
 	failing->kind = *prototype->types == 'i' ? RESULT_INT : *prototype->types == 'l' || *prototype->types == 'z' ? RESULT_LONG :
 			*prototype->types == 'p' ? RESULT_POINTER : RESULT_OTHER;
 }

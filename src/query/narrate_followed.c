@@ -142,8 +142,8 @@ static void tell_exceptions(struct ada_story *story, const struct after *after, 
 	if (!after->exceptions)
 		return;
 	event = atf_thread_get(thread->events, after->first_exception);
-	ada_narrate_say(story, "followed", "%s call%s on thread %u left by an exception or jump by the window's end, first that of %s.",
-			ada_words_number(after->exceptions, number), after->exceptions == 1 ? " was" : "s were", thread->number,
+	ada_narrate_say(story, "followed", "%s call%s on thread %u ended by an exception or jump by the window's end, first that of %s.",
+			ada_words_number(after->exceptions, number), ada_words_s(after->exceptions), thread->number,
 			ada_words_function(story, thread->process, event->function_id, name));
 	ada_narrate_cite(story, thread, after->first_exception, after->exceptions == 1 ? after->first_exception : end - 1);
 }
@@ -166,6 +166,7 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 		if (stack.frames.count) {
 			fputs("then it was in ", telling.stream);
 			ada_words_stack(story, thread, &stack, telling.stream);
+			ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		} else {
 			fputs("then no call was open", telling.stream);
 		}

@@ -74,6 +74,8 @@ char *ada_words_function(struct ada_story *story, const struct ada_process *proc
 char *ada_words_source(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);
 /* Open calls, outermost first: "main > work > leaf", of a deep stack its ends; and afterwards their evidence. */
 void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack, FILE *stream);
+/* Where events are missing between what began first and `position`: that it may have been otherwise. */
+void ada_words_doubt(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t position, FILE *stream);
 void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack);
 
 /* --- what is known: narrate_norms.c, narrate_losses.c ------------------------------------------------------------------ */

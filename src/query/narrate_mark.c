@@ -69,6 +69,8 @@ static void put_value(FILE *stream, const struct ada_mark_place *place)
 	if (!json_object_is_type(value, json_type_int) && !json_object_is_type(value, json_type_double))
 		return;
 	number = json_object_get_double(value);
+	if (!(number > -1e9 && number < 1e9) && (kind_is(kind, "crash") || kind_is(kind, "signal") || kind_is(kind, "exit")))
+		return;
 	if (kind_is(kind, "crash") || kind_is(kind, "signal"))
 		fprintf(stream, " (%s)", ada_words_signal((int)number, name));
 	else if (kind_is(kind, "exit"))

@@ -75,7 +75,9 @@ static void tell_other(struct ada_story *story, const struct ada_thread *thread,
 		if (stack.frames.count > 1)
 			fprintf(telling.stream, ", called by %s",
 				ada_words_source(story, thread->process, frame[-1].function_id, caller));
-		fprintf(telling.stream, ", for %s so far.", ada_format_duration(ns - frame->start_ns, duration));
+		fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
+		ada_words_doubt(story, thread, stack.frames.count > 1 ? frame[-1].position : frame->position, position, telling.stream);
+		fputs(".", telling.stream);
 		ada_telling_say(story, "other-thread", &telling);
 		if (stack.frames.count > 1)
 			ada_narrate_cite(story, thread, frame[-1].position, frame[-1].position);
@@ -131,6 +133,7 @@ void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *plac
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "The call path on thread %u: ", place->thread->number);
 		ada_words_stack(story, place->thread, &stack, telling.stream);
+		ada_words_doubt(story, place->thread, stack.frames.items[0].position, position, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "path", &telling);
 		ada_narrate_cite_stack(story, place->thread, &stack);

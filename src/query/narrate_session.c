@@ -14,9 +14,9 @@ static void put_command(FILE *stream, const json_object *command)
 {
 	for (size_t i = 0; i < ada_json_length(command); i++) {
 		const char *argument = json_object_get_string(json_object_array_get_idx(command, i));
-		bool plain = *argument && !argument[strcspn(argument, " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
+		bool plain = argument && *argument && !argument[strcspn(argument, " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
 
-		fprintf(stream, plain ? "%s%s" : "%s'%s'", i ? " " : "", argument);
+		fprintf(stream, plain ? "%s%s" : "%s'%s'", i ? " " : "", argument ? argument : "");
 	}
 }
 
@@ -85,7 +85,7 @@ static void tell_selected(struct ada_story *story)
 
 	if (!selection->from_ns && selection->to_ns == UINT64_MAX && selection->threads.count == story->session->threads.count)
 		return;
-	ada_narrate_say(story, "selected", "Told is of %zu of %zu threads from %s to %s: %s event%s.", selection->threads.count,
+	ada_narrate_say(story, "selected", "What follows is of %zu of %zu threads, from %s to %s: %s event%s.", selection->threads.count,
 			story->session->threads.count, ada_words_time(story, selection->from_ns, from),
 			selection->to_ns == UINT64_MAX ? "the end" : ada_words_time(story, selection->to_ns, to),
 			ada_words_number(completeness->events, number), ada_words_s(completeness->events));
@@ -293,6 +293,7 @@ static void tell_still_open(struct ada_story *story, const struct ada_thread *th
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "At its last event %s open: ", stack.frames.count == 1 ? "one call was" : "these calls were");
 		ada_words_stack(story, thread, &stack, telling.stream);
+		ada_words_doubt(story, thread, stack.frames.items[0].position, thread->count, telling.stream);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "still-open", &telling);
 		ada_narrate_cite_stack(story, thread, &stack);

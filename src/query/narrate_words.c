@@ -118,6 +118,12 @@ void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, c
 	}
 }
 
+void ada_words_doubt(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t position, FILE *stream)
+{
+	if (ada_narrate_lost_between(story, thread, first, position))
+		fputs(", as far as the events say that were not lost", stream);
+}
+
 void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack)
 {
 	for (size_t i = 0; i < stack->frames.count; i++)

@@ -2,6 +2,7 @@
 manifests."""
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 
 SOURCE = re.compile(r" \(([\w.-]+):(\d+)\)")
@@ -154,7 +155,8 @@ class Story:
         assert int(processes) == len(self.manifests) and int(threads) == len(self.threads)
         assert number(events) == sum(len(t.rows) for t in self.threads.values()) == len(self.events(row))
         took = duration(self.document["endNs"] - self.start)
-        assert f"`{' '.join(self.document['command'])}`" in text and f"for {took}:" in text
+        command = re.match(r"The command `(.*)` was recorded", text)[1]
+        assert shlex.split(command) == self.document["command"] and f"for {took}:" in text
 
     def lost(self):
         return sum(t["lost"] for m in self.manifests.values() for t in m["threads"])
@@ -189,7 +191,7 @@ class Story:
         for call in thread.calls:
             calls, self_ns = own.get(call.function, (0, 0))
             own[call.function] = calls + 1, self_ns + call.took - call.children
-        told = re.findall(r"([\w@.~]+) \(([\d.]+ \w+) in ([\d,]+) calls?\)", text.partition("own time was in ")[2])
+        told = re.findall(r"(?:^|, | and )(\S.*?) \(([\d.]+ \w+) in ([\d,]+) calls?\)", text.partition("own time was in ")[2])
         best = sorted(own.values(), key=lambda v: (-v[1], -v[0]))[:3]
         assert [(t, number(c)) for _, t, c in told] == [(duration(s), c) for c, s in best]
         assert all((number(c), t) == (own[f][0], duration(own[f][1])) for f, t, c in told)
@@ -277,7 +279,7 @@ class Story:
         frames = thread.open_at(position)
         if "no open call" in text:
             return not frames
-        name = re.search(r"was (?:waiting in|in the library call|in) (\S+?)(?: of|,)", text)[1]
+        name = re.search(r"was (?:waiting in|in the library call|in) (.+?)(?: of|, called|, for)", text)[1]
         assert frames[-1].function == name
         assert ("waiting in" in text) == (name in ("poll", "pthread_join", "nanosleep"))
         assert len(frames) < 2 or f"called by {frames[-2].function}," in text
@@ -363,13 +365,24 @@ class Story:
             more = re.search(r"([\d,]+) more calls?", text)
             return (number(more[1]) if more else 0) == len(after) - len(told)
         left = [r for r in thread.rows[mark["indexSeq"] + 1:end] if r["kind"] == "exception"]
-        if "left by an exception or jump" in text:
+        if "ended by an exception or jump" in text:
             assert number(text.split()[0]) == len(left) and left[0]["function"] in text
             return self.events(row)[0] == left[0]
         count, time, rest = re.match(r"([\d,]+) events? follows? on thread \d+ in this window, to (\S+); then (.*)", text).groups()
         assert number(count) == end - 1 - mark["indexSeq"] and self.ns(time) == thread.rows[end - 1]["timestamp_ns"]
         frames = thread.open_at(end)
         return rest == "no call was open." if not frames else self.check_frames(row, rest.partition("it was in ")[2], frames)
+
+    def check_threads(self, row, text):
+        threads, events = re.match(r"(\d+) more threads? recorded ([\d,]+) events? together\.", text).groups()
+        assert int(threads) == len(row["evidence"]) and number(events) == len(self.events(row))
+        assert int(threads) + len(self.of("thread")) == len(self.threads)
+
+    def check_other_threads(self, row, text):
+        mark = self.window(row)["marks"][0]
+        begun = [t for t in self.threads.values() if t.before(mark["tsNs"])]
+        assert int(text.split()[0]) == len(row["evidence"]) == len(begun) - len(self.of("other-thread", row["window"])) - 1
+        assert all(r["timestamp_ns"] < mark["tsNs"] for r in self.events(row))
 
     def check_windows(self, row, text):
         count, kind, first, last = re.match(r"([\d,]+) more windows? (?:was|were) triggered by (.*?), from .* is window (\d+), the last"

@@ -94,8 +94,8 @@ def test_errors_that_were_returned(ada, record):
 def test_calls_that_were_left_by_a_jump(ada, record):
     story = Story(ada, record("throw", "--trigger=symbol=thrower@pre=1s,post=10ms"))
     story.check()
-    left = [text for text in told(story.of("followed")) if "left by an exception or jump" in text]
-    assert len(left) == 1 and left[0].startswith(("2 calls were", "3 calls were"))
+    left = [text for text in told(story.of("followed")) if "ended by an exception or jump" in text]
+    assert len(left) == 1 and left[0].startswith(("2 calls on", "3 calls on"))
     assert any("marked call of thrower was left by an exception" in text for text in told(story.of("followed")))
 
 

@@ -195,6 +195,95 @@ static void make_pair(struct synth *synth)
 	}
 }
 
+/* For narratives. Thread 0: below main 200 calls of leaf of 100 to 109 ns; one of 51 us, in whose last 50 us a window begins, which
+ * holds its return, a call of fib that calls leaf (its first other caller) and is left by an exception, and 3 calls of leaf. Where
+ * `lossy`, 3 events are lost in the long call, before the window. Thread 1 is in ns::add below main all the while. */
+static void tell_story(struct synth *synth, bool lossy)
+{
+	struct synth_thread *thread, *other;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	other = synth_thread(synth, 101, "other");
+	synth_pass(other, 10);
+	synth_call(other, MAIN);
+	synth_pass(other, 20);
+	synth_call(other, ADD);
+	synth_call(thread, MAIN);
+	for (unsigned int i = 0; i < 200; i++) {
+		synth_call(thread, LEAF);
+		synth_pass(thread, 100 + i % 10);
+		synth_return(thread);
+		synth_pass(thread, 10);
+	}
+	synth_call(thread, LEAF);
+	synth_pass(thread, 1000);
+	if (lossy)
+		synth_lost(thread, 3, 2);
+	synth_capture(thread, true);
+	synth_window(thread);
+	synth_pass(thread, 50000);
+	synth_return(thread);
+	synth_call(thread, FIB);
+	synth_call(thread, LEAF);
+	synth_pass(thread, 100);
+	synth_return(thread);
+	synth_exception(thread);
+	for (unsigned int i = 0; i < 3; i++) {
+		synth_pass(thread, 5);
+		synth_call(thread, LEAF);
+		synth_pass(thread, 100);
+		synth_return(thread);
+	}
+	synth_window_end(thread);
+	synth_capture(thread, false);
+	synth_pass(thread, 100);
+	synth_return(thread);
+	synth_pass(other, 100000);
+	synth_return(other);
+	synth_return(other);
+}
+
+static void make_story(struct synth *synth)
+{
+	tell_story(synth, false);
+}
+
+static void make_lossy_story(struct synth *synth)
+{
+	tell_story(synth, true);
+}
+
+/* 30 threads, the one with number n began at n ns and made n + 1 calls of leaf below main; thread 0 then has a window. */
+static void make_crowd(struct synth *synth)
+{
+	struct synth_thread *first = NULL;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", plain_names, 5);
+	for (uint32_t number = 0; number < 30; number++) {
+		struct synth_thread *thread = synth_thread(synth, 100 + number, "worker");
+
+		synth_pass(thread, number);
+		synth_call(thread, MAIN);
+		for (uint32_t i = 0; i <= number; i++) {
+			synth_call(thread, LEAF);
+			synth_pass(thread, 10);
+			synth_return(thread);
+		}
+		if (!number)
+			first = thread;
+	}
+	synth_pass(first, 1000);
+	synth_capture(first, true);
+	synth_window(first);
+	synth_call(first, LEAF);
+	synth_pass(first, 10);
+	synth_return(first);
+	synth_window_end(first);
+}
+
 static void make_empty(struct synth *synth)
 {
 }
@@ -235,6 +324,7 @@ int main(int argc, char **argv)
 		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
 		{ "empty", make_empty, true }, { "rules", make_rules, true },
 		{ "detail", make_detail, true }, { "pair", make_pair, true },
+		{ "story", make_story, true }, { "lossy_story", make_lossy_story, true }, { "crowd", make_crowd, true },
 	};
 
 	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))

@@ -1,0 +1,181 @@
+"""Narratives of sessions that were synthesised (tests/query/synth_main.c): whole texts, and sessions in bad shape."""
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from claims import Story
+
+GOLDEN = pathlib.Path(__file__).with_name("golden")
+
+
+@pytest.fixture(scope="module")
+def session(build_dir, tmp_path_factory):
+    """session(SCENARIO): its directory; shared by the tests of this file, which must not change it."""
+    made = {}
+
+    def make(scenario):
+        if scenario not in made:
+            made[scenario] = tmp_path_factory.mktemp(scenario.replace(":", "_")) / "session"
+            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
+        return made[scenario]
+    return make
+
+
+@pytest.fixture
+def copy(session, tmp_path):
+    return lambda scenario: shutil.copytree(session(scenario), tmp_path / "copy")
+
+
+def text(ada, session, *arguments, status=0):
+    result = ada("narrate", *arguments, session)
+    assert result.status == status, result.stderr.decode()
+    return result.stdout.decode()
+
+
+@pytest.mark.parametrize("scenario", ["plain", "running", "lossy", "processes", "detail", "pair", "empty", "story", "lossy_story",
+                                      "names"])
+@pytest.mark.parametrize("form, ending", [("text", "txt"), ("markdown", "md")])
+def test_whole_texts(ada, session, scenario, form, ending):
+    found = text(ada, session(scenario), f"--format={form}")
+    path = str(session(scenario))
+    found = found.replace(path, "SESSION").replace(re.sub(r"([_`*])", r"\\\1", path), "SESSION")
+    assert found == (GOLDEN / f"{scenario}.{ending}").read_text()
+
+
+@pytest.mark.parametrize("scenario", ["plain", "processes", "detail", "pair", "story", "crowd"])
+def test_every_sentence_is_true(ada, session, scenario):
+    kinds = Story(ada, session(scenario)).check()
+    assert {"session", "process", "thread"} <= kinds
+    assert scenario not in ("story", "crowd") or {"window", "trigger", "path", "other-thread", "followed"} <= kinds
+    assert scenario != "story" or {"slow", "new-caller"} <= kinds
+    assert scenario != "crowd" or {"threads", "other-threads"} <= kinds
+
+
+def test_json_says_what_text_says(ada, session):
+    rows = ada.rows("narrate", session("story"))
+    lines = [line.strip() for line in text(ada, session("story")).splitlines() if line.startswith("  ")]
+    assert len(rows) == len(lines)
+    for row, line in zip(rows, lines):
+        assert line.startswith(row["text"] + " [")
+        assert set(row) == {"section", "process", "window", "kind", "text", "evidence"}
+
+
+def test_completeness(ada, session):
+    for scenario in ("plain", "lossy", "running", "detail", "empty"):
+        answers = [json.loads(ada(command, "--format=json", session(scenario)).stdout)["completeness"] for command in ("narrate", "report")]
+        assert answers[0] == answers[1]
+    part = json.loads(ada("narrate", "--format=json", "--window=0", session("detail")).stdout)["completeness"]
+    assert (part["events"], part["detailCoverage"]) == (2, 1)
+
+
+def test_losses_are_told_and_make_no_durations(ada, session):
+    story = Story(ada, session("lossy_story"), pair=False)
+    for row in story.rows:
+        story.check_evidence(row)
+    lost = story.one("lost")
+    assert [r["lost"] for r in story.events(lost) if r["kind"] == "lost"] == [3]
+    assert not story.of("slow")             # the long call may have been another one by its end
+    assert " after " not in story.of("trigger")[0]["text"]
+    assert "as far as the events say that were not lost" in story.one("path")["text"]
+    assert story.one("losses")["text"] == "3 events were lost."
+
+
+def test_parts(ada, session):
+    kinds = {row["kind"] for row in ada.rows("narrate", session("story"), "--thread=1")}
+    assert "selected" in kinds and "slow" not in kinds and "trigger" in kinds
+    rows = ada.rows("narrate", session("story"), "--to=+1us")
+    assert not [row for row in rows if row["window"] is not None]
+    thread = next(row for row in rows if row["kind"] == "thread" and row["text"].startswith("Thread 0 "))
+    assert thread["evidence"][0]["last"] < 20
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--window=7"], "no window 7 in .*: they are 0 to 0, `ada windows` lists them"), (["--window=x"], "--window: "),
+    (["--format=csv"], "unknown format 'csv': it is text, markdown or json"), (["--thread=nobody"], "no thread 'nobody' in "),
+    (["--from=+2s", "--to=+1s"], "--from=.2s is not before --to=.1s"), (["a", "b"], "unexpected argument"), (["--bogus"], "")])
+def test_bad_options(ada, session, arguments, words):
+    result = ada("narrate", *arguments, session("story"))
+    assert result.status == 125 and result.stdout == b""
+    stderr = result.stderr.decode()
+    assert re.match(f"ada narrate: .*{words}", stderr) and stderr.count("\n") == 1
+
+
+def test_window_of_a_session_without_any(ada, session):
+    result = ada("narrate", "--window=0", session("plain"))
+    assert result.status == 125 and b"it has none" in result.stderr
+
+
+def test_without_manifest(ada, copy):
+    directory = copy("story")
+    (directory / "pid_100/manifest.json").unlink()
+    (directory / "session.json").unlink()
+    found = text(ada, directory, status=125)
+    assert "What follows is without what can't be read: pid_100: manifest.json is missing. [ada verify]" in found
+    assert "Thread 0 (" in found
+
+
+def test_damaged_events(ada, copy):
+    directory = copy("detail")
+    index = directory / "pid_100/thread_1/index.atf"
+    index.write_bytes(b"nothing of the kind")
+    found = text(ada, directory, status=125)
+    assert "What follows is without what can't be read: " in found and "Thread 0 (" in found and "Thread 1 (" not in found
+
+
+def test_a_pid_directory(ada, session):
+    found = text(ada, session("pair") / "pid_61")
+    assert "Process 61 ran" in found and "Process 60 ran" not in found
+
+
+def mutate(value, source):
+    """One place of a JSON document becomes something else."""
+    odd = [None, True, -1, 2**64 - 1, 2**70, 1e300, "", "x" * 300, [], {}, [None], {"a": [1]}, "\u0000\ud800".encode("utf-8", "replace").decode()]
+    if isinstance(value, dict) and value and source.random() < 0.85:
+        key = source.choice(sorted(value))
+        value[key] = mutate(value[key], source)
+        return value
+    if isinstance(value, list) and value and source.random() < 0.85:
+        at = source.randrange(len(value))
+        value[at] = mutate(value[at], source)
+        return value
+    return source.choice(odd)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_manifests_that_someone_else_wrote(ada, copy, seed):
+    """Any answer or a plain refusal; never a crash."""
+    source, directory = random.Random(seed), copy("story")
+    for _ in range(3):
+        path = directory / source.choice(["pid_100/manifest.json", "pid_100/manifest.json", "session.json"])
+        document = json.loads(path.read_text())
+        document["crash"] = document.get("crash") or {
+            "signal": 11, "code": 1, "tid": 100, "timestampNs": 1000000050000, "faultAddress": "0x10",
+            "registers": {"rip": "0x401010"}, "stack": ""}
+        for _ in range(source.randrange(1, 6)):
+            mutate(document, source)
+        path.write_text(json.dumps(document))
+        for form in ("text", "json"):
+            result = ada("narrate", f"--format={form}", directory)
+            assert result.status in (0, 125), result.stderr.decode()
+            assert b"Sanitizer" not in result.stderr
+        if result.stdout:
+            json.loads(result.stdout)
+
+
+def test_a_crash_address_in_a_module(ada, copy):
+    """Which function holds the instruction pointer is known from the modules' bases and tables."""
+    directory = copy("story")
+    path = directory / "pid_100/manifest.json"
+    document = json.loads(path.read_text())
+    document["crash"] = {"signal": 11, "code": 1, "tid": 101, "timestampNs": 1000000050000, "faultAddress": "0x10",
+                         "registers": {"rip": "0x401024"}, "stack": ""}
+    path.write_text(json.dumps(document))
+    story = Story(ada, directory)
+    story.check()
+    assert story.one("crash-address")["text"] == "The instruction pointer was 0x401024, prog+0x1024 in leaf."
+    assert story.one("open-frames")["text"] == "2 calls were open on thread 1: main > ns::add(int, int)."
