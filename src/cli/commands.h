@@ -14,6 +14,7 @@ int ada_cmd_windows(int argc, char **argv);
 int ada_cmd_dump(int argc, char **argv);
 int ada_cmd_export(int argc, char **argv);
 int ada_cmd_query(int argc, char **argv);
+int ada_cmd_graph(int argc, char **argv);
 int ada_cmd_report(int argc, char **argv);
 int ada_cmd_narrate(int argc, char **argv);
 int ada_cmd_mcp(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "info", ada_cmd_info, "what a session holds: processes, threads, modules, losses" },
 	{ "windows", ada_cmd_windows, "the stretches of time that kept their detail, and why" },
 	{ "report", ada_cmd_report, "calls and times per function" },
+	{ "graph", ada_cmd_graph, "the call tree: calls and times by the path that led there" },
 	{ "narrate", ada_cmd_narrate, "what happened, in sentences that cite their events" },
 	{ "dump", ada_cmd_dump, "the timeline of all threads, indented by depth" },
 	{ "query", ada_cmd_query, "SQL over a recording" },

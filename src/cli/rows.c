@@ -180,19 +180,26 @@ void ada_rows_close(struct ada_rows *rows)
 	ada_array_free(&rows->texts);
 }
 
-void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness)
+void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness)
 {
 	char coverage[32];
 
 	snprintf(coverage, sizeof coverage, "%.6g", completeness->detail_coverage);
-	ada_output_string(output, "\"completeness\": {\"events\": ");
+	ada_output_string(output, "{\"events\": ");
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, ", \"lost\": ");
 	ada_output_u64(output, completeness->lost);
 	ada_output_string(output, ", \"detailCoverage\": ");
 	ada_output_string(output, coverage);
 	ada_output_string(output, ", \"complete\": ");
-	ada_output_string(output, completeness->complete ? "true}}\n" : "false}}\n");
+	ada_output_string(output, completeness->complete ? "true}" : "false}");
+}
+
+void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness)
+{
+	ada_output_string(output, "\"completeness\": ");
+	ada_completeness_object(output, completeness);
+	ada_output_string(output, "}\n");
 }
 
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)

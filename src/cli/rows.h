@@ -44,6 +44,7 @@ void ada_rows_close(struct ada_rows *rows);	/* prints the table, or ends the JSO
 
 /* "completeness": {"events": ..., "lost": ..., "detailCoverage": ..., "complete": ...}} and a newline: the answer's end. */
 void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness);
+void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness);	/* {...} alone */
 /* A sentence on whether something is missing, for the end of a text answer. */
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness);
 #endif

@@ -47,5 +47,7 @@ int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *
 uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
 /* As ada_tree_next, without going below the node. */
 uint32_t ada_tree_skip(const struct ada_tree *tree, uint32_t number);
+/* Another order of siblings. `compare` gets pointers to two numbers of nodes with the same parent. 0 or -ENOMEM. */
+int ada_tree_sort(struct ada_tree *tree, int (*compare)(const void *left, const void *right, void *context), void *context);
 void ada_tree_free(struct ada_tree *tree);
 #endif

@@ -71,21 +71,56 @@ int ada_tree_below(struct ada_tree *tree, ada_tree_wanted *wanted, void *context
 	return finish(&focus, tree);
 }
 
-static bool lies_below_itself(const struct focus *focus, uint32_t number)
+/* For each node, whether one above it has the same label: an array for the caller to free; NULL: no memory. */
+static bool *find_inner(const struct ada_tree *tree, const uint32_t *labels)
 {
-	for (uint32_t up = focus->nodes[number].parent; up; up = focus->nodes[up].parent)
-		if (focus->nodes[up].key == focus->nodes[number].key)
-			return true;
-	return false;
+	uint32_t *open = calloc(tree->nodes.count, sizeof *open), before = 0;	/* by label: those that the walk is below */
+	bool *inner = calloc(tree->nodes.count, sizeof *inner);
+
+	for (uint32_t i = ada_tree_next(tree, 0); i && open && inner; i = ada_tree_next(tree, i)) {
+		for (uint32_t left = before; left != tree->nodes.items[i].parent; left = tree->nodes.items[left].parent)
+			open[labels[left]]--;
+		inner[i] = open[labels[i]]++;
+		before = i;
+	}
+	if (!open) {
+		free(inner);
+		inner = NULL;
+	}
+	free(open);
+	return inner;
+}
+
+/* A number for each function, by node; 0 is the root's. NULL: no memory. */
+static uint32_t *number_functions(const struct ada_tree *tree)
+{
+	uint32_t *labels = calloc(tree->nodes.count, sizeof *labels), count = 0;
+	struct ada_table known = {};
+
+	for (uint32_t i = 1; labels && i < tree->nodes.count; i++) {
+		uint64_t label;
+
+		if (!ada_table_get(&known, tree->nodes.items[i].key, &label)) {
+			label = ++count;
+			if (ada_table_put(&known, tree->nodes.items[i].key, label)) {
+				free(labels);
+				labels = NULL;
+				break;
+			}
+		}
+		labels[i] = label;
+	}
+	ada_table_free(&known);
+	return labels;
 }
 
 /* Adds what a node counts to its function, and to all who led there. */
-static void add_way(struct focus *focus, uint32_t number)
+static void add_way(struct focus *focus, uint32_t number, bool inner)
 {
 	struct ada_tree_node counts = focus->nodes[number];
 	uint32_t at = 0, length = 0;
 
-	if (lies_below_itself(focus, number))
+	if (inner)
 		counts.total_ns = 0;
 	for (uint32_t up = number; up && !focus->result; up = focus->nodes[up].parent) {
 		if (length++ > ADA_CALLERS_MAX ||
@@ -105,11 +140,49 @@ static void add_way(struct focus *focus, uint32_t number)
 int ada_tree_callers(struct ada_tree *tree, ada_tree_wanted *wanted, void *context)
 {
 	struct focus focus = { .nodes = tree->nodes.items, .wanted = wanted, .context = context };
+	uint32_t *labels = number_functions(tree);
+	bool *inner = labels ? find_inner(tree, labels) : NULL;
 
-	focus.result = ada_growth_open(&focus.growth);
+	focus.result = inner ? ada_growth_open(&focus.growth) : -ENOMEM;
 	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++)
 		/* Those from before the selection have no calls that count. */
 		if (is_wanted(&focus, i) && focus.nodes[i].calls)
-			add_way(&focus, i);
+			add_way(&focus, i, inner[i]);
+	free(labels);
+	free(inner);
+	return finish(&focus, tree);
+}
+
+/* Where a node goes: to the one of its function above, or below its parent's. */
+static uint32_t folded(struct focus *focus, uint32_t parent, uint32_t number)
+{
+	for (uint32_t up = parent; up; up = focus->growth.nodes.items[up].parent)
+		if (focus->growth.nodes.items[up].key == focus->nodes[number].key)
+			return up;
+	return child_for(focus, parent, number);
+}
+
+int ada_tree_fold(struct ada_tree *tree)
+{
+	struct focus focus = { .nodes = tree->nodes.items };
+	uint32_t *numbers = calloc(tree->nodes.count, sizeof *numbers);
+	bool *inner = NULL;
+
+	focus.result = numbers ? ada_growth_open(&focus.growth) : -ENOMEM;
+	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++)
+		numbers[i] = folded(&focus, numbers[focus.nodes[i].parent], i);
+	if (!focus.result)
+		inner = find_inner(tree, numbers);
+	if (!inner)
+		focus.result = -ENOMEM;
+	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++) {
+		struct ada_tree_node counts = focus.nodes[i];
+
+		if (inner[i])
+			counts.total_ns = 0;
+		ada_growth_add(&focus.growth, numbers[i], &counts);
+	}
+	free(numbers);
+	free(inner);
 	return finish(&focus, tree);
 }

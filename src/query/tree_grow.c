@@ -82,8 +82,6 @@ static int compare_siblings(const void *left, const void *right, void *context)
 	const struct ada_tree_node *nodes = context;
 	const struct ada_tree_node *a = &nodes[*(const uint32_t *)left], *b = &nodes[*(const uint32_t *)right];
 
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
 	if (!a->calls != !b->calls)
 		return a->calls ? 1 : -1;
 	if (a->total_ns != b->total_ns)
@@ -93,10 +91,25 @@ static int compare_siblings(const void *left, const void *right, void *context)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static int link_nodes(struct ada_growth *growth)
+struct order {
+	const struct ada_tree_node *nodes;
+	int (*compare)(const void *left, const void *right, void *context);
+	void *context;
+};
+
+static int compare_nodes(const void *left, const void *right, void *context)
 {
-	struct ada_tree_node *nodes = growth->nodes.items;
-	uint32_t count = growth->nodes.count, *order = calloc(count, sizeof *order);
+	const struct order *order = context;
+	uint32_t a = order->nodes[*(const uint32_t *)left].parent, b = order->nodes[*(const uint32_t *)right].parent;
+
+	return a != b ? (a < b ? -1 : 1) : order->compare(left, right, order->context);
+}
+
+int ada_tree_sort(struct ada_tree *tree, int (*compare)(const void *left, const void *right, void *context), void *context)
+{
+	struct ada_tree_node *nodes = tree->nodes.items;
+	struct order how = { nodes, compare, context };
+	uint32_t count = tree->nodes.count, *order = calloc(count, sizeof *order);
 
 	if (!order)
 		return -ENOMEM;
@@ -104,7 +117,7 @@ static int link_nodes(struct ada_growth *growth)
 		order[i] = i;
 		nodes[i].first = nodes[i].next = 0;
 	}
-	qsort_r(order + 1, count - 1, sizeof *order, compare_siblings, nodes);
+	qsort_r(order + 1, count - 1, sizeof *order, compare_nodes, &how);
 	for (uint32_t i = count; i-- > 1;) {
 		struct ada_tree_node *node = &nodes[order[i]];
 
@@ -117,11 +130,16 @@ static int link_nodes(struct ada_growth *growth)
 
 int ada_growth_finish(struct ada_growth *growth, struct ada_tree *tree)
 {
-	if (ada_growth_open(growth) || link_nodes(growth))
+	struct ada_tree linked = {};
+
+	if (ada_growth_open(growth))
 		return -ENOMEM;
-	tree->nodes.items = growth->nodes.items;
-	tree->nodes.count = growth->nodes.count;
-	tree->nodes.capacity = growth->nodes.capacity;
+	linked.nodes.items = growth->nodes.items;
+	linked.nodes.count = growth->nodes.count;
+	linked.nodes.capacity = growth->nodes.capacity;
+	if (ada_tree_sort(&linked, compare_siblings, linked.nodes.items))
+		return -ENOMEM;
+	memcpy(&tree->nodes, &linked.nodes, sizeof tree->nodes);
 	tree->cut |= growth->cut;
 	growth->nodes.items = NULL;
 	growth->nodes.count = growth->nodes.capacity = 0;

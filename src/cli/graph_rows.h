@@ -1,0 +1,26 @@
+/* What `ada graph` shows of a call tree. */
+#ifndef ADA_CLI_GRAPH_ROWS_H
+#define ADA_CLI_GRAPH_ROWS_H
+#include "base/output.h"
+#include "query/tree.h"
+
+enum ada_graph_sort { ADA_GRAPH_TOTAL, ADA_GRAPH_SELF, ADA_GRAPH_CALLS };
+
+struct ada_graph {
+	struct ada_tree tree;
+	struct ada_tree_node *before;		/* --diff: what each node counts in the other recording; NULL: no comparison */
+	uint64_t run_ns, before_run_ns;		/* of all outermost calls: 100 % */
+	enum ada_format format;
+	enum ada_graph_sort sort;
+	bool inverted;				/* callers lie below */
+	bool source;
+	double min_percent;			/* branches below it are not shown */
+	uint32_t depth;				/* calls below each other, at most */
+	uint64_t limit;				/* rows, the heaviest */
+};
+
+/* Time of a tree: of its outermost calls, or of what is known below those that have none of their own. 0 or -ENOMEM. */
+int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns);
+/* The rows, in JSON `"rows": [...],`, and in text what is not shown. Sorts the tree. 0, -ENOMEM, or -EINTR. */
+int ada_graph_put(struct ada_graph *graph, struct ada_output *output);
+#endif
