@@ -229,6 +229,8 @@ int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *stat
 	set_common(server, &answer, message);
 	curl_easy_setopt(server->curl, CURLOPT_URL, url);
 	curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
+	/* One that the server is about to close would have it sent twice, or fail. */
+	curl_easy_setopt(server->curl, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
 	curl_easy_setopt(server->curl, CURLOPT_READFUNCTION, give_bytes);
 	curl_easy_setopt(server->curl, CURLOPT_READDATA, &upload);

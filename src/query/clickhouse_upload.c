@@ -84,8 +84,9 @@ static int plan(struct sending *sending, struct ada_error *error)
 	char *answer = NULL;
 	bool sound = false;
 	int result = ada_clickhouse_ask(upload->server, &answer, error, "SELECT process, thread, intDiv(index_seq, %llu) AS piece, count(), "
-					"max(index_seq) FROM %s.%s_events GROUP BY process, thread, piece ORDER BY process, thread, piece",
-					PIECE, upload->place->database, upload->prefix);
+					"max(index_seq) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread, piece ORDER BY process, "
+					"thread, piece", PIECE, upload->place->database, upload->prefix,
+					(unsigned long long)upload->session_id);
 
 	if (result)
 		return result;
@@ -221,8 +222,8 @@ int ada_clickhouse_compare_events(const struct ada_clickhouse_upload *upload, bo
 	const struct ada_clickhouse_content *content = upload->content;
 	char *answer = NULL, *rest;
 	int result = ada_clickhouse_ask(upload->server, &answer, error, "SELECT process, thread, count(), sum(index_seq), sum(timestamp_ns), "
-					"sum(function_id) FROM %s.%s_events GROUP BY process, thread ORDER BY process, thread",
-					upload->place->database, upload->prefix);
+					"sum(function_id) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread ORDER BY process, thread",
+					upload->place->database, upload->prefix, (unsigned long long)upload->session_id);
 
 	if (result)
 		return result;

@@ -9,6 +9,7 @@ struct ada_clickhouse_upload {
 	struct ada_clickhouse_server *server;
 	const struct ada_clickhouse_login *login;
 	const char *prefix;		/* of the staging tables */
+	uint64_t session_id;
 };
 
 int ada_clickhouse_upload_events(const struct ada_clickhouse_upload *upload, struct ada_error *error);

@@ -223,7 +223,8 @@ static int send_all(struct run *run, struct ada_error *error)
 
 	for (int attempt = 0; attempt < 2 && !same && !result; attempt++) {
 		struct ada_clickhouse_upload upload = { .content = &run->content, .place = &run->place, .server = run->server,
-							.login = &run->login, .prefix = run->prefix };
+							.login = &run->login, .prefix = run->prefix,
+							.session_id = run->id };
 
 		if (attempt)
 			result = ada_clickhouse_ask(run->server, NULL, error, "DROP TABLE IF EXISTS %s.%s_events", run->place.database,
