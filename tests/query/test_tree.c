@@ -1,10 +1,9 @@
 /* Call trees and edges: known ones, and what they must add up to: the statistics, on whatever a thread may hold. */
-#include <stdio.h>
-#include <stdlib.h>
 #include "fixture.h"
 #include "query/edges.h"
 #include "query/tree.h"
 #include "synth_random.h"
+#include "tree_text.h"
 
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };
 enum { MAIN, A, B, LEAF, OPEN, NAMES };
@@ -43,48 +42,11 @@ static struct ada_edges compute_edges(const struct fixture *fixture, unsigned in
 	return edges;
 }
 
-/* The tree in a line: name(calls total self [children]). */
-static void write_node(const struct ada_tree *tree, uint32_t number, FILE *file)
-{
-	const struct ada_tree_node *node = &tree->nodes.items[number];
-	char name[ADA_NAME_BUFFER];
-
-	if (number)
-		fprintf(file, "%s(%lu %lu %lu", node->function_id == ADA_NO_FUNCTION ? "*" :
-			ada_module_function(node->module, node->function_id, name), node->calls, node->total_ns, node->self_ns);
-	for (uint32_t child = node->first; child; child = tree->nodes.items[child].next) {
-		assert_int_equal(tree->nodes.items[child].parent, number);
-		assert_int_equal(tree->nodes.items[child].depth, node->depth + 1);
-		fputs(number || child != node->first ? " " : "", file);
-		write_node(tree, child, file);
-	}
-	fputs(number ? ")" : "", file);
-}
-
-static void expect_tree(const struct ada_tree *tree, const char *expected)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	size_t walked = 0;
-
-	write_node(tree, 0, file);
-	fclose(file);
-	assert_string_equal(text, expected);
-	free(text);
-	for (uint32_t number = 0; number || !walked; number = ada_tree_next(tree, number)) {
-		walked++;
-		if (!ada_tree_next(tree, number))
-			break;
-	}
-	assert_int_equal(walked, tree->nodes.count);
-}
-
 static void expect(struct fixture *fixture, const char *expected)
 {
 	struct ada_tree tree = compute_tree(fixture, 1);
 
-	expect_tree(&tree, expected);
+	tree_expect(&tree, expected);
 	ada_tree_free(&tree);
 }
 
@@ -133,7 +95,7 @@ static void test_threads_and_processes_are_merged(void **state)
 	for (unsigned int workers = 1; workers <= 4; workers += 3) {
 		struct ada_tree tree = compute_tree(fixture, workers);
 
-		expect_tree(&tree, "main(3 393 300 b(6 54 0 leaf(6 54 54)) a(3 39 0 leaf(3 21 21) b(3 18 3 leaf(3 15 15))))"
+		tree_expect(&tree, "main(3 393 300 b(6 54 0 leaf(6 54 54)) a(3 39 0 leaf(3 21 21) b(3 18 3 leaf(3 15 15))))"
 			    " leaf(3 3 3)");
 		assert_int_equal(tree.completeness.events, 3 * (18 + 2));
 		assert_true(tree.completeness.complete);
@@ -154,7 +116,7 @@ static void test_groups(void **state)
 	assert_int_equal(ada_tree_compute_groups(&tree, &fixture->selection, (const uint32_t[]){ 0, 7, 8, 7 }, 2, &error), 0);
 	/* The groups have no calls: by their keys. The thread without events has none. */
 	assert_int_equal(tree.nodes.items[tree.nodes.items[0].first].key, ADA_TREE_GROUP | 7);
-	expect_tree(&tree, "*(0 0 0 leaf(2 4 4)) *(0 0 0 leaf(1 2 2))");
+	tree_expect(&tree, "*(0 0 0 leaf(2 4 4)) *(0 0 0 leaf(1 2 2))");
 	ada_tree_free(&tree);
 }
 
@@ -216,7 +178,7 @@ static void test_a_bound(void **state)
 	assert_int_equal(ada_tree_compute_bounded(&tree, &fixture->selection, NULL, 3, 1, &error), 0);
 	assert_true(tree.cut);
 	/* main, a and its b have nodes; what else they call is their rests. */
-	expect_tree(&tree, "main(1 131 100 *(4 18 18) a(1 13 0 *(1 7 7) b(1 6 1 *(1 5 5))))");
+	tree_expect(&tree, "main(1 131 100 *(4 18 18) a(1 13 0 *(1 7 7) b(1 6 1 *(1 5 5))))");
 	ada_tree_free(&tree);
 }
 
