@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/dump_detail.h"
 #include "cli/rows.h"
+#include "query/source.h"
 #include "query/timeline.h"
 
 #define TIME_WIDTH 25			/* of time and thread id in a line of text */
@@ -19,15 +20,17 @@ struct options {
 	struct ada_reading reading;
 	struct ada_narrowing narrowing;
 	const char *function;
-	bool detail;
+	bool detail, source;
 	uint64_t first_seq, last_seq;	/* both inclusive */
 };
 
-enum { OPTION_DETAIL = 0x2000, OPTION_SEQ };
+enum { OPTION_DETAIL = 0x2000, OPTION_SEQ, OPTION_SOURCE };
 
 /* What is printed of a function, quoted for the format once and for all. */
 struct name {
 	char *function, *module;
+	char *file;			/* NULL: not known, or not asked for */
+	uint32_t line;
 	bool wanted;			/* by --function */
 };
 
@@ -75,6 +78,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	case OPTION_DETAIL:
 		options->detail = true;
 		return 0;
+	case OPTION_SOURCE:
+		options->source = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -84,7 +90,8 @@ static const struct argp argp = {
 	.options = (const struct argp_option[]){
 		{ "function", 'F', "NAME", 0, "only this function's events, and losses; NAME may be a glob", 0 },
 		{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
-		{ "detail", OPTION_DETAIL, NULL, 0, "registers and stack, where they were kept", 0 },
+		{ "detail", OPTION_DETAIL, NULL, 0, "arguments, results, registers and stack, where they were kept", 0 },
+		{ "source", OPTION_SOURCE, NULL, 0, "where each function is written: file and line", 0 },
 		{},
 	},
 	.parser = parse_option,
@@ -95,6 +102,13 @@ static const struct argp argp = {
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
 };
 
+static void free_name(struct name *name)
+{
+	free(name->function);
+	free(name->module);
+	free(name->file);
+}
+
 static int make_name(struct dump *dump, const struct ada_moment *moment, struct name *name)
 {
 	struct ada_module *module = ada_process_module(moment->thread->process, moment->event->function_id);
@@ -102,16 +116,18 @@ static int make_name(struct dump *dump, const struct ada_moment *moment, struct 
 	uint64_t id = moment->event->function_id;
 	struct ada_symbol *symbol = ada_module_symbol(module, ADA_FUNCTION_SYMBOL(id));
 	char buffer[ADA_NAME_BUFFER];
-	const char *function = ada_module_function(module, id, buffer);
+	const char *function = ada_module_function(module, id, buffer), *file;
 
+	*name = (struct name){};
+	if (dump->options->source && module && ada_module_source(module, ADA_FUNCTION_SYMBOL(id), &file, &name->line))
+		name->file = ada_output_prepare(format, file);
 	name->function = ada_output_prepare(format, function);
 	name->module = ada_output_prepare(format, ada_module_name(module));
 	name->wanted = !dump->options->function ||
 		       ada_name_matches(dump->options->function, symbol ? symbol->mangled : "", function);
 	if (name->function && name->module)
 		return 0;
-	free(name->function);
-	free(name->module);
+	free_name(name);
 	return -ENOMEM;
 }
 
@@ -127,8 +143,7 @@ static const struct name *find_name(struct dump *dump, const struct ada_moment *
 	if (make_name(dump, moment, &name))
 		return NULL;
 	if (ada_array_push(&dump->names, name)) {
-		free(name.function);
-		free(name.module);
+		free_name(&name);
 		return NULL;
 	}
 	return ada_table_put(&dump->numbers, key, number) ? NULL : &dump->names.items[number];
@@ -171,8 +186,26 @@ static void put_time(struct dump *dump, uint64_t ns)
 	ada_output_bytes(dump->output, text, sizeof text);
 }
 
+/* "f(a=1)" of a call, "f = 1" of a return, where that is known. */
+static void put_function(struct ada_output *output, const struct name *name, const struct ada_arguments *arguments)
+{
+	char *text = ada_arguments_text(arguments);
+
+	if (!text || arguments->is_return) {
+		if (arguments->known)
+			ada_output_text(output, arguments->function);
+		else
+			ada_output_string(output, name->function);
+	}
+	if (text) {
+		ada_output_spaces(output, arguments->is_return);
+		ada_output_text(output, text);
+	}
+	free(text);
+}
+
 static void put_text(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		     const struct atf_detail *detail)
+		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
 	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
 				      [ADA_EVENT_LOST] = '~' };
@@ -194,7 +227,7 @@ static void put_text(struct dump *dump, const struct ada_moment *moment, const s
 	}
 	ada_output_spaces(output, 1);
 	if (name) {
-		ada_output_string(output, name->function);
+		put_function(output, name, arguments);
 	} else {
 		ada_output_u64(output, event->function_id);
 		ada_output_string(output, " events lost");
@@ -204,6 +237,12 @@ static void put_text(struct dump *dump, const struct ada_moment *moment, const s
 	if (moment->duration_known) {
 		ada_output_spaces(output, 2);
 		ada_output_string(output, ada_format_duration(moment->duration_ns, text));
+	}
+	if (name && name->file && event->event_kind == ADA_EVENT_CALL) {
+		ada_output_string(output, "  at ");
+		ada_output_string(output, name->file);
+		ada_output_string(output, ":");
+		ada_output_u64(output, name->line);
 	}
 	ada_output_string(output, "\n");
 	ada_detail_text(output, detail, TIME_WIDTH + 4 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
@@ -216,7 +255,7 @@ static void put_json_number(struct ada_output *output, const char *field, uint64
 }
 
 static void put_json(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		     const struct atf_detail *detail)
+		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
@@ -238,7 +277,15 @@ static void put_json(struct dump *dump, const struct ada_moment *moment, const s
 		put_json_number(output, ", \"detail_seq\": ", event->detail_seq);
 	if (dump->options->detail) {
 		ada_output_string(output, ", \"detail\": ");
-		ada_detail_json(output, detail);
+		ada_detail_json(output, detail, arguments);
+	}
+	if (dump->options->source) {
+		ada_output_string(output, ", \"file\": ");
+		ada_output_string(output, name && name->file ? name->file : "null");
+		if (name && name->file)
+			put_json_number(output, ", \"line\": ", name->line);
+		else
+			ada_output_string(output, ", \"line\": null");
 	}
 	if (!name)
 		put_json_number(output, ", \"lost\": ", event->function_id);
@@ -256,7 +303,7 @@ static void put_csv_number(struct ada_output *output, uint64_t number)
 }
 
 static void put_csv(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		    const struct atf_detail *detail)
+		    const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
@@ -283,6 +330,15 @@ static void put_csv(struct dump *dump, const struct ada_moment *moment, const st
 		ada_output_string(output, ",");
 		ada_output_csv(output, moment->thread->process->directory);
 	}
+	if (dump->options->detail)
+		ada_detail_csv_end(output, arguments);
+	if (dump->options->source) {
+		ada_output_string(output, ",");
+		ada_output_string(output, name && name->file ? name->file : "");
+		ada_output_string(output, ",");
+		if (name && name->file)
+			ada_output_u64(output, name->line);
+	}
 	ada_output_string(output, "\n");
 }
 
@@ -292,18 +348,24 @@ static void put_moment(struct dump *dump, const struct ada_moment *moment, const
 {
 	struct atf_detail record;
 	const struct atf_detail *detail = dump->options->detail && ada_detail_of(moment, &record) ? &record : NULL;
+	struct ada_arguments arguments = {};
+
+	/* Without memory for them the registers still say it. */
+	if (detail)
+		ada_arguments_decode(&arguments, moment->thread, detail);
 
 	switch (dump->options->reading.format) {
 	case ADA_FORMAT_TEXT:
-		put_text(dump, moment, name, detail);
+		put_text(dump, moment, name, detail, &arguments);
 		break;
 	case ADA_FORMAT_JSON:
-		put_json(dump, moment, name, detail);
+		put_json(dump, moment, name, detail, &arguments);
 		break;
 	case ADA_FORMAT_CSV:
-		put_csv(dump, moment, name, detail);
+		put_csv(dump, moment, name, detail, &arguments);
 		break;
 	}
+	ada_arguments_free(&arguments);
 }
 
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
@@ -368,7 +430,9 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 	if (format == ADA_FORMAT_CSV) {
 		ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost");
 		ada_output_string(dump->output, dump->options->detail ? "," ADA_DETAIL_CSV : "");
-		ada_output_string(dump->output, dump->several ? ",process\n" : "\n");
+		ada_output_string(dump->output, dump->several ? ",process" : "");
+		ada_output_string(dump->output, dump->options->detail ? "," ADA_DETAIL_CSV_END : "");
+		ada_output_string(dump->output, dump->options->source ? ",file,line\n" : "\n");
 	}
 	result = put_moments(dump, timeline);
 	if (result)
@@ -408,10 +472,8 @@ int ada_cmd_dump(int argc, char **argv)
 		status = put_timeline(&dump, &selection, &error);
 	}
 	status = status ? ada_answer_fail(argv[0], &error) : ada_answer_finish(argv[0], &output, session);
-	for (size_t i = 0; i < dump.names.count; i++) {
-		free(dump.names.items[i].function);
-		free(dump.names.items[i].module);
-	}
+	for (size_t i = 0; i < dump.names.count; i++)
+		free_name(&dump.names.items[i]);
 	ada_array_free(&dump.names);
 	ada_table_free(&dump.numbers);
 	ada_selection_close(&selection);

@@ -1,6 +1,7 @@
 /* Detail records in the three formats. 64-bit values are hexadecimal, in JSON as strings: many readers round large numbers. */
 #include "cli/dump_detail.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 #define REGISTERS 8
 #define STACK_LINE 32			/* bytes of the stack in a line of text */
@@ -47,7 +48,21 @@ static void put_fields(struct ada_output *output, const char *prefix, const uint
 	}
 }
 
-void ada_detail_json(struct ada_output *output, const struct atf_detail *record)
+static void put_arguments(struct ada_output *output, const struct ada_arguments *arguments)
+{
+	ada_output_string(output, ", \"args\": ");
+	if (arguments->known && !arguments->is_return)
+		ada_arguments_json(output, arguments);
+	else
+		ada_output_string(output, "null");
+	ada_output_string(output, ", \"result\": ");
+	if (arguments->is_return && arguments->items.count)
+		ada_argument_json(output, &arguments->items.items[0]);
+	else
+		ada_output_string(output, "null");
+}
+
+void ada_detail_json(struct ada_output *output, const struct atf_detail *record, const struct ada_arguments *arguments)
 {
 	if (!record) {
 		ada_output_string(output, "null");
@@ -62,7 +77,9 @@ void ada_detail_json(struct ada_output *output, const struct atf_detail *record)
 		put_fields(output, "fp", record->vectors);
 	ada_output_string(output, "\"stack\": \"");
 	put_stack(output, record->stack, record->stack_size);
-	ada_output_string(output, "\"}");
+	ada_output_string(output, "\"");
+	put_arguments(output, arguments);
+	ada_output_string(output, "}");
 }
 
 /* --- csv ------------------------------------------------------------------------------------------------------------ */
@@ -87,6 +104,19 @@ void ada_detail_csv(struct ada_output *output, const struct atf_detail *record)
 	put_cells(output, shown->vectors, REGISTERS, shown->flags & ATF_DETAIL_VECTORS);
 	ada_output_string(output, ",");
 	put_stack(output, shown->stack, shown->stack_size);
+}
+
+void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments)
+{
+	char *list = arguments->is_return ? NULL : ada_arguments_list(arguments);
+
+	ada_output_string(output, ",");
+	if (list)
+		ada_output_csv(output, list);
+	ada_output_string(output, ",");
+	if (arguments->is_return && arguments->items.count)
+		ada_output_csv(output, arguments->items.items[0].text);
+	free(list);
 }
 
 /* --- text ----------------------------------------------------------------------------------------------------------- */

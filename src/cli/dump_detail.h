@@ -1,15 +1,20 @@
-/* Registers and stack of an event, for `ada dump --detail`. */
+/* Arguments, registers and stack of an event, for `ada dump --detail`. */
 #ifndef ADA_CLI_DUMP_DETAIL_H
 #define ADA_CLI_DUMP_DETAIL_H
 #include "base/output.h"
+#include "query/arguments.h"
 #include "query/timeline.h"
 
 #define ADA_DETAIL_CSV "x0,x1,x2,x3,x4,x5,x6,x7,lr,fp,sp,fp0,fp1,fp2,fp3,fp4,fp5,fp6,fp7,stack"
 
+#define ADA_DETAIL_CSV_END "arguments,result"
+
 /* The moment's record. False: it has none, or it lies outside of every window, or its file can't be read (`ada verify` says so). */
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record);
-/* Each takes NULL where there is no record. */
-void ada_detail_json(struct ada_output *output, const struct atf_detail *record);	/* an object, or null */
+/* Each takes NULL where there is no record; `arguments` is all zero then. */
+void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
+		     const struct ada_arguments *arguments);				/* an object, or null */
 void ada_detail_csv(struct ada_output *output, const struct atf_detail *record);		/* the fields of ADA_DETAIL_CSV */
+void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments);	/* and of ADA_DETAIL_CSV_END */
 void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent);	/* lines, or nothing */
 #endif

@@ -19,6 +19,7 @@ struct ada_debug {
 	Dwarf *dwarf;			/* NULL: there is none */
 	bool indexed;
 	struct ada_debug_index index;
+	struct ada_table resolvers;	/* addresses of indirect functions: what lies there isn't what is called */
 	struct ada_table known;		/* address -> answers */
 	ADA_ARRAY(struct ada_debug_function *) answers;
 };
@@ -66,6 +67,17 @@ static struct ada_elf *open_linked(const struct ada_elf *elf)
 	return NULL;
 }
 
+static void read_resolvers(struct ada_debug *debug, const struct ada_elf *elf)
+{
+	struct ada_elf_symbols symbols = {};
+
+	if (ada_elf_symbols_read(elf, &symbols) == 0)
+		for (size_t i = 0; i < symbols.count; i++)
+			if (symbols.items[i].kind == ADA_SYMBOL_IFUNC)
+				ada_table_put(&debug->resolvers, symbols.items[i].address, 0);
+	ada_array_free(&symbols);
+}
+
 /* Without debug information in the file itself or in the one that belongs to it: nothing. */
 static void open_dwarf(struct ada_debug *debug)
 {
@@ -78,9 +90,13 @@ static void open_dwarf(struct ada_debug *debug)
 	}
 	if (separate || ada_elf_section_named(debug->elf, ".debug_info"))
 		debug->fd = open(separate ? separate->path : debug->elf->path, O_RDONLY | O_CLOEXEC);
-	ada_elf_close(separate);
 	if (debug->fd >= 0)
 		debug->dwarf = dwarf_begin(debug->fd, DWARF_C_READ);
+	if (debug->dwarf)
+		read_resolvers(debug, debug->elf);
+	if (debug->dwarf && separate)
+		read_resolvers(debug, separate);
+	ada_elf_close(separate);
 }
 
 struct ada_debug *ada_debug_open(const char *path, const char *build_id)
@@ -176,47 +192,64 @@ static void place(struct ada_debug_convention *convention, Dwarf_Die *type_die, 
 	parameter->where = at_entry;
 }
 
+/* A function that was inlined elsewhere, and a method, has what is the same for all of it in another entry. */
+static void read_origin(Dwarf_Die *function, struct dies *dies)
+{
+	Dwarf_Die from = *function;
+
+	for (unsigned i = 0; i < ADA_DEBUG_NESTING_MAX && !dies->parameters.count; i++) {
+		if (!ada_debug_follow(&from, DW_AT_abstract_origin, &from) && !ada_debug_follow(&from, DW_AT_specification, &from))
+			break;
+		read_dies(&from, dies);
+	}
+}
+
+static void forget_places(const struct ada_debug_unit *unit, const struct dies *located, uint64_t address, bool changed,
+			  struct ada_debug_function *function)
+{
+	for (size_t i = 0; i < function->parameters.count; i++) {
+		Dwarf_Die *die = &located->parameters.items[i];
+		struct ada_debug_where at_entry;
+
+		/* Other compilers than GCC give every parameter that arrives a place. */
+		if ((changed || (!unit->gcc && !dwarf_hasattr(die, DW_AT_location))) &&
+		    !ada_debug_place_at_entry(die, address, &at_entry))
+			function->parameters.items[i].where = (struct ada_debug_where){};
+	}
+}
+
 static void read_parameters(const struct ada_debug_unit *unit, Dwarf_Die *die, uint64_t address, bool clone,
 			    struct ada_debug_convention *convention, struct ada_debug_function *function)
 {
-	struct dies own = {}, origin = {};
+	struct dies own = {}, origin = {}, located = {};
 	struct dies *all = &own;
-	Dwarf_Die from = *die;
 	bool changed = clone;
 
 	read_dies(die, &own);
-	for (unsigned i = 0; i < ADA_DEBUG_NESTING_MAX && !origin.parameters.count; i++) {
-		if (!ada_debug_follow(&from, DW_AT_abstract_origin, &from) && !ada_debug_follow(&from, DW_AT_specification, &from))
-			break;
-		read_dies(&from, &origin);
-	}
+	read_origin(die, &origin);
 	/* Those that are gone here still count. */
 	if (origin.parameters.count && (!own.parameters.count || dwarf_hasattr(die, DW_AT_abstract_origin)))
 		all = &origin;
 	function->variadic = own.variadic || origin.variadic;
 	for (size_t i = 0; i < all->parameters.count; i++) {
+		Dwarf_Die *parameter_die = &all->parameters.items[i];
+		Dwarf_Die *here = all == &own ? parameter_die : concrete_of(&own, parameter_die);
 		struct ada_debug_parameter parameter = {};
-		Dwarf_Die *located = all == &own ? &all->parameters.items[i] : concrete_of(&own, &all->parameters.items[i]);
 
-		place(convention, &all->parameters.items[i], located, address, &parameter, &changed);
-		if (ada_array_push(&function->parameters, parameter)) {
+		/* What constructors and destructors of the source have, but this one of their variants hasn't. */
+		if (!here && dwarf_hasattr(parameter_die, DW_AT_artificial))
+			continue;
+		place(convention, parameter_die, here, address, &parameter, &changed);
+		if (ada_array_push(&located.parameters, here ? *here : *parameter_die) ||
+		    ada_array_push(&function->parameters, parameter)) {
 			ada_debug_type_free(&parameter.type);
 			break;
 		}
 	}
-	for (size_t i = 0; i < function->parameters.count; i++) {
-		struct ada_debug_parameter *parameter = &function->parameters.items[i];
-		Dwarf_Die *located = all == &own ? &own.parameters.items[i] : concrete_of(&own, &all->parameters.items[i]);
-		struct ada_debug_where at_entry;
-		bool somewhere = located && dwarf_hasattr(located, DW_AT_location);
-
-		/* Other compilers than GCC give every parameter that arrives a place. */
-		if ((changed || (!unit->gcc && !somewhere)) &&
-		    !(located && ada_debug_place_at_entry(located, address, &at_entry)))
-			parameter->where = (struct ada_debug_where){};
-	}
+	forget_places(unit, &located, address, changed, function);
 	ada_array_free(&own.parameters);
 	ada_array_free(&origin.parameters);
+	ada_array_free(&located.parameters);
 }
 
 /* f.isra.0 and the like: GCC's own variants of a function, with other parameters. */
@@ -231,6 +264,7 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 	const struct ada_debug_unit *unit = &debug->index.units.items[entry->unit];
 	struct ada_debug_convention convention = { .language = unit->language };
 	struct ada_debug_function *function = calloc(1, sizeof *function);
+	bool own_name = mangled && (strncmp(mangled, "_R", 2) == 0 || strncmp(mangled, "_ZN", 3) == 0);
 	bool isra = is_clone(mangled, ".isra.");
 	Dwarf_Die die = entry->die, type;
 
@@ -239,6 +273,7 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 	read_line(unit, &die, address, function);
 	if (!unit->has_types || unit->language == ADA_DEBUG_ASSEMBLY)
 		return function;
+	convention.foreign = !own_name;
 	function->has_types = true;
 	function->has_result = !isra;
 	if (ada_debug_type_of(&die, &type) && dwarf_tag(&type) == DW_TAG_unspecified_type && !dwarf_diename(&type))
@@ -256,7 +291,7 @@ const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uin
 	struct ada_debug_function *function = NULL;
 	uint64_t number;
 
-	if (!debug->dwarf)
+	if (!debug->dwarf || ada_table_get(&debug->resolvers, address, &number))
 		return NULL;
 	if (ada_table_get(&debug->known, address, &number))
 		return debug->answers.items[number];
@@ -292,6 +327,7 @@ void ada_debug_close(struct ada_debug *debug)
 		free_function(debug->answers.items[i]);
 	ada_array_free(&debug->answers);
 	ada_table_free(&debug->known);
+	ada_table_free(&debug->resolvers);
 	ada_debug_index_free(&debug->index);
 	if (debug->dwarf)
 		dwarf_end(debug->dwarf);

@@ -16,7 +16,8 @@ enum ada_debug_class {
 	ADA_DEBUG_C_STRING,		/* pointer to char */
 	ADA_DEBUG_STD_STRING,		/* std::string (libstdc++'s: pointer, length, inline buffer) */
 	ADA_DEBUG_SLICE,		/* Rust's &str, std::string_view: pointer and length of text */
-	ADA_DEBUG_STRUCT,		/* with `members` */
+	ADA_DEBUG_STRUCT,		/* with `members`, in the order of the source; also a short array */
+	ADA_DEBUG_TEXT,			/* array of char */
 	ADA_DEBUG_OTHER,		/* its value isn't decoded */
 };
 
@@ -26,6 +27,7 @@ struct ada_debug_type {
 	enum ada_debug_class class;
 	uint32_t bytes;
 	bool is_unsigned;		/* CHAR, ENUM */
+	bool is_array;			/* STRUCT: members are without names */
 	bool is_pointer;		/* STD_STRING: a pointer or reference to it */
 	uint32_t text_at, length_at;	/* SLICE: offsets of pointer and length */
 	char *name;			/* as in the source: "const char *", "enum colour" */

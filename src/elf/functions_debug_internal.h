@@ -53,6 +53,7 @@ void ada_debug_type_free(struct ada_debug_type *type);
 
 struct ada_debug_convention {
 	enum ada_debug_language language;
+	bool foreign;			/* Rust: its name isn't, so its convention needn't be */
 	unsigned general, vector;	/* registers given away */
 	uint64_t stack;
 	bool lost;			/* an argument came of which that isn't known: nor is it of those behind it */

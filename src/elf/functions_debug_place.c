@@ -283,27 +283,28 @@ static bool is_aggregate(Dwarf_Die *type)
 
 /* Into the parts of System V: as two values where it is made of two, in one register where it fits, else through a pointer.
  * False: that isn't sure. */
-static bool rust_parts(struct parts *parts, bool is_result, bool *indirect)
+static bool rust_parts(struct parts *parts, const struct ada_debug_convention *convention, bool *indirect)
 {
 	*indirect = false;
-	if (parts->unknown) {
-		*indirect = parts->bytes > (is_result ? 24 : 16);
-		return *indirect;
-	}
-	if (parts->scalars == 1 || parts->scalars == 2) {
+	/* One that C calls may go by C's convention, which is another for structures. */
+	if (convention->foreign && (parts->bytes > 8 || parts->scalars > 1))
+		return false;
+	if (!parts->unknown && (parts->scalars == 1 || parts->scalars == 2)) {
 		parts->memory = false;
 		parts->split = true;
 		parts->of[1] = PART_NONE;
 		for (unsigned i = 0; i < parts->scalars; i++)
 			parts->of[i] = parts->scalar[i].real ? PART_VECTOR : PART_INTEGER;
-		return parts->scalars == 2 || parts->bytes <= 8;
+		return parts->bytes <= (parts->scalars == 1 ? 8 : 16) && parts->scalar[parts->scalars - 1].bytes <= 8;
 	}
-	if (parts->bytes <= 8) {
+	/* Which of several variants it holds may be a value of its own, where there is room for it. */
+	if (parts->bytes <= 8 && (!parts->unknown || parts->bytes == parts->alignment)) {
+		parts->unknown = parts->memory = false;
 		parts->of[0] = PART_INTEGER;
 		parts->of[1] = PART_NONE;
 		return true;
 	}
-	*indirect = parts->bytes > (is_result ? 24 : 16);
+	*indirect = parts->unknown ? parts->bytes > 16 && parts->alignment <= 8 : parts->bytes > 8;
 	return *indirect;
 }
 
@@ -360,8 +361,8 @@ void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *
 		return;
 	parts = parts_of(&type);
 	indirect = passed_by_reference(&type, convention->language) || parts.memory;
-	if (convention->language == ADA_DEBUG_RUST && (is_aggregate(&type) || parts.bytes > 8) && parts.bytes &&
-	    !rust_parts(&parts, true, &indirect)) {
+	if (convention->language == ADA_DEBUG_RUST && is_aggregate(&type) && parts.bytes &&
+	    !rust_parts(&parts, convention, &indirect)) {
 		convention->lost = parts.bytes > 8;
 		return;
 	}
@@ -394,7 +395,7 @@ void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Di
 		return;
 	}
 	parts = parts_of(&type);
-	if (rust && (is_aggregate(&type) || parts.bytes > 8) && parts.bytes && !rust_parts(&parts, false, &indirect))
+	if (rust && is_aggregate(&type) && parts.bytes && !rust_parts(&parts, convention, &indirect))
 		convention->lost = true;
 	if (!rust)
 		indirect = passed_by_reference(&type, convention->language);

@@ -422,6 +422,34 @@ static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struc
 	return true;
 }
 
+/* As a structure without names. */
+static void read_array(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
+{
+	uint64_t elements = ada_debug_elements(die);
+	Dwarf_Die of;
+
+	type->class = ADA_DEBUG_OTHER;
+	if (!type->bytes || type->bytes > MEMBERS_BYTES_MAX || ada_debug_is_vector(die) || !ada_debug_type_of(die, &of))
+		return;
+	if (is_plain_char(&of, language)) {
+		type->class = ADA_DEBUG_TEXT;
+		return;
+	}
+	if (!elements || elements > MEMBERS_MAX || nesting >= MEMBERS_NESTING_MAX || type->bytes % elements)
+		return;
+	type->class = ADA_DEBUG_STRUCT;
+	type->is_array = true;
+	for (uint64_t i = 0; i < elements; i++) {
+		struct ada_debug_member member = { .name = "", .offset = (uint32_t)(i * (type->bytes / elements)) };
+
+		read_type(die, language, &member.type, nesting + 1);
+		if (ada_array_push(&type->members, member)) {
+			ada_debug_type_free(&member.type);
+			return;
+		}
+	}
+}
+
 static void drop_members(struct ada_debug_type *type)
 {
 	for (size_t i = 0; i < type->members.count; i++)
@@ -533,6 +561,9 @@ static void read_peeled(Dwarf_Die *die, enum ada_debug_language language, struct
 	case DW_TAG_subrange_type:
 		if (nesting < ADA_DEBUG_NESTING_MAX && ada_debug_type_of(die, &of))
 			read_peeled(&of, language, type, nesting + 1);
+		break;
+	case DW_TAG_array_type:
+		read_array(die, language, type, nesting);
 		break;
 	case DW_TAG_structure_type: case DW_TAG_class_type: case DW_TAG_union_type:
 		read_aggregate(die, language, type, nesting);

@@ -133,10 +133,14 @@ static int by_prototype(struct ada_arguments *arguments, const struct ada_captur
 static char *bare_name(struct ada_module *module, uint64_t function_id)
 {
 	char buffer[ADA_NAME_BUFFER];
-	const char *name = ada_module_function(module, function_id, buffer);
+	const char *name = ada_module_function(module, function_id, buffer), *bare;
 	size_t length = ada_name_length(name), version = strcspn(name, "@");
+	char *copy = strndup(name, length && name[length] ? length : version ? version : strlen(name));
 
-	return strndup(name, length && name[length] ? length : version ? version : strlen(name));
+	/* The demangled names of templates begin with what they return. */
+	if (copy && !strstr(copy, "operator") && (bare = ada_name_without_type(copy)) != copy)
+		memmove(copy, bare, strlen(bare) + 1);
+	return copy;
 }
 
 int ada_arguments_decode(struct ada_arguments *arguments, const struct ada_thread *thread, const struct atf_detail *record)
@@ -190,10 +194,30 @@ static void put_list(FILE *file, const struct ada_arguments *arguments)
 		fputs(arguments->items.count ? ", ..." : "...", file);
 }
 
+static char *close_text(FILE *file, char **text)
+{
+	if (fclose(file) == 0)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
+char *ada_arguments_list(const struct ada_arguments *arguments)
+{
+	size_t length;
+	char *text;
+	FILE *file = arguments->known && !arguments->is_return ? open_memstream(&text, &length) : NULL;
+
+	if (!file)
+		return NULL;
+	put_list(file, arguments);
+	return close_text(file, &text);
+}
+
 char *ada_arguments_text(const struct ada_arguments *arguments)
 {
-	char *text = NULL;
 	size_t length;
+	char *text;
 	FILE *file;
 
 	if (!arguments->known || (arguments->is_return && !arguments->items.count))
@@ -208,10 +232,7 @@ char *ada_arguments_text(const struct ada_arguments *arguments)
 		put_list(file, arguments);
 		fputc(')', file);
 	}
-	if (fclose(file) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return close_text(file, &text);
 }
 
 static void put_json_value(struct ada_output *output, const struct ada_argument *argument)

@@ -41,6 +41,8 @@ struct ada_arguments {
 int ada_arguments_decode(struct ada_arguments *arguments, const struct ada_thread *thread, const struct atf_detail *record);
 /* "open(path="/etc/passwd", flags=0)" or "= -1", malloc'ed; NULL: no memory, or nothing known. */
 char *ada_arguments_text(const struct ada_arguments *arguments);
+/* Of a CALL "path="/etc/passwd", flags=0". The same. */
+char *ada_arguments_list(const struct ada_arguments *arguments);
 /* An object {name, type, value, text, captured}: value is a number, a string, or null; pointers are "0x...". */
 void ada_argument_json(struct ada_output *output, const struct ada_argument *argument);
 /* An array of them: parameters of a CALL, the result of a RETURN. */

@@ -338,25 +338,34 @@ static void put_number(FILE *file, struct ada_argument *argument, const struct a
 static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured,
 		      const struct ada_debug_type *type, const uint8_t *value, uint64_t at);
 
+/* Fields of Rust's tuples have numbers. */
+static bool has_name(const struct ada_debug_member *member)
+{
+	return *member->name && !(member->name[0] == '_' && member->name[1] == '_' && member->name[2] >= '0' && member->name[2] <= '9');
+}
+
 static void put_struct(FILE *file, const struct ada_captured *captured, const struct ada_debug_type *type, const uint8_t *value,
 		       uint64_t at)
 {
 	const char *comma = "";
 
-	fputc('{', file);
+	fputc(type->is_array ? '[' : '{', file);
 	for (size_t i = 0; i < type->members.count; i++) {
 		const struct ada_debug_member *member = &type->members.items[i];
 		struct ada_argument inner = {};
 
-		fprintf(file, "%s%s%s", comma, member->name, *member->name ? "=" : "");
+		fputs(comma, file);
+		if (has_name(member))
+			fprintf(file, "%s=", member->name);
 		comma = ", ";
-		if (member->offset + (uint64_t)member->type.bytes <= ADA_VALUE_BYTES)
-			put_value(file, &inner, captured, &member->type, value + member->offset, at ? at + member->offset : 0);
-		else
+		if (member->type.class == ADA_DEBUG_OTHER || member->type.class == ADA_DEBUG_VOID ||
+		    member->offset + (uint64_t)member->type.bytes > ADA_VALUE_BYTES)
 			fputs("...", file);
+		else
+			put_value(file, &inner, captured, &member->type, value + member->offset, at ? at + member->offset : 0);
 		free(inner.string);
 	}
-	fputc('}', file);
+	fputc(type->is_array ? ']' : '}', file);
 }
 
 /* `value`: its bytes, with room behind them; `at`: where they lay, 0: in registers. */
@@ -387,6 +396,12 @@ static void put_value(FILE *file, struct ada_argument *argument, const struct ad
 	case ADA_DEBUG_SLICE:
 		put_slice(file, argument, captured, type, room);
 		break;
+	case ADA_DEBUG_TEXT: {
+		size_t length = strnlen((const char *)room, type->bytes);
+
+		put_string(file, argument, (const char *)room, length, false);
+		break;
+	}
 	case ADA_DEBUG_STRUCT:
 		put_struct(file, captured, type, room, at);
 		break;

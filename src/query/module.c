@@ -234,8 +234,7 @@ size_t ada_name_length(const char *name)
 	return strlen(name);
 }
 
-/* Behind the return type, which the demangled names of templates begin with: "int f<int>" is f<int>. */
-static const char *without_return_type(const char *name)
+const char *ada_name_without_type(const char *name)
 {
 	const char *start = name;
 	int open = 0;
@@ -265,5 +264,5 @@ bool ada_name_matches(const char *pattern, const char *mangled, const char *name
 		return false;
 	memcpy(bare, name, length);
 	bare[length] = 0;
-	return fits(pattern, bare) || fits(pattern, without_return_type(bare));
+	return fits(pattern, bare) || fits(pattern, ada_name_without_type(bare));
 }

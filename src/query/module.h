@@ -45,6 +45,8 @@ struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
 const char *ada_module_function(struct ada_module *module, uint64_t function_id, char buffer[ADA_NAME_BUFFER]);
 /* Length of "ns::f" in "ns::f(int)". */
 size_t ada_name_length(const char *name);
+/* Behind the return type, which the demangled names of templates begin with: "int f<int>" is f<int>. */
+const char *ada_name_without_type(const char *name);
 /* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or that without its parameters, or
  * without them and its return type. */
 bool ada_name_matches(const char *pattern, const char *mangled, const char *name);
