@@ -20,6 +20,7 @@ struct ada_debug {
 	bool indexed;
 	struct ada_debug_index index;
 	struct ada_table resolvers;	/* addresses of indirect functions: what lies there isn't what is called */
+	struct ada_table globals;	/* of functions that others can call */
 	struct ada_table known;		/* address -> answers */
 	ADA_ARRAY(struct ada_debug_function *) answers;
 };
@@ -67,14 +68,19 @@ static struct ada_elf *open_linked(const struct ada_elf *elf)
 	return NULL;
 }
 
-static void read_resolvers(struct ada_debug *debug, const struct ada_elf *elf)
+static void read_symbols(struct ada_debug *debug, const struct ada_elf *elf)
 {
 	struct ada_elf_symbols symbols = {};
 
-	if (ada_elf_symbols_read(elf, &symbols) == 0)
-		for (size_t i = 0; i < symbols.count; i++)
-			if (symbols.items[i].kind == ADA_SYMBOL_IFUNC)
-				ada_table_put(&debug->resolvers, symbols.items[i].address, 0);
+	ada_elf_symbols_read(elf, &symbols);
+	for (size_t i = 0; i < symbols.count; i++) {
+		const struct ada_elf_symbol *symbol = &symbols.items[i];
+
+		if (symbol->kind == ADA_SYMBOL_IFUNC)
+			ada_table_put(&debug->resolvers, symbol->address, 0);
+		else if (symbol->binding != STB_LOCAL)
+			ada_table_put(&debug->globals, symbol->address, 0);
+	}
 	ada_array_free(&symbols);
 }
 
@@ -93,9 +99,9 @@ static void open_dwarf(struct ada_debug *debug)
 	if (debug->fd >= 0)
 		debug->dwarf = dwarf_begin(debug->fd, DWARF_C_READ);
 	if (debug->dwarf)
-		read_resolvers(debug, debug->elf);
+		read_symbols(debug, debug->elf);
 	if (debug->dwarf && separate)
-		read_resolvers(debug, separate);
+		read_symbols(debug, separate);
 	ada_elf_close(separate);
 }
 
@@ -177,11 +183,10 @@ static void place(struct ada_debug_convention *convention, Dwarf_Die *type_die, 
 		parameter->name = "";
 	ada_debug_type_read(type_die, convention->language, &parameter->type);
 	ada_debug_place_parameter(convention, type_die, &parameter->where);
-	if (!located || !ada_debug_place_at_entry(located, address, &at_entry))
+	if (!located || ada_debug_place_at_entry(located, address, &at_entry) != ADA_DEBUG_LOCATED)
 		return;
 	at_entry.indirect = parameter->where.indirect;
 	if (parameter->where.place == ADA_DEBUG_REGISTERS && parameter->where.count == at_entry.count) {
-		memcpy(at_entry.offsets, parameter->where.offsets, sizeof at_entry.offsets);
 		if (memcmp(&at_entry, &parameter->where, sizeof at_entry) == 0)
 			return;
 	} else if (at_entry.count * 8u < parameter->type.bytes) {
@@ -208,12 +213,11 @@ static void forget_places(const struct ada_debug_unit *unit, const struct dies *
 			  struct ada_debug_function *function)
 {
 	for (size_t i = 0; i < function->parameters.count; i++) {
-		Dwarf_Die *die = &located->parameters.items[i];
 		struct ada_debug_where at_entry;
+		enum ada_debug_located found = ada_debug_place_at_entry(&located->parameters.items[i], address, &at_entry);
 
-		/* Other compilers than GCC give every parameter that arrives a place. */
-		if ((changed || (!unit->gcc && !dwarf_hasattr(die, DW_AT_location))) &&
-		    !ada_debug_place_at_entry(die, address, &at_entry))
+		/* LLVM gives every parameter that arrives a place. */
+		if ((changed && found != ADA_DEBUG_LOCATED) || (!unit->gcc && found == ADA_DEBUG_UNLOCATED))
 			function->parameters.items[i].where = (struct ada_debug_where){};
 	}
 }
@@ -258,6 +262,14 @@ static bool is_clone(const char *mangled, const char *what)
 	return mangled && strstr(mangled, what);
 }
 
+/* LLVM returns nothing from a function of which it has seen all callers, where none of them uses the result; nothing says so. */
+static bool may_drop_result(const struct ada_debug *debug, const struct ada_debug_unit *unit, uint64_t address)
+{
+	uint64_t none;
+
+	return unit->optimised && !ada_table_get(&debug->globals, address, &none);
+}
+
 static struct ada_debug_function *read_function(struct ada_debug *debug, const struct ada_debug_entry *entry, uint64_t address,
 						const char *mangled)
 {
@@ -280,6 +292,8 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 		function->has_result = false;
 	ada_debug_type_read(&die, unit->language, &function->result);
 	ada_debug_place_result(&convention, &die, &function->result_where);
+	if (may_drop_result(debug, unit, address))
+		function->result_where = (struct ada_debug_where){ .indirect = function->result_where.indirect };
 	read_parameters(unit, &die, address, isra || is_clone(mangled, ".constprop.") || is_clone(mangled, ".part."), &convention,
 			function);
 	return function;
@@ -328,6 +342,7 @@ void ada_debug_close(struct ada_debug *debug)
 	ada_array_free(&debug->answers);
 	ada_table_free(&debug->known);
 	ada_table_free(&debug->resolvers);
+	ada_table_free(&debug->globals);
 	ada_debug_index_free(&debug->index);
 	if (debug->dwarf)
 		dwarf_end(debug->dwarf);

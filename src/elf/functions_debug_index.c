@@ -85,13 +85,44 @@ int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const stru
 	return 0;
 }
 
+/* What LLVM leaves only of code that it has optimised: parameters that are in one place now and in another then, or nowhere. */
+static bool looks_optimised(Dwarf_Die *function)
+{
+	Dwarf_Attribute location;
+	Dwarf_Die child;
+
+	if (dwarf_hasattr(function, DW_AT_call_all_calls) || dwarf_hasattr(function, DW_AT_GNU_all_call_sites))
+		return true;
+	if (dwarf_child(function, &child) != 0)
+		return false;
+	do {
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+			continue;
+		if (!dwarf_attr(&child, DW_AT_location, &location) || dwarf_whatform(&location) != DW_FORM_exprloc)
+			return true;
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+/* A function in several parts begins with its first one. */
+static bool begins_at(Dwarf_Die *function, Dwarf_Addr *address)
+{
+	Dwarf_Addr base, end;
+
+	return dwarf_entrypc(function, address) == 0 || dwarf_ranges(function, 0, &base, address, &end) > 0;
+}
+
 static int add_function(struct ada_debug_index *index, uint32_t unit, Dwarf_Die *die)
 {
 	struct ada_debug_entry entry = { *die, unit };
 	Dwarf_Addr address;
 	uint64_t number;
 
-	if (dwarf_entrypc(die, &address) || ada_table_get(&index->by_address, address, &number))
+	if (!begins_at(die, &address))
+		return 0;
+	if (!index->units.items[unit].gcc && !index->units.items[unit].optimised)
+		index->units.items[unit].optimised = looks_optimised(die);
+	if (ada_table_get(&index->by_address, address, &number))
 		return 0;
 	number = index->entries.count;
 	return ada_array_push(&index->entries, entry) ? -ENOMEM : ada_table_put(&index->by_address, address, number);

@@ -15,6 +15,7 @@ struct ada_debug_unit {
 	Dwarf_Die top;			/* of the split file where there is one */
 	enum ada_debug_language language;
 	bool gcc;
+	bool optimised;			/* of other compilers */
 	bool indexed, deeply;		/* its functions; also those that lie in other functions */
 	bool has_types;			/* less than -g2 has none */
 };
@@ -61,6 +62,11 @@ struct ada_debug_convention {
 /* Where the function leaves its result; takes the register of its place in memory away. */
 void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *function, struct ada_debug_where *where);
 void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Die *parameter, struct ada_debug_where *where);
-/* What the parameter's own entry says of its place at the function's beginning. False: nothing. */
-bool ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where);
+/* What the parameter's own entry says of its place at the function's beginning. */
+enum ada_debug_located {
+	ADA_DEBUG_UNLOCATED,		/* nothing, or that it isn't there as it was handed over */
+	ADA_DEBUG_IN_MEMORY,		/* where the function will have put it */
+	ADA_DEBUG_LOCATED,		/* `where` */
+};
+enum ada_debug_located ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where);
 #endif

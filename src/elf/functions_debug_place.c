@@ -442,7 +442,19 @@ static bool register_of(const Dwarf_Op *operation, int8_t *number)
 	return true;
 }
 
-bool ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where)
+/* A register, or the two that hold a structure's parts. */
+static bool registers_of(const Dwarf_Op *operations, size_t count, struct ada_debug_where *where)
+{
+	where->count = count == 1 ? 1 : 2;
+	if (count == 1)
+		return register_of(&operations[0], &where->registers[0]);
+	if (count != 4 || operations[1].atom != DW_OP_piece || operations[3].atom != DW_OP_piece || operations[1].number > 8)
+		return false;
+	where->offsets[1] = (uint8_t)operations[1].number;
+	return register_of(&operations[0], &where->registers[0]) && register_of(&operations[2], &where->registers[1]);
+}
+
+enum ada_debug_located ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *operations;
@@ -450,16 +462,14 @@ bool ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada
 
 	*where = (struct ada_debug_where){ .place = ADA_DEBUG_REGISTERS };
 	if (!dwarf_attr(parameter, DW_AT_location, &attribute) ||
-	    dwarf_getlocation_addr(&attribute, address, &operations, &count, 1) != 1)
-		return false;
-	if (count == 1) {
-		where->count = 1;
-		return register_of(&operations[0], &where->registers[0]);
-	}
-	/* Two halves of a structure. */
-	if (count != 4 || operations[1].atom != DW_OP_piece || operations[1].number != 8 || operations[3].atom != DW_OP_piece)
-		return false;
-	where->count = 2;
-	where->offsets[1] = 8;
-	return register_of(&operations[0], &where->registers[0]) && register_of(&operations[2], &where->registers[1]);
+	    dwarf_getlocation_addr(&attribute, address, &operations, &count, 1) != 1 || !count)
+		return ADA_DEBUG_UNLOCATED;
+	if (registers_of(operations, count, where))
+		return ADA_DEBUG_LOCATED;
+	for (size_t i = 0; i < count; i++)
+		if (operations[i].atom == DW_OP_stack_value || operations[i].atom == DW_OP_implicit_value ||
+		    operations[i].atom == DW_OP_piece)
+			return ADA_DEBUG_UNLOCATED;
+	return operations[0].atom == DW_OP_fbreg || (operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg31)
+		? ADA_DEBUG_IN_MEMORY : ADA_DEBUG_UNLOCATED;
 }

@@ -9,6 +9,7 @@
 #define STRING_MAX 256			/* bytes of a string that are shown */
 #define ENUMERATORS_JOINED 24
 #define NOT_CAPTURED "(not captured)"
+#define NOT_KNOWN "(not known)"		/* where it lies: the compiler did as it liked */
 
 /* Out of memory is looked for once, at the end. */
 struct text { FILE *file; char *bytes; size_t length; };
@@ -424,12 +425,14 @@ int ada_argument_format(struct ada_argument *argument, const struct ada_captured
 	text.file = open_memstream(&text.bytes, &text.length);
 	if (!text.file)
 		return -ENOMEM;
-	argument->captured = true;
+	argument->captured = where->place != ADA_DEBUG_NOWHERE;
 	if (!at && where->place == ADA_DEBUG_STACK && !where->indirect)
 		at = captured->record->sp + 8 + where->stack;
 	/* A string of which not all of the buffer was captured, but its text. */
 	if (whole || (at && type->class == ADA_DEBUG_STD_STRING && where->indirect))
 		put_value(text.file, argument, captured, type, value, at);
+	else if (where->place == ADA_DEBUG_NOWHERE)
+		fputs(NOT_KNOWN, text.file);
 	else
 		put_not_captured(text.file, argument, where->indirect ? at : 0);
 	return put_end(&text, &argument->text);

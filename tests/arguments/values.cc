@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#define F __attribute__((noinline, noclone))
-#define KEEP __asm__ volatile("" : : : "memory")
+#define F __attribute__((noinline))
+#define KEEP __asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0, 0" : : : "memory")
 
-extern "C" F void mark(int times) { __asm__ volatile("" : : "r"(times)); }
+extern "C" F void mark(int) { KEEP; }
 
 namespace shapes {
 enum class Colour : unsigned char { red, green = 7 };
@@ -41,28 +41,55 @@ F void thrower(int what) { KEEP; if (what) throw what; }
 F bool letters(char16_t a, char32_t b, wchar_t c) { KEEP; return a < b; }
 }
 
-int main(int argc, char **)
+// Each has a small frame, so that it is captured.
+using namespace shapes;
+
+F void join(std::string *third)
 {
-	using namespace shapes;
+	std::string first = "inline text";
+	joined(first, "second", third);
+	KEEP;
+}
+
+F void join_long()
+{
+	std::string first = "text that has no room in the object";
+	joined(first, std::string(), &first);
+	KEEP;
+}
+
+F void own()
+{
+	owned(Owner(12), Copied(13), 14);
+	made(15);
+	KEEP;
+}
+
+F void refer()
+{
 	const int five = 5;
 	Plain plain{ 1, 2 };
+	references(five, plain, Plain{ 8, 9 });
+	summed(plain, Plain{ 16, 17 });
+	auto inner = [&](int inside) __attribute__((noinline)) { KEEP; plain.x = inside; };
+	inner(22);
+	KEEP;
+}
+
+int main(int argc, char **)
+{
 	Counter counter;
 	Square square(3);
 	Base *base = &square;
 	std::string third = "third";
 
 	mark(1);
-	references(five, plain, Plain{ 8, 9 });
-	{
-		std::string first = "inline text", result;
-		result = joined(first, "second", &third);
-		result = joined(std::string("text that has no room in the object"), std::string(), &first);
-	}
+	refer();
+	join(&third);
+	join_long();
 	viewed(std::string_view("viewed text", 6), 10);
 	painted(Colour::green, Empty(), 11);
-	owned(Owner(12), Copied(13), 14);
-	made(15);
-	summed(plain, Plain{ 16, 17 });
+	own();
 	same(18.5);
 	same<unsigned char>(200);
 	listed(std::vector<int>(3), nullptr);
@@ -75,7 +102,6 @@ int main(int argc, char **)
 		KEEP;
 	}
 	letters(u'\u00e9', U'\U0001f600', L'w');
-	[&](int inside) { KEEP; plain.x = inside; }(22);
 	mark(2);
 	return 0;
 }
