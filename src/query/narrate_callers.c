@@ -52,7 +52,7 @@ static void tell(struct ada_story *story, const struct new_caller *caller)
 	if (edge->caller_id != ADA_NO_FUNCTION) {
 		struct ada_stack stack;
 
-		if (ada_stack_at(&stack, edge->thread, edge->first_position))
+		if (ada_narrate_stack(story, &stack, edge->thread, edge->first_position))
 			return;
 		if (stack.frames.count)
 			ada_words_source(story, process, stack.frames.items[stack.frames.count - 1].function_id, from);

@@ -66,10 +66,10 @@ static void take(void *context, const struct ada_call *call)
 	slow->end_position = call->end_position;
 }
 
-int ada_narrate_feed_open(struct ada_calls *calls, const struct ada_thread *thread, uint64_t first)
+int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, const struct ada_thread *thread, uint64_t first)
 {
 	struct ada_stack stack;
-	int result = ada_stack_at(&stack, thread, first);
+	int result = ada_narrate_stack(story, &stack, thread, first);
 
 	for (size_t i = 0; i < stack.frames.count && !result; i++) {
 		uint64_t position = stack.frames.items[i].position;
@@ -90,7 +90,7 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = take });
 	search->thread = thread;
 	search->first = position = first;
-	if (ada_narrate_feed_open(&calls, thread, first))
+	if (ada_narrate_feed_open(search->story, &calls, thread, first))
 		search->result = -ENOMEM;
 	while (position < end && !search->result) {
 		const struct ada_event *events = atf_thread_run(thread->events, position, &count);

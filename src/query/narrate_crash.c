@@ -111,7 +111,7 @@ static void tell_frames(struct ada_story *story, const struct ada_thread *thread
 	struct ada_telling telling;
 	struct ada_stack stack;
 
-	if (ada_stack_at(&stack, thread, end))
+	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count,
@@ -159,7 +159,7 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 	struct ada_calls calls;
 
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = &last, .ended = take });
-	if (ada_narrate_feed_open(&calls, thread, first))
+	if (ada_narrate_feed_open(story, &calls, thread, first))
 		story->result = -ENOMEM;
 	for (uint64_t position = first; position < end; position++)
 		if (ada_calls_feed(&calls, atf_thread_get(thread->events, position), position))

@@ -62,14 +62,14 @@ static void note(void *context, struct ada_call *call)
 }
 
 /* Feeds what follows, and before it what is open; false without memory. */
-static bool read_on(struct after *after, const struct ada_thread *thread, uint64_t end)
+static bool read_on(struct ada_story *story, struct after *after, const struct ada_thread *thread, uint64_t end)
 {
 	struct ada_calls calls;
 	uint64_t kept = after->place->position;
 	int result;
 
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = after, .begun = note, .ended = take });
-	result = ada_narrate_feed_open(&calls, thread, after->place->position);
+	result = ada_narrate_feed_open(story, &calls, thread, after->place->position);
 	for (uint64_t position = after->place->position; position < end && !result; position++) {
 		if (position - kept > RELEASE_EVENTS) {
 			atf_thread_release(thread->events, kept, position);
@@ -157,7 +157,7 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 	struct ada_telling telling;
 	struct ada_stack stack;
 
-	if (ada_stack_at(&stack, thread, end))
+	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "%s event%s follow%s on thread %u in this window, to %s; ", ada_words_number(behind, number),
@@ -186,7 +186,7 @@ void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *
 	if (!place->thread || !ada_narrate_range(story, place->thread, place->window, &first, &end) || place->position >= end)
 		return;
 	after.depth = atf_thread_get(place->thread->events, place->position)->call_depth;
-	if (read_on(&after, place->thread, end)) {
+	if (read_on(story, &after, place->thread, end)) {
 		tell_marked(story, &after);
 		tell_next(story, &after);
 		tell_exceptions(story, &after, end);

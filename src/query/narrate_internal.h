@@ -26,6 +26,14 @@ struct ada_thread_losses {
 	uint64_t largest, largest_position;
 };
 
+struct ada_checkpoint { uint64_t position, first, count; };	/* before that event; its calls among `frames` */
+struct ada_stack_track {		/* of a thread: narrate_stack.c */
+	uint64_t position;		/* read up to here */
+	ADA_ARRAY(struct ada_frame) open;	/* there */
+	ADA_ARRAY(struct ada_checkpoint) checkpoints;
+	ADA_ARRAY(struct ada_frame) frames;
+};
+
 struct ada_story {
 	struct ada_narrative *narrative;
 	const struct ada_session *session;
@@ -37,6 +45,7 @@ struct ada_story {
 	ADA_ARRAY(struct ada_norm) norms;
 	struct ada_edges edges;
 	ADA_ARRAY(struct ada_thread_losses) losses;	/* by thread of the session */
+	ADA_ARRAY(struct ada_stack_track) tracks;	/* by thread of the session; none until first asked */
 	int result;			/* 0 or the first -errno */
 };
 
@@ -87,6 +96,9 @@ int ada_narrate_find_losses(struct ada_story *story);
 /* Whether events of the thread may be missing between two of its positions. */
 bool ada_narrate_lost_between(const struct ada_story *story, const struct ada_thread *thread, uint64_t from, uint64_t to);
 void ada_narrate_losses(struct ada_story *story, const struct ada_process *process);
+/* As ada_stack_at, at a bounded price a question. */
+int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
+void ada_narrate_close_tracks(struct ada_story *story);
 
 /* --- the parts --------------------------------------------------------------------------------------------------------- */
 
@@ -116,7 +128,7 @@ void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *plac
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns);
 /* Before the events from `first` on: the calls that are open there, so that their ends find them. 0 or -ENOMEM. */
-int ada_narrate_feed_open(struct ada_calls *calls, const struct ada_thread *thread, uint64_t first);
+int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, const struct ada_thread *thread, uint64_t first);
 void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_errors(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_window *window);

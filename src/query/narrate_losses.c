@@ -8,10 +8,11 @@
 static int find(struct ada_thread_losses *losses)
 {
 	const struct ada_thread *thread = losses->thread;
-	uint64_t position = 0, released = 0, count;
+	uint64_t position = 0, count;
 	const struct ada_event *events;
 
 	while ((events = atf_thread_run(thread->events, position, &count)) && count) {
+		count = count > RELEASE_EVENTS ? RELEASE_EVENTS : count;
 		for (uint64_t i = 0; i < count; i++) {
 			if (events[i].event_kind != ADA_EVENT_LOST)
 				continue;
@@ -24,11 +25,8 @@ static int find(struct ada_thread_losses *losses)
 			if (losses->positions.count < ADA_LOSSES_KEPT && ada_array_push(&losses->positions, position + i))
 				return -ENOMEM;
 		}
+		atf_thread_release(thread->events, position, position + count);
 		position += count;
-		if (position - released > RELEASE_EVENTS) {
-			atf_thread_release(thread->events, released, position);
-			released = position;
-		}
 	}
 	return 0;
 }

@@ -105,13 +105,13 @@ static void put_call(struct ada_story *story, FILE *stream, const struct ada_thr
 }
 
 /* The CALL that an end belongs to: the innermost open call right before it, if it is of the same function and depth. */
-static bool find_call(const struct ada_thread *thread, uint64_t position, uint64_t *call)
+static bool find_call(struct ada_story *story, const struct ada_thread *thread, uint64_t position, uint64_t *call)
 {
 	const struct ada_event *event = atf_thread_get(thread->events, position);
 	struct ada_stack stack;
 	bool found = false;
 
-	if (ada_stack_at(&stack, thread, position))
+	if (ada_narrate_stack(story, &stack, thread, position))
 		return false;
 	for (size_t i = stack.frames.count; i-- > 0 && !found;)
 		if (stack.frames.items[i].depth == event->call_depth && stack.frames.items[i].function_id == event->function_id) {
@@ -147,7 +147,7 @@ static void put_event(struct ada_story *story, FILE *stream, const struct ada_ma
 	}
 	fputs(event->event_kind == ADA_EVENT_EXCEPTION ? "left by an exception " : "returned from ", stream);
 	put_call(story, stream, thread, place->position);
-	if (!find_call(thread, place->position, call) || ada_narrate_lost_between(story, thread, *call, place->position))
+	if (!find_call(story, thread, place->position, call) || ada_narrate_lost_between(story, thread, *call, place->position))
 		return;
 	fprintf(stream, " after %s",
 		ada_format_duration(event->timestamp_ns - atf_thread_get(thread->events, *call)->timestamp_ns, duration));

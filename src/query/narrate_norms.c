@@ -81,5 +81,6 @@ void ada_narrate_forget(struct ada_story *story)
 	for (size_t i = 0; i < story->losses.count; i++)
 		ada_array_free(&story->losses.items[i].positions);
 	ada_array_free(&story->losses);
+	ada_narrate_close_tracks(story);
 	ada_name_list_close(&story->names);
 }

@@ -57,7 +57,7 @@ static void tell_other(struct ada_story *story, const struct ada_thread *thread,
 	struct ada_stack stack;
 	bool library;
 
-	if (!position || ada_stack_at(&stack, thread, position))
+	if (!position || ada_narrate_stack(story, &stack, thread, position))
 		return;
 	if (!stack.frames.count) {
 		tell_idle(story, thread, position, ns);
@@ -128,7 +128,7 @@ void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *plac
 		return;
 	event = atf_thread_get(place->thread->events, place->position);
 	position = place->position + (!place->has_function || event->event_kind == ADA_EVENT_CALL);
-	if (ada_stack_at(&stack, place->thread, position))
+	if (ada_narrate_stack(story, &stack, place->thread, position))
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "The call path on thread %u: ", place->thread->number);

@@ -288,7 +288,7 @@ static void tell_still_open(struct ada_story *story, const struct ada_thread *th
 	struct ada_telling telling;
 	struct ada_stack stack;
 
-	if (story->result || story->selection->to_ns != UINT64_MAX || ada_stack_at(&stack, thread, thread->count))
+	if (story->result || story->selection->to_ns != UINT64_MAX || ada_narrate_stack(story, &stack, thread, thread->count))
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
 		fprintf(telling.stream, "At its last event %s open: ", stack.frames.count == 1 ? "one call was" : "these calls were");

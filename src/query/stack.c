@@ -34,6 +34,10 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 	while (position-- && limit) {
 		const struct ada_event *event = atf_thread_get(thread->events, position);
 
+		if (kept - position > RELEASE_EVENTS) {
+			atf_thread_release(thread->events, position + 1, kept);
+			kept = position + 1;
+		}
 		if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION || event->call_depth >= limit)
 			continue;
 		limit = event->call_depth;
@@ -41,10 +45,6 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 		    ada_array_push(&stack->frames, (struct ada_frame){ position, event->function_id, event->timestamp_ns, limit })) {
 			ada_stack_close(stack);
 			return -ENOMEM;
-		}
-		if (kept - position > RELEASE_EVENTS) {
-			atf_thread_release(thread->events, position, kept);
-			kept = position;
 		}
 	}
 	reverse(stack);
