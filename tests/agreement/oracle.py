@@ -50,8 +50,10 @@ class Pairing:
     def leave(self):
         """The newest open call has gone without a word."""
         call = self.open.pop()
-        if not self.after_loss:     # else it will not come back
+        if not self.after_loss:
             self.aside.append(call)
+        elif self.open:             # it won't come back; what it took until the loss is known
+            self.open[-1].children += self.before_loss - call.start
 
     def gap(self, time):
         if self.after_loss and self.open:
