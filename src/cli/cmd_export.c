@@ -199,16 +199,17 @@ static int run(const char *command, struct ada_export *export, const struct opti
 	struct ada_error error = {};
 	struct ada_target target;
 	bool already = false;
-	int result = ada_target_open(&target, options->format, options->output, &error);
+	int result;
 
+	ada_interrupt_catch();		/* before there is anything to take away */
+	result = ada_target_open(&target, options->format, options->output, &error);
 	if (result)
-		return ada_answer_fail(command, &error);
+		return ada_interrupted() ? ada_interrupt_status() : ada_answer_fail(command, &error);
 	if (target.fd >= 0)
 		ada_output_open(export->output, target.fd);
 	else
 		export->output = NULL;
 	export->path = target.inside;
-	ada_interrupt_catch();
 	ada_progress_open(export->progress, "exporting", ada_export_events(export->selection));
 	result = write_export(export, options, &already, &error);
 	if (!result && export->output && !ada_output_flush(export->output))

@@ -221,6 +221,7 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 	while ((end_ns - start_ns) / rates->bucket_ns >= ADA_EXPORT_BUCKETS)
 		rates->bucket_ns *= 2;
 	rates->start_ns = start_ns;
+	rates->end_ns = end_ns;
 	rates->buckets = (end_ns - start_ns) / rates->bucket_ns + 1;
 	rates->events = calloc(rates->buckets, sizeof *rates->events);
 	rates->lost = calloc(rates->buckets, sizeof *rates->lost);
@@ -251,7 +252,7 @@ int ada_export_rates_tell(const struct ada_export_rates *rates, const uint64_t *
 		uint64_t value = i < rates->buckets ? values[i] : 0;
 
 		if (value != before || !i)
-			result = point(context, rates->start_ns + i * rates->bucket_ns, value);
+			result = point(context, i < rates->buckets ? rates->start_ns + i * rates->bucket_ns : rates->end_ns, value);
 		before = value;
 	}
 	return result;

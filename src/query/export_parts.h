@@ -63,7 +63,7 @@ const struct ada_thread *ada_export_thread_of(const struct ada_selection *select
 #define ADA_EXPORT_BUCKET_NS 10000000ull
 #define ADA_EXPORT_BUCKETS 65536u	/* of a longer process, the buckets are longer */
 struct ada_export_rates {
-	uint64_t start_ns, bucket_ns;
+	uint64_t start_ns, end_ns, bucket_ns;
 	size_t buckets;
 	uint64_t *events, *lost;	/* by bucket */
 	bool any_lost;

@@ -306,9 +306,6 @@ int ada_perfetto_begin_process(struct ada_perfetto *perfetto, const struct ada_p
 	result = put_process(perfetto, process);
 	if (!result && process->window_count)
 		result = end_track(perfetto, begin_track(perfetto, perfetto->windows_uuid, perfetto->process_uuid, "windows"));
-	if (!result)
-		result = ada_export_marks(selection, process, &(struct ada_export_marks_receiver){
-			.context = perfetto, .window = put_window, .mark = put_mark });
 	return result ? result : ada_export_rates_begin(&perfetto->rates, selection, process);
 }
 
@@ -330,11 +327,16 @@ static int put_counter(struct ada_perfetto *perfetto, const char *what, const ui
 	return result ? result : ada_export_rates_tell(&perfetto->rates, values, perfetto, put_point);
 }
 
+/* Marks stand here, where the tracks of all their threads have been told. */
 int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 {
-	int result = 0;
+	int result;
 
-	if (perfetto->process && perfetto->rates.buckets)
+	if (!perfetto->process)
+		return 0;
+	result = ada_export_marks(perfetto->export->selection, perfetto->process, &(struct ada_export_marks_receiver){
+		.context = perfetto, .window = put_window, .mark = put_mark });
+	if (!result && perfetto->rates.buckets)
 		result = put_counter(perfetto, "events", perfetto->rates.events);
 	if (!result && perfetto->rates.any_lost)
 		result = put_counter(perfetto, "lost events", perfetto->rates.lost);

@@ -282,6 +282,25 @@ static void make_crowd(struct synth *synth)
 	synth_pass(first, 10);
 	synth_return(first);
 	synth_window_end(first);
+/* main starts a fiber (start for 10 ns, work for 10), leaves it for leaf (30), and then lets it end: work after 60, start after 70.
+ * A call of add leaves without a word at 90, when main has 10 to go. */
+static void make_fibers(struct synth *synth)
+{
+	static const char *const names[] = { "main", "start", "work", "leaf", "add" };
+	static const struct { uint64_t function; uint32_t kind, depth, pass; } events[] = {
+		{ 0, ADA_EVENT_CALL, 0, 0 }, { 1, ADA_EVENT_CALL, 1, 10 }, { 2, ADA_EVENT_CALL, 2, 10 },
+		{ 3, ADA_EVENT_CALL, 1, 30 }, { 3, ADA_EVENT_RETURN, 1, 20 }, { 2, ADA_EVENT_RETURN, 2, 10 },
+		{ 1, ADA_EVENT_EXCEPTION, 1, 10 }, { 4, ADA_EVENT_CALL, 1, 10 }, { 0, ADA_EVENT_RETURN, 0, 0 },
+	};
+	struct synth_thread *thread;
+
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", names, 5);
+	thread = synth_thread(synth, 100, "prog");
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		synth_event(thread, events[i].kind, events[i].function, events[i].depth);
+		synth_pass(thread, events[i].pass);
+	}
 }
 
 static void make_empty(struct synth *synth)
@@ -325,6 +344,7 @@ int main(int argc, char **argv)
 		{ "empty", make_empty, true }, { "rules", make_rules, true },
 		{ "detail", make_detail, true }, { "pair", make_pair, true },
 		{ "story", make_story, true }, { "lossy_story", make_lossy_story, true }, { "crowd", make_crowd, true },
+		{ "fibers", make_fibers, true },
 	};
 
 	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))
