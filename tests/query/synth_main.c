@@ -282,6 +282,8 @@ static void make_crowd(struct synth *synth)
 	synth_pass(first, 10);
 	synth_return(first);
 	synth_window_end(first);
+}
+
 /* main starts a fiber (start for 10 ns, work for 10), leaves it for leaf (30), and then lets it end: work after 60, start after 70.
  * A call of add leaves without a word at 90, when main has 10 to go. */
 static void make_fibers(struct synth *synth)
