@@ -1,4 +1,7 @@
 /* Call trees and edges: known ones, and what they must add up to: the statistics, on whatever a thread may hold. */
+#include <errno.h>
+#include <signal.h>
+#include "base/interrupt.h"
 #include "fixture.h"
 #include "query/edges.h"
 #include "query/tree.h"
@@ -398,6 +401,23 @@ static void test_sums_of_chaos(void **state)
 	expect_all_sums(fixture, 5000 * 8);
 }
 
+/* Last, for the signal stays caught. */
+static void test_interrupted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_error error = {};
+	struct ada_edges edges;
+	struct ada_tree tree;
+
+	paths(one_thread(fixture));
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	ada_interrupt_catch();
+	raise(SIGTERM);
+	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, 1, &error), -EINTR);
+	assert_int_equal(ada_edges_compute(&edges, &fixture->selection, 1, &error), -EINTR);
+	assert_int_equal(ada_interrupt_status(), 128 + SIGTERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +434,7 @@ int main(void)
 		FIXTURE_TEST(test_edges_know_callers_from_before),
 		FIXTURE_TEST(test_sums_of_random_calls),
 		FIXTURE_TEST(test_sums_of_chaos),
+		FIXTURE_TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests_name("tree", tests, NULL, NULL);
