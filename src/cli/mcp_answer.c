@@ -153,15 +153,14 @@ static json_object *failure_of(const struct ada_mcp_call *call, const char *comp
 	return ada_mcp_call_failure(text);
 }
 
-/* JSON is what was asked for, unless another format was. */
+/* A tool without formats has text. */
 static bool is_json(const struct ada_mcp_call *call)
 {
 	const struct ada_mcp_parameter *parameter = call->tool->parameters;
 
 	while (parameter->name && strcmp(parameter->name, "format"))
 		parameter++;
-	return !strcmp(ada_json_text(call->arguments, "format", parameter->name && parameter->fallback ? parameter->fallback : "json"),
-		       "json");
+	return parameter->name && !strcmp(ada_json_text(call->arguments, "format", parameter->fallback), "json");
 }
 
 static json_object *answer_of(const struct ada_mcp_call *call, char *text, const char *complaint, enum ada_mcp_version version)

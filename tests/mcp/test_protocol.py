@@ -5,7 +5,7 @@ import threading
 
 import jsonschema
 import pytest
-from conftest import VERSIONS, check, terminate
+from client import VERSIONS, check
 
 NOT_JSON, NO_REQUEST, NO_METHOD, BAD_PARAMS = -32700, -32600, -32601, -32602
 
@@ -165,7 +165,7 @@ def test_a_signal_ends_it_in_order(serve, stuck, number):
     server = serve(stuck)
     server.begin_call("report", session="stuck")
     server.await_children(1)
-    assert terminate(server, number) == 0
+    assert server.terminate(number) == 0
     assert server.read() is None
 
 

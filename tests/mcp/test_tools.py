@@ -12,6 +12,7 @@ BAD_PARAMS = -32602
 COMMANDS = {
     "session_info": ["info"], "windows": ["windows"], "verify": ["verify"], "narrate": ["narrate"],
     "report": ["report", "--sort=total", "--limit=50"], "dump": ["dump", "--limit=200"],
+    "graph": ["graph", "--depth=10", "--sort=total", "--limit=100"],
 }
 SCENARIOS = ["plain", "lossy", "processes", "names", "empty", "rules", "running", "detail"]
 
@@ -60,6 +61,9 @@ NARROWED = [
     ("report", {"thread": 100}, ["--thread=100"]),
     ("report", {"thread": "prog", "from": "+150ns", "to": 1000000000400}, ["--thread=prog", "--from=+150ns", "--to=1000000000400"]),
     ("report", {"window": 0}, ["--window=0"]),
+    ("report", {"function": "l*", "source": True}, ["--function=l*", "--source"]),
+    ("graph", {"function": "leaf", "callers": True, "depth": 3, "fold": True}, ["--function=leaf", "--callers", "--depth=3", "--fold"]),
+    ("graph", {"thread": "quiet", "sort": "calls", "limit": 1}, ["--thread=quiet", "--sort=calls", "--limit=1"]),
     ("dump", {"window": 1, "detail": True, "limit": 3}, ["--window=1", "--detail", "--limit=3"]),
     ("dump", {"function": "le*", "detail": False}, ["--function=le*"]),
     ("dump", {"thread": 100, "index_seq": 5, "before": 2, "after": 1}, ["--thread=100", "--seq=3-6"]),
@@ -78,6 +82,42 @@ def test_arguments_are_the_command_s_options(ada, server, traces, session, tool,
 def test_dump_around_an_event_has_it_in_the_middle(server, session):
     rows = server.call("dump", session=session("rules"), thread=100, index_seq=20, before=3, after=4)["structuredContent"]["rows"]
     assert [row["index_seq"] for row in rows] == list(range(17, 25))
+
+
+@pytest.mark.parametrize("tool", ["report", "graph"])
+def test_two_sessions_are_compared(ada, server, traces, session, tool):
+    result = server.call(tool, session=session("rules"), diff=session("plain"))
+    assert text_of(result) == printed(ada, *COMMANDS[tool], "--format=json", f"--diff={traces / session('plain')}",
+                                      traces / session("rules"))
+    assert "session" in failure_of(server.call(tool, diff="../../etc"))
+
+
+@pytest.mark.parametrize("sql", ["SELECT function, calls, total_ns FROM fn_stats()", "SELECT count(*) AS n, max(duration_ns) FROM calls",
+                                 "SELECT * FROM around(0, 5, 2)", "SELECT 'a;b' || x'41', 18446744073709551615, -1, null",
+                                 "WITH t(x) AS (VALUES (1), (2)) SELECT x FROM t", "SELECT 1 WHERE 0"])
+def test_query_answers_as_the_command_does(ada, server, traces, session, sql):
+    for format in ("json", "table"):
+        result = server.call("query", session=session("detail"), sql=sql, format=format)
+        assert text_of(result) == printed(ada, "query", f"--format={format}", "--", traces / session("detail"), sql)
+    assert "completeness" in server.call("query", session=session("detail"), sql=sql)["structuredContent"]
+
+
+@pytest.mark.parametrize("sql", ["SELECT nope FROM calls", "DROP TABLE calls", "ATTACH 'x' AS y", "", "-", "--help", "--format=csv",
+                                 "SELECT 1; SELECT 2", "PRAGMA journal_mode = WAL", "SELECT load_extension('x')", "VACUUM INTO 'x'"])
+def test_what_query_refuses_is_an_error_of_the_tool(server, session, sql, tmp_path):
+    assert "ada query: " in failure_of(server.call("query", session=session("plain"), sql=sql))
+
+
+def test_query_ends_in_time_and_says_so(server, session):
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+    assert "1s" in failure_of(server.call("query", session=session("plain"), sql=endless, timeout=1))
+
+
+def test_schema_is_the_command_s(ada, server):
+    assert text_of(server.call("schema")) == printed(ada, "query", "--schema")
+    assert text_of(server.call("schema", table="calls")) == printed(ada, "query", "--schema", "calls")
+    assert "ada query: " in failure_of(server.call("schema", table="nonsense"))
+    assert "ada query: " in failure_of(server.call("schema", table="--help"))
 
 
 def test_sessions_are_listed_with_what_they_hold(serve, server, traces, session):
@@ -165,6 +205,9 @@ WRONG = [
     ({"name": "report", "arguments": {"thread": ["x"]}}, "thread is a string"),
     ({"name": "report", "arguments": {"thread": "a\0b"}}, "NUL"),
     ({"name": "report", "arguments": {"thread": "x" * 70000}}, "64 KiB"),
+    ({"name": "query"}, "query needs the argument 'sql'"), ({"name": "query", "arguments": {}}, "query needs the argument 'sql'"),
+    ({"name": "query", "arguments": {"sql": None}}, "query needs the argument 'sql'"),
+    ({"name": "query", "arguments": {"sql": 1}}, "sql is a string"), ({"name": "query", "arguments": {"sql": ["SELECT 1"]}}, "sql is"),
     ({"name": "dump", "arguments": {"detail": "yes"}}, "detail is true or false"),
     ({"name": "dump", "arguments": {"function": 7}}, "function is a string"),
 ]
@@ -181,6 +224,7 @@ def test_the_schemas_refuse_the_same(server):
     schemas = {tool["name"]: jsonschema.Draft202012Validator(tool["inputSchema"]) for tool in server.ask("tools/list")["result"]["tools"]}
     for params, _ in WRONG:
         arguments = params.get("arguments")
+        arguments = {} if arguments is None else arguments
         # Lengths and NUL characters are no business of a schema.
         if params.get("name") in schemas and "\\x00" not in repr(arguments) and len(str(arguments)) < 1000:
             assert not schemas[params["name"]].is_valid(arguments), params
