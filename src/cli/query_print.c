@@ -92,13 +92,28 @@ static char *hex_text(sqlite3_stmt *statement, int column)
 	return text;
 }
 
+/* The digits in the buffer's end. */
+static const char *digits_of(int64_t number, char buffer[24])
+{
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char *at = buffer + 23;
+
+	*at = 0;
+	do
+		*--at = '0' + rest % 10;
+	while (rest /= 10);
+	if (number < 0)
+		*--at = '-';
+	return at;
+}
+
 static void put_number(struct ada_query_printer *printer, sqlite3_stmt *statement, int column)
 {
 	double real = sqlite3_column_double(statement, column);
 	const char *text;
 
 	/* JSON has no word for infinity, but its numbers may be that large. */
-	if (sqlite3_column_type(statement, column) == SQLITE_FLOAT && isinf(real) && printer->format == ADA_FORMAT_JSON)
+	if (isinf(real) && printer->format == ADA_FORMAT_JSON)
 		text = real > 0 ? "1e999" : "-1e999";
 	else
 		text = (const char *)sqlite3_column_text(statement, column);
@@ -108,6 +123,7 @@ static void put_number(struct ada_query_printer *printer, sqlite3_stmt *statemen
 static void put_cell(struct ada_query_printer *printer, sqlite3_stmt *statement, int column)
 {
 	bool json = printer->format == ADA_FORMAT_JSON;
+	char buffer[24];
 	const char *text;
 
 	switch (sqlite3_column_type(statement, column)) {
@@ -115,6 +131,8 @@ static void put_cell(struct ada_query_printer *printer, sqlite3_stmt *statement,
 		ada_output_string(printer->output, json ? "null" : "");
 		break;
 	case SQLITE_INTEGER:
+		ada_output_string(printer->output, digits_of(sqlite3_column_int64(statement, column), buffer));
+		break;
 	case SQLITE_FLOAT:
 		put_number(printer, statement, column);
 		break;
@@ -146,16 +164,53 @@ static char *cell_text(sqlite3_stmt *statement, int column)
 	return text ? ada_output_prepare(ADA_FORMAT_TEXT, text) : NULL;
 }
 
+/* Columns are two spaces apart; none stand at a line's end. */
+struct line { size_t due; };
+
+static void put_field(struct ada_query_printer *printer, struct line *line, int column, size_t width, const char *text)
+{
+	size_t fill = width < printer->widths[column] ? printer->widths[column] - width : 0;
+
+	ada_output_spaces(printer->output, line->due + (printer->right[column] ? fill : 0));
+	if (text)
+		ada_output_string(printer->output, text);
+	line->due = 2 + (printer->right[column] ? 0 : fill);
+}
+
 static void put_line(struct ada_query_printer *printer, char *const *texts)
 {
-	size_t due = 0;		/* spaces before what comes next: none at a line's end */
+	struct line line = {};
+
+	for (int i = 0; i < printer->column_count; i++)
+		put_field(printer, &line, i, ada_output_width(texts[i]), texts[i]);
+	ada_output_string(printer->output, "\n");
+}
+
+/* A row behind those that the widths were made for. */
+static void put_row(struct ada_query_printer *printer, sqlite3_stmt *statement)
+{
+	struct line line = {};
+	char buffer[24];
 
 	for (int i = 0; i < printer->column_count; i++) {
-		size_t width = ada_output_width(texts[i]), fill = width < printer->widths[i] ? printer->widths[i] - width : 0;
+		const char *text;
 
-		ada_output_spaces(printer->output, due + (printer->right[i] ? fill : 0));
-		ada_output_string(printer->output, texts[i]);
-		due = 2 + (printer->right[i] ? 0 : fill);
+		switch (sqlite3_column_type(statement, i)) {
+		case SQLITE_NULL:
+			put_field(printer, &line, i, 1, "-");
+			continue;
+		case SQLITE_INTEGER:
+			text = digits_of(sqlite3_column_int64(statement, i), buffer);
+			put_field(printer, &line, i, buffer + 23 - text, text);
+			continue;
+		case SQLITE_BLOB:
+			put_field(printer, &line, i, 2 * (size_t)sqlite3_column_bytes(statement, i), NULL);
+			put_hex(printer->output, statement, i);
+			continue;
+		}
+		text = (const char *)sqlite3_column_text(statement, i);
+		put_field(printer, &line, i, text ? ada_output_width(text) : 0, NULL);
+		ada_output_text(printer->output, text ? text : "");
 	}
 	ada_output_string(printer->output, "\n");
 }
@@ -195,40 +250,31 @@ done:
 	for (size_t i = 0; i < titles.count; i++)
 		free(titles.items[i]);
 	ada_array_free(&titles);
+	for (size_t i = 0; i < printer->ahead.count; i++)
+		free(printer->ahead.items[i]);
+	ada_array_free(&printer->ahead);
 }
 
 static int print_text(struct ada_query_printer *printer, sqlite3_stmt *statement)
 {
-	size_t first = printer->ahead.count;
-	char **texts;
-
-	if (printer->begun)
-		first = printer->ahead.count = 0;
+	if (printer->begun) {
+		put_row(printer, statement);
+		return 0;
+	}
 	for (int i = 0; i < printer->column_count; i++) {
+		int type = sqlite3_column_type(statement, i);	/* before the value is asked for as a text */
 		char *text = cell_text(statement, i);
-		int type = sqlite3_column_type(statement, i);
 
 		if (!text || ada_array_push(&printer->ahead, text)) {
 			free(text);
 			return -ENOMEM;
 		}
 		printer->ahead_bytes += strlen(text);
-		/* By the first value that there is. */
-		if (!printer->begun && type != SQLITE_NULL)
+		if (type != SQLITE_NULL)
 			printer->right[i] = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 	}
-	texts = printer->ahead.items + first;
-	if (printer->begun) {
-		put_line(printer, texts);
-		for (int i = 0; i < printer->column_count; i++)
-			free(texts[i]);
-		printer->ahead.count = 0;
-	} else if (printer->rows + 1 >= ADA_QUERY_AHEAD || printer->ahead_bytes >= AHEAD_BYTES) {
+	if (printer->rows + 1 >= ADA_QUERY_AHEAD || printer->ahead_bytes >= AHEAD_BYTES)
 		put_ahead(printer);
-		for (size_t i = 0; i < printer->ahead.count; i++)
-			free(printer->ahead.items[i]);
-		printer->ahead.count = 0;
-	}
 	return 0;
 }
 

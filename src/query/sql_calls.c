@@ -1,9 +1,10 @@
 /* Table calls: the events of each thread, paired by query/calls.h; a row when a call ends.
  *
  * A range of time or index_seq begins reading there, not knowing the calls that are open. That matters only where
- *   - the caller is asked for: then the stack is read before (query/stack.h), or
+ *   - the caller is asked for: then the events before the range are read backwards, only as far as the innermost call around it
+ *     (by the rule of query/stack.h), or
  *   - the end of an unknown call arrives while calls of the range are open that lie no higher: it may set them aside. Then
- *     the thread is read once more, with its stack, and what was already handed out is left away.
+ *     the thread is read once more, with its whole stack, and what was already handed out is left away.
  * Reading goes on behind the range until its last call has ended. */
 #include "base/interrupt.h"
 #include "query/sql_table.h"
@@ -28,13 +29,38 @@ struct calls_cursor {
 	uint64_t position, kept;
 	uint64_t open;			/* wanted calls that have not ended */
 	uint64_t given, skip;		/* calls of this thread handed out; still to be left away */
-	bool seeding, seeded;
+	bool seeding, seeded;		/* the stack at the range's start is being put in, is in */
+	uint32_t lowest;		/* depth of the range's events so far: no call before it that deep is open any more */
+	struct { uint64_t position, function_id; uint32_t limit, depth; bool found; } outer;	/* read backwards up to there */
 	bool no_memory;
 };
 
 static double count_calls(const struct ada_sql *sql)
 {
 	return sql->total / 2.0;
+}
+
+/* The function of the call before the range that is around what comes now; ADA_NO_FUNCTION: none is. */
+static uint64_t find_outer(struct calls_cursor *cursor)
+{
+	uint64_t kept = cursor->outer.position;
+
+	while (!(cursor->outer.found && cursor->outer.depth < cursor->lowest) && cursor->outer.position && cursor->outer.limit) {
+		const struct ada_event *event = atf_thread_get(cursor->thread->events, --cursor->outer.position);
+
+		if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION ||
+		    event->call_depth >= cursor->outer.limit)
+			continue;
+		cursor->outer.limit = event->call_depth;
+		cursor->outer.found = event->event_kind == ADA_EVENT_CALL;
+		cursor->outer.depth = event->call_depth;
+		cursor->outer.function_id = event->function_id;
+		if (kept - cursor->outer.position > 4 * PIECE) {
+			atf_thread_release(cursor->thread->events, cursor->outer.position, kept);
+			kept = cursor->outer.position;
+		}
+	}
+	return cursor->outer.found && cursor->outer.depth < cursor->lowest ? cursor->outer.function_id : ADA_NO_FUNCTION;
 }
 
 static void begun(void *context, struct ada_call *call)
@@ -50,6 +76,8 @@ static void begun(void *context, struct ada_call *call)
 		return;
 	call->user = cursor;
 	cursor->open++;
+	if (call->caller_id == ADA_NO_FUNCTION && call->depth && !cursor->seeded && cursor->cursor.query.costly)
+		call->caller_id = find_outer(cursor);
 }
 
 static void ended(void *context, const struct ada_call *call)
@@ -99,14 +127,17 @@ static void drop_calls(struct calls_cursor *cursor)
 	cursor->open = 0;
 }
 
-static int begin_thread(struct calls_cursor *cursor)
+static void begin_thread(struct calls_cursor *cursor)
 {
 	ada_sql_position_range(&cursor->cursor.query, cursor->thread, cursor->from_ns, cursor->to_ns, &cursor->first, &cursor->end);
 	cursor->position = cursor->kept = cursor->first;
 	cursor->given = cursor->skip = 0;
 	cursor->seeded = !cursor->first;
 	cursor->open = 0;
-	return cursor->cursor.query.costly && !cursor->seeded && cursor->first < cursor->end ? seed(cursor) : SQLITE_OK;
+	cursor->lowest = UINT32_MAX;
+	cursor->outer.position = cursor->first;
+	cursor->outer.limit = UINT32_MAX;
+	cursor->outer.found = false;
 }
 
 /* The end of a call that began before the range, and that may say something of those above it. */
@@ -157,6 +188,8 @@ static int read_piece(struct calls_cursor *cursor)
 			break;
 		if (needs_stack(cursor, event))
 			return start_over(cursor);
+		if (event->call_depth < cursor->lowest && event->event_kind <= ADA_EVENT_EXCEPTION)
+			cursor->lowest = event->call_depth;
 		if (ada_calls_feed(&cursor->calls, event, cursor->position))
 			cursor->no_memory = true;
 		cursor->position++;
@@ -196,7 +229,7 @@ static int find(struct calls_cursor *cursor)
 			return SQLITE_OK;
 		}
 		cursor->thread = cursor->cursor.query.threads.items[cursor->next++];
-		result = begin_thread(cursor);
+		begin_thread(cursor);
 	}
 	return result;
 }

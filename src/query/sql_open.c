@@ -95,7 +95,7 @@ static int set_limits(sqlite3 *database)
 int ada_sql_open(sqlite3 **opened, const struct ada_selection *selection, struct ada_error *error)
 {
 	sqlite3 *database = NULL;
-	int result = sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, NULL);
+	int result = sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (result != SQLITE_OK) {
 		sqlite3_close_v2(database);

@@ -30,6 +30,7 @@ static int next_piece(struct ada_sql_scan *scan)
 	if (scan->thread && scan->position > scan->run_first) {
 		atf_thread_release(scan->thread->events, scan->run_first, scan->position);
 		scan->sql->visited += scan->position - scan->run_first;
+		scan->run_first = scan->position;
 	}
 	while (!scan->thread || scan->position >= scan->end) {
 		if (scan->next == scan->query->threads.count)
