@@ -152,21 +152,19 @@ static int merge(struct ada_growth *into, const struct ada_growth *from)
 	return result;
 }
 
-int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups, size_t bound,
-			     unsigned int workers, struct ada_error *error)
+/* With so many workers. Which paths found room is chance where several ran out of it. */
+static int grow(struct ada_tree *tree, const struct ada_selection *selection, struct budget *budget, unsigned int count,
+		struct ada_error *error)
 {
 	static const struct ada_scan_receiver receiver = { .thread = begin_thread, .begun = count_begun, .ended = count_ended };
-	struct budget budget = { .bound = bound, .groups = groups };
-	unsigned int count = ada_scan_workers(selection, workers);
 	struct worker *crew = calloc(count, sizeof *crew);
 	struct ada_growth *sum;
 	int result;
 
-	*tree = (struct ada_tree){};
 	if (!crew)
 		return ada_error_system(error, ENOMEM, "%s", selection->session->path);
 	for (unsigned int i = 0; i < count; i++)
-		crew[i].budget = &budget;
+		crew[i].budget = budget;
 	result = ada_scan_run(selection, &receiver, crew, sizeof *crew, count, &tree->completeness, error);
 	sum = &crew[0].growth;
 	for (unsigned int i = 1; i < count; i++) {
@@ -179,6 +177,24 @@ int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *
 	ada_growth_free(sum);
 	free(crew);
 	return result;
+}
+
+int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups, size_t bound,
+			     unsigned int workers, struct ada_error *error)
+{
+	unsigned int count = ada_scan_workers(selection, workers);
+	struct budget budget = { .bound = bound, .groups = groups };
+	int result;
+
+	*tree = (struct ada_tree){};
+	result = grow(tree, selection, &budget, count, error);
+	if (result || count == 1 || !tree->cut)
+		return result;
+	/* One worker's answer is always the same. */
+	ada_tree_free(tree);
+	*tree = (struct ada_tree){};
+	budget = (struct budget){ .bound = bound, .groups = groups };
+	return grow(tree, selection, &budget, 1, error);
 }
 
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,

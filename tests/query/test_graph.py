@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCENARIOS = ["plain", "names", "lossy", "processes", "rules", "running", "detail", "pair", "empty"]
+SCENARIOS = ["plain", "names", "lossy", "processes", "rules", "running", "detail", "pair", "empty", "fibers", "lossy_story"]
 
 
 @pytest.fixture(scope="module")

@@ -185,6 +185,30 @@ static void test_a_bound(void **state)
 	ada_tree_free(&tree);
 }
 
+/* However many workers there are: what finds room is what one of them would have found. */
+static void test_a_bound_with_workers(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_error error = {};
+	struct ada_tree tree;
+
+	one_thread(fixture);
+	for (uint32_t i = 0; i < 8; i++) {
+		struct synth_thread *thread = synth_thread(fixture->synth, 20 + i, "worker");
+
+		synth_call(thread, i % 4);
+		leaf(thread, i / 4 + 3, 1);
+		synth_return(thread);
+	}
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	for (unsigned int workers = 1; workers <= 8; workers++) {
+		assert_int_equal(ada_tree_compute_bounded(&tree, &fixture->selection, NULL, 3, workers, &error), 0);
+		assert_true(tree.cut);
+		tree_expect(&tree, "*(8 4 4) main(2 2 0 leaf(1 1 1) *(1 1 1)) a(2 2 0 *(2 2 2))");
+		ada_tree_free(&tree);
+	}
+}
+
 static void test_deep(void **state)
 {
 	struct fixture *fixture = *state;
@@ -211,6 +235,17 @@ static const struct ada_edge *edge_between(const struct ada_edges *edges, uint64
 			return &edges->edges.items[i];
 	fail_msg("no edge from %lu to %lu", caller, callee);
 	return NULL;
+}
+
+static uint32_t known_number(struct ada_module *module, uint64_t function_id)
+{
+	char buffer[ADA_NAME_BUFFER];
+	uint32_t number = 0;
+
+	while (number < KNOWN_FUNCTIONS && (function_id == ADA_NO_FUNCTION ||
+					    strcmp(known_name(number), ada_module_function(module, function_id, buffer))))
+		number++;
+	return number;
 }
 
 static void test_edges(void **state)
@@ -282,6 +317,32 @@ static void test_edges_know_callers_from_before(void **state)
 	assert_int_equal(edges.edges.count, 1);
 	assert_int_equal(edge_between(&edges, MAIN, LEAF)->first_position, 1);
 	ada_edges_free(&edges);
+}
+
+static void test_edges_of_random_calls(void **state)
+{
+	struct fixture *fixture = *state;
+	struct known *known = synth_random(fixture->synth, 11, 6, 20000);
+	uint64_t found[KNOWN_FUNCTIONS + 1][KNOWN_FUNCTIONS] = {};
+	struct ada_edges edges;
+
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	edges = compute_edges(fixture, 3);
+	for (size_t i = 0; i < edges.edges.count; i++) {
+		const struct ada_edge *edge = &edges.edges.items[i];
+		const struct ada_event *first = atf_thread_get(edge->thread->events, edge->first_position);
+
+		found[known_number(edge->caller_module, edge->caller_id)][known_number(edge->callee_module, edge->callee_id)] +=
+			edge->calls;
+		assert_int_equal(first->event_kind, ADA_EVENT_CALL);
+		assert_int_equal(first->function_id << 32, edge->callee_id << 32);
+		assert_int_equal(first->timestamp_ns, edge->first_ns);
+	}
+	for (uint32_t caller = 0; caller <= KNOWN_FUNCTIONS; caller++)
+		for (uint32_t callee = 0; callee < KNOWN_FUNCTIONS; callee++)
+			assert_int_equal(found[caller][callee], known_edge(known, caller, callee));
+	ada_edges_free(&edges);
+	known_free(known);
 }
 
 /* --- sums ------------------------------------------------------------------------------------------------------------- */
@@ -428,10 +489,12 @@ int main(void)
 		FIXTURE_TEST(test_time_range_has_its_ancestors),
 		FIXTURE_TEST(test_nothing),
 		FIXTURE_TEST(test_a_bound),
+		FIXTURE_TEST(test_a_bound_with_workers),
 		FIXTURE_TEST(test_deep),
 		FIXTURE_TEST(test_edges),
 		FIXTURE_TEST(test_edges_count_recursion_once),
 		FIXTURE_TEST(test_edges_know_callers_from_before),
+		FIXTURE_TEST(test_edges_of_random_calls),
 		FIXTURE_TEST(test_sums_of_random_calls),
 		FIXTURE_TEST(test_sums_of_chaos),
 		FIXTURE_TEST(test_interrupted),
