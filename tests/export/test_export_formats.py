@@ -103,8 +103,8 @@ def test_chrome_marks_windows_and_names(ada, session, export):
 @pytest.mark.parametrize("arguments", [[], ["--from=+100ns", "--to=+400ns"], ["--thread=0"]])
 def test_csv_events_are_dumps(ada, session, export, scenario, arguments):
     path = session(scenario)
-    if scenario == "empty" and arguments == ["--thread=0"]:
-        pytest.skip("has no thread")
+    if scenario == "empty":         # no thread to choose
+        arguments = [a for a in arguments if a != "--thread=0"]
     dumped = ada("dump", "--format=csv", *arguments, path)
     assert dumped.status == 0 and export("csv", path, "--events", *arguments) == dumped.stdout
 
