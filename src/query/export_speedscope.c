@@ -19,6 +19,7 @@ struct speedscope {
 	const struct ada_thread *thread;
 	uint64_t base_ns;
 	uint64_t now_ns;		/* of the last event: none is earlier */
+	uint64_t to_ns;			/* of what is exported of the thread */
 	bool any_profile, any_event, shown;
 };
 
@@ -61,6 +62,7 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 
 	speedscope->thread = thread->thread;
 	speedscope->now_ns = thread->from_ns;
+	speedscope->to_ns = thread->to_ns;
 	speedscope->any_event = false;
 	speedscope->shown = thread->to_ns;	/* nothing of the others lies in the selection */
 	if (!speedscope->shown)
@@ -71,8 +73,6 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 	put_profile_name(speedscope);
 	ada_output_string(output, ",\"unit\":\"nanoseconds\",\"startValue\":");
 	ada_output_u64(output, thread->from_ns - speedscope->base_ns);
-	ada_output_string(output, ",\"endValue\":");
-	ada_output_u64(output, (thread->to_ns > thread->from_ns ? thread->to_ns : thread->from_ns) - speedscope->base_ns);
 	ada_output_string(output, ",\"events\":[");
 	return 0;
 }
@@ -81,8 +81,13 @@ static int take_thread_done(void *context)
 {
 	struct speedscope *speedscope = context;
 
-	if (speedscope->shown)
-		ada_output_string(speedscope->output, "]}");
+	uint64_t end_ns = speedscope->now_ns > speedscope->to_ns ? speedscope->now_ns : speedscope->to_ns;
+
+	if (!speedscope->shown)
+		return 0;
+	ada_output_string(speedscope->output, "],\"endValue\":");
+	ada_output_u64(speedscope->output, end_ns - speedscope->base_ns);
+	ada_output_string(speedscope->output, "}");
 	return 0;
 }
 
