@@ -12,7 +12,8 @@
  *   a function that is still open from before at the end of the piece, all of it.
  *   Calls that are open at the end of the piece: they become those of the thread.
  *
- * The piece fits where each seam does what seams do mostly: an end, that of the innermost open call; a call, lying below that.
+ * The piece fits where no seam sets calls aside: an end is that of the innermost open call, or of none on the stack; a call lies
+ * below the innermost.
  * Anything else (losses, calls set aside and their late ends) is read in order: the rest of a piece from where it meets one, or
  * the whole piece where it does not fit.
  */
@@ -277,6 +278,15 @@ void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece)
 	tally->calls.stack.count = tally->calls.stack.capacity = 0;
 }
 
+/* Whether it ends a call of these that is not the innermost: those above it then are set aside. */
+static bool ends_outer(const struct ada_calls *calls, size_t count, const struct ada_event *event)
+{
+	while (count && calls->stack.items[count - 1].depth > event->call_depth)
+		count--;
+	return count && calls->stack.items[count - 1].depth == event->call_depth &&
+	       calls->stack.items[count - 1].function_id == event->function_id;
+}
+
 static bool seams_fit(const struct ada_tally *tally, const struct ada_piece *piece)
 {
 	const struct ada_calls *calls = &tally->calls;
@@ -291,12 +301,10 @@ static bool seams_fit(const struct ada_tally *tally, const struct ada_piece *pie
 		if (event->event_kind == ADA_EVENT_CALL) {
 			if (top && top->depth >= event->call_depth)
 				return false;
-		} else if (top) {
-			if (top->depth != event->call_depth || top->function_id != event->function_id)
-				return false;
+		} else if (top && top->depth == event->call_depth && top->function_id == event->function_id) {
 			count--;
-		} else if (calls->aside.count) {
-			return false;	/* perhaps its late end */
+		} else if (ends_outer(calls, count, event)) {
+			return false;
 		}
 	}
 	return true;
@@ -313,6 +321,7 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 {
 	struct ada_calls *calls = &tally->calls;
 	struct ada_function_stats *own;
+	size_t before;
 
 	for (size_t i = 0; i < piece->seams.count && !tally->result; i++) {
 		const struct ada_seam *seam = &piece->seams.items[i];
@@ -324,9 +333,10 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 			continue;
 		if (calls->stack.count)
 			function = function_of(&calls->stack.items[calls->stack.count - 1]);
+		before = calls->stack.count;
 		if (feed(tally, event, seam->position))
 			tally->result = -ENOMEM;
-		if (!function || function->active)
+		if (!function || calls->stack.count == before || function->active)
 			continue;
 		own = ada_counter_find(&piece->counter, event->function_id);
 		if (own)

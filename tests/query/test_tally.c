@@ -1,0 +1,298 @@
+/* Statistics of random sessions: against what their generator knows, and split into tiny pieces against read in order. */
+#include "fixture.h"
+#include "synth_random.h"
+
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t value = *state += 0x9e3779b97f4a7c15u;
+
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+	return value ^ value >> 27;
+}
+
+static void compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece)
+{
+	struct ada_error error = {};
+
+	if (ada_stats_compute_pieces(stats, selection, workers, piece, &error))
+		fail_msg("%s", error.text);
+}
+
+/* --- known answers ------------------------------------------------------------------------------------------------------ */
+
+static const struct ada_function_stats *find(const struct ada_stats *stats, const char *name)
+{
+	char buffer[ADA_NAME_BUFFER];
+
+	for (size_t i = 0; i < stats->functions.count; i++) {
+		const struct ada_function_stats *function = stats->functions.items[i];
+
+		if (!strcmp(ada_module_function(function->module, function->function_id, buffer), name))
+			return function;
+	}
+	return NULL;
+}
+
+static void check_percentile(const struct ada_function_stats *function, const struct known_function *known, unsigned int permille)
+{
+	uint64_t exact = known_percentile(known, permille), told = ada_histogram_percentile(&function->durations, permille);
+	uint64_t off = told > exact ? told - exact : exact - told;
+
+	if (off * 100 > exact)
+		fail_msg("percentile %u: %lu instead of %lu", permille, told, exact);
+}
+
+static void check_known(const struct ada_stats *stats, const struct known *known, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t functions = 0;
+
+	for (uint32_t i = 0; i < KNOWN_FUNCTIONS; i++) {
+		struct known_function sum = known_function(known, i, thread, from_ns, to_ns);
+		const struct ada_function_stats *function = find(stats, known_name(i));
+
+		assert_int_equal(sum.calls > 0, function != NULL);
+		if (!function)
+			continue;
+		functions++;
+		assert_int_equal(function->calls, sum.calls);
+		assert_int_equal(function->unknown, 0);
+		assert_int_equal(function->total_ns, sum.total_ns);
+		assert_int_equal(function->self_ns, sum.self_ns);
+		assert_int_equal(function->durations.count, sum.calls);
+		assert_int_equal(function->durations.sum, sum.sum_ns);
+		assert_int_equal(function->durations.min, sum.durations.items[0]);
+		assert_int_equal(function->durations.max, sum.durations.items[sum.calls - 1]);
+		check_percentile(function, &sum, 500);
+		check_percentile(function, &sum, 900);
+		check_percentile(function, &sum, 990);
+		ada_array_free(&sum.durations);
+	}
+	assert_int_equal(stats->functions.count, functions);
+}
+
+static uint64_t known_events(const struct known *known, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t events = 0, first = 0;
+
+	for (uint32_t i = 0; i < known->threads; first += known->thread_events[i++])
+		for (uint64_t j = first; (thread == UINT32_MAX || thread == i) && j < first + known->thread_events[i]; j++)
+			events += known->times.items[j] >= from_ns && known->times.items[j] < to_ns;
+	return events;
+}
+
+/* All of it, with pieces of different sizes; then some time of all threads and of one. */
+static void check_session(struct fixture *fixture, const struct known *known, uint64_t *state)
+{
+	static const uint64_t pieces[] = { 1u << 20, 5, 97, 1000 };
+	struct ada_selection *selection = &fixture->selection;
+	uint64_t first_ns = known->times.items[0], last_ns = known->times.items[known->times.count - 1];
+
+	for (unsigned int i = 0; i < 12; i++) {
+		uint32_t thread = i % 3 == 2 ? (uint32_t)(draw(state) % known->threads) : UINT32_MAX;
+		struct ada_thread *all = selection->threads.items[0], *one[1];
+		size_t count = selection->threads.count;
+		struct ada_stats stats;
+
+		selection->from_ns = i < 2 ? 0 : first_ns + draw(state) % (last_ns - first_ns + 1);
+		selection->to_ns = i < 2 || i % 4 == 3 ? UINT64_MAX : selection->from_ns + 1 + draw(state) % (last_ns - first_ns + 1);
+		if (thread != UINT32_MAX) {
+			one[0] = &all[thread];
+			selection->threads.items[0] = one[0];
+			selection->threads.count = 1;
+		}
+		compute(&stats, selection, 1 + i % 5, pieces[i % 4]);
+		check_known(&stats, known, thread, selection->from_ns, selection->to_ns);
+		assert_int_equal(stats.completeness.events, known_events(known, thread, selection->from_ns, selection->to_ns));
+		assert_int_equal(stats.completeness.lost, 0);
+		ada_stats_free(&stats);
+		selection->threads.items[0] = all;
+		selection->threads.count = count;
+	}
+}
+
+static void check_random(void **state, uint64_t seed, uint32_t threads, uint64_t events)
+{
+	struct known *known;
+
+	fixture_setup(state);
+	known = synth_random(((struct fixture *)*state)->synth, seed, threads, events);
+	fixture_open(*state, true, NULL, NULL, NULL);
+	check_session(*state, known, &seed);
+	known_free(known);
+	fixture_teardown(state);
+}
+
+static void test_known_answers(void **state)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		check_random(state, seed, 1 + seed % 4, 200 * seed);
+	check_random(state, 100, 1, 40000);
+	check_random(state, 101, 8, 30000);
+	check_random(state, 102, 64, 20000);
+}
+
+/* --- split or not ------------------------------------------------------------------------------------------------------- */
+
+/* What one thread may do: stacks that it changes between, each with its own depths; `odd` of 10,000 events are none that a piece
+ * can count on its own. */
+struct wild {
+	struct synth_thread *thread;
+	uint64_t state, odd;
+	uint64_t open[4][64];
+	uint32_t depth[4], fiber;
+};
+
+static uint64_t below(struct wild *wild, uint64_t limit)
+{
+	return draw(&wild->state) % limit;
+}
+
+static void call(struct wild *wild)
+{
+	uint32_t *depth = &wild->depth[wild->fiber];
+	uint64_t id = ADA_FUNCTION_ID(0, below(wild, 6));
+
+	if (*depth == 64)
+		return;
+	wild->open[wild->fiber][*depth] = id;
+	synth_event(wild->thread, ADA_EVENT_CALL, id, (*depth)++);
+}
+
+static void leave(struct wild *wild)
+{
+	uint32_t *depth = &wild->depth[wild->fiber];
+
+	if (!*depth)
+		return;
+	--*depth;
+	synth_event(wild->thread, below(wild, 9) ? ADA_EVENT_RETURN : ADA_EVENT_EXCEPTION, wild->open[wild->fiber][*depth], *depth);
+}
+
+static void do_odd(struct wild *wild)
+{
+	uint32_t *depth = &wild->depth[wild->fiber];
+
+	switch (below(wild, 7)) {
+	case 0:		/* another stack */
+		wild->fiber = below(wild, 4);
+		break;
+	case 1:		/* frames that left without a word */
+		*depth -= *depth ? below(wild, *depth) : 0;
+		break;
+	case 2:
+		synth_lost(wild->thread, below(wild, 50), 0);
+		if (below(wild, 2))
+			*depth -= *depth ? below(wild, *depth) : 0;
+		break;
+	case 3:		/* an end of nothing */
+		synth_event(wild->thread, ADA_EVENT_RETURN, ADA_FUNCTION_ID(0, below(wild, 8)), below(wild, 70));
+		break;
+	case 4:		/* a kind from the future */
+		synth_event(wild->thread, 9, below(wild, 8), below(wild, 70));
+		break;
+	case 5:		/* no module of the recording */
+		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(3, below(wild, 2)), *depth);
+		break;
+	default:	/* depths with holes */
+		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(0, below(wild, 6)), *depth + below(wild, 3));
+	}
+}
+
+static void make_wild(struct synth *synth, uint64_t seed, uint64_t odd, uint64_t events)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "never" };
+	uint32_t lean = 2;
+
+	synth_process(synth, 5);
+	synth_module(synth, "/bin/wild", names, 7);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct wild wild = { .thread = synth_thread(synth, 5 + i, "wild"), .state = seed + i, .odd = odd };
+
+		for (uint64_t j = 0; j < events; j++) {
+			synth_pass(wild.thread, below(&wild, 4) ? below(&wild, 200) : 0);
+			if (j % 32 == 0)
+				lean = 1 + (uint32_t)below(&wild, 4);
+			if (j == events / 2)
+				synth_roll(wild.thread);
+			if (below(&wild, 10000) < odd)
+				do_odd(&wild);
+			else if (below(&wild, 5) < lean)
+				call(&wild);
+			else
+				leave(&wild);
+		}
+	}
+}
+
+static void assert_same(const struct ada_stats *a, const struct ada_stats *b)
+{
+	assert_int_equal(a->functions.count, b->functions.count);
+	for (size_t i = 0; i < a->functions.count; i++) {
+		const struct ada_function_stats *x = a->functions.items[i], *y = b->functions.items[i];
+
+		assert_int_equal(x->key, y->key);
+		assert_ptr_equal(x->module, y->module);
+		assert_int_equal(x->function_id, y->function_id);
+		assert_int_equal(x->calls, y->calls);
+		assert_int_equal(x->unknown, y->unknown);
+		assert_int_equal(x->total_ns, y->total_ns);
+		assert_int_equal(x->self_ns, y->self_ns);
+		assert_memory_equal(&x->durations, &y->durations, offsetof(struct ada_histogram, octaves));
+		for (unsigned int j = 0; j < ADA_HISTOGRAM_OCTAVES; j++) {
+			assert_int_equal(!x->durations.octaves[j], !y->durations.octaves[j]);
+			if (x->durations.octaves[j])
+				assert_memory_equal(x->durations.octaves[j], y->durations.octaves[j],
+						    ADA_HISTOGRAM_BUCKETS * sizeof(uint64_t));
+		}
+	}
+	assert_int_equal(a->completeness.events, b->completeness.events);
+	assert_int_equal(a->completeness.lost, b->completeness.lost);
+	assert_int_equal(a->completeness.complete, b->completeness.complete);
+}
+
+static void check_split(struct fixture *fixture, uint64_t *state)
+{
+	static const uint64_t pieces[] = { 1, 2, 3, 5, 16, 61, 250, 1000 };
+	struct ada_selection *selection = &fixture->selection;
+
+	for (unsigned int range = 0; range < 4; range++) {
+		struct ada_stats whole;
+
+		selection->from_ns = range & 1 ? SYNTH_START_NS + draw(state) % 200000 : 0;
+		selection->to_ns = range & 2 ? selection->from_ns + (range & 1 ? 0 : SYNTH_START_NS) + draw(state) % 200000 : UINT64_MAX;
+		compute(&whole, selection, 1, UINT64_MAX);
+		for (unsigned int i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+			struct ada_stats split;
+
+			compute(&split, selection, 2 + i % 3, pieces[i]);
+			assert_same(&whole, &split);
+			ada_stats_free(&split);
+		}
+		ada_stats_free(&whole);
+	}
+}
+
+static void test_split_is_the_same(void **state)
+{
+	static const uint64_t odd[] = { 0, 5, 20, 100, 500, 2500 };
+
+	for (uint64_t seed = 1; seed <= 24; seed++) {
+		uint64_t random = seed;
+
+		fixture_setup(state);
+		make_wild(((struct fixture *)*state)->synth, seed * 7919, odd[seed % 6], 300 + seed * 60);
+		fixture_open(*state, seed % 2, NULL, NULL, NULL);
+		check_split(*state, &random);
+		fixture_teardown(state);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known_answers),
+		cmocka_unit_test(test_split_is_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
