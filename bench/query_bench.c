@@ -1,0 +1,372 @@
+/* How fast questions are answered, as ratios in one run, and in how much memory.
+ *
+ *   query_bench [-n EVENTS] [-r RUNS] [-d DIRECTORY] [-a ADA]     (ADA: the program, or in the environment)
+ *
+ * EVENTS: 100M by default, 32 bytes each in DIRECTORY (/tmp), once over eight threads and once in a single one. Their calls nest
+ * as a program's: some thousand functions in three modules, each of which calls a few others in loops, down to 24 deep.
+ *
+ * The bare scan adds up one field of all events through the same mapping, shared out over as many threads in pieces of the same
+ * size, and releases its pages likewise: what nobody can do without. All figures are medians of runs that take turns. Memory is
+ * the peak of a process of its own (ru_maxrss, which counts mapped pages too).
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "atf.h"
+#include "base/units.h"
+#include "query/stats.h"
+#include "synth.h"
+
+#define RUNS_MAX 15
+#define PIECE_EVENTS (1u << 20)
+#define BLOCK_EVENTS (1u << 16)
+#define FUNCTIONS 3000
+#define CALLEES 5
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "query_bench: %s: %s\n", what, why);
+	exit(1);
+}
+
+/* --- the session -------------------------------------------------------------------------------------------------------- */
+
+struct program {
+	uint64_t state, left;
+	struct synth_thread *thread;
+};
+
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t value = *state += 0x9e3779b97f4a7c15u;
+
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+	return value ^ value >> 27;
+}
+
+static uint64_t id_of(uint32_t function)
+{
+	return ADA_FUNCTION_ID(function % 3, function / 3);
+}
+
+/* A function's callees and how it calls them are its own; how often varies from call to call. */
+static void run_function(struct program *program, uint32_t function, unsigned int depth)
+{
+	uint64_t own = function * 0x9e3779b97f4a7c15u, chance = draw(&program->state);
+	unsigned int loops = depth < 3 ? 8 : (own >> 20) % 3 + (chance & 3) / 3;
+
+	synth_call(program->thread, id_of(function));
+	synth_pass(program->thread, chance >> 8 & 63);
+	for (unsigned int i = 0; i < loops && depth < 24 && program->left > 2; i++) {
+		uint64_t callee = own + i % CALLEES * 0x2545f4914f6cdd1du;
+
+		program->left -= 2;
+		/* Few functions are called most. */
+		run_function(program, (uint32_t)((callee >> 33) % ((callee & 7) ? FUNCTIONS / 20 : FUNCTIONS)), depth + 1);
+		synth_pass(program->thread, chance >> (16 + i % 4 * 8) & 31);
+	}
+	synth_pass(program->thread, chance >> 50 ? 5 : 20000);
+	synth_return(program->thread);
+}
+
+static void make_session(const char *path, uint64_t events, uint32_t threads)
+{
+	static char buffers[FUNCTIONS / 3][16];
+	static const char *names[FUNCTIONS / 3];
+	struct synth *synth = synth_open(path);
+	char module[64];
+
+	for (uint32_t i = 0; i < FUNCTIONS / 3; i++) {
+		snprintf(buffers[i], sizeof buffers[i], "function_%u", i);
+		names[i] = buffers[i];
+	}
+	synth_process(synth, 100);
+	for (unsigned int i = 0; i < 3; i++) {
+		snprintf(module, sizeof module, "/usr/lib/libbench%u.so", i);
+		synth_module(synth, module, names, FUNCTIONS / 3);
+	}
+	for (uint32_t i = 0; i < threads; i++) {
+		struct program program = { .state = i, .left = events / threads - 2, .thread = synth_thread(synth, 100 + i, "bench") };
+
+		synth_call(program.thread, id_of(0));
+		for (uint32_t next = 0; program.left > 2; next++) {
+			program.left -= 2;
+			run_function(&program, 1 + next % 50, 1);
+		}
+		synth_return(program.thread);
+	}
+	synth_close(synth, true);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	return remove(path);
+}
+
+/* --- the bare scan ------------------------------------------------------------------------------------------------------ */
+
+struct scan {
+	const struct ada_session *session;
+	atomic_size_t next;
+	atomic_uint_fast64_t sum;
+};
+
+static uint64_t scan_piece(const struct ada_thread *thread, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+
+	while (from < to) {
+		uint64_t count;
+		const struct ada_event *events = atf_thread_run(thread->events, from, &count);
+
+		count = count < to - from ? count : to - from;
+		count = count < BLOCK_EVENTS ? count : BLOCK_EVENTS;
+		for (uint64_t i = 0; i < count; i++)
+			sum += events[i].call_depth;
+		atf_thread_release(thread->events, from, from + count);
+		from += count;
+	}
+	return sum;
+}
+
+static void *scan_pieces(void *context)
+{
+	struct scan *scan = context;
+	uint64_t sum = 0;
+
+	for (;;) {
+		size_t number = atomic_fetch_add(&scan->next, 1), thread = 0;
+
+		for (; thread < scan->session->threads.count; thread++) {
+			uint64_t count = scan->session->threads.items[thread].count;
+			size_t pieces = (count + PIECE_EVENTS - 1) / PIECE_EVENTS;
+
+			if (number < pieces) {
+				uint64_t from = number * (uint64_t)PIECE_EVENTS;
+
+				sum += scan_piece(&scan->session->threads.items[thread], from,
+						  count - from < PIECE_EVENTS ? count : from + PIECE_EVENTS);
+				break;
+			}
+			number -= pieces;
+		}
+		if (thread == scan->session->threads.count)
+			break;
+	}
+	atomic_fetch_add(&scan->sum, sum);
+	return NULL;
+}
+
+static uint64_t bare_scan(const struct ada_session *session, unsigned int workers)
+{
+	struct scan scan = { .session = session };
+	pthread_t threads[64];
+
+	for (unsigned int i = 1; i < workers; i++)
+		if (pthread_create(&threads[i], NULL, scan_pieces, &scan))
+			die("bare scan", "cannot start a thread");
+	scan_pieces(&scan);
+	for (unsigned int i = 1; i < workers; i++)
+		pthread_join(threads[i], NULL);
+	return scan.sum;
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------------- */
+
+struct bench {
+	char session[PATH_MAX - 64];
+	uint64_t events;
+	unsigned int runs;
+	const char *ada;
+};
+
+static double seconds_since(uint64_t start_ns)
+{
+	return (ada_get_timestamp_ns() - start_ns) / 1e9;
+}
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static double median(double *values, unsigned int count)
+{
+	qsort(values, count, sizeof *values, compare);
+	return values[count / 2];
+}
+
+static struct ada_session *open_session(const char *path)
+{
+	struct ada_error error = {};
+	struct ada_session *session;
+
+	if (ada_session_open(&session, path, &error))
+		die(path, error.text);
+	return session;
+}
+
+/* The share [from, from + part) of the time; part 1: all of it. Returns the seconds it took. */
+static double aggregate(const struct ada_session *session, unsigned int workers, double from, double part, uint64_t *events)
+{
+	uint64_t start_ns = ada_get_timestamp_ns(), last_ns = 0;
+	struct ada_selection selection;
+	struct ada_error error = {};
+	struct ada_stats stats;
+	double seconds;
+
+	if (ada_selection_open(&selection, session, NULL, NULL, NULL, &error))
+		die(session->path, error.text);
+	for (size_t i = 0; i < session->threads.count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+		uint64_t ns = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+
+		last_ns = ns > last_ns ? ns : last_ns;
+	}
+	if (part < 1) {
+		selection.from_ns = session->start_ns + (uint64_t)((last_ns - session->start_ns) * from);
+		selection.to_ns = selection.from_ns + (uint64_t)((last_ns - session->start_ns) * part);
+	}
+	if (ada_stats_compute(&stats, &selection, workers, &error))
+		die(session->path, error.text);
+	seconds = seconds_since(start_ns);
+	*events = stats.completeness.events;
+	ada_stats_free(&stats);
+	ada_selection_close(&selection);
+	return seconds;
+}
+
+/* Run by a process of its own, or its peak would be that of all before. Returns KiB. */
+static long peak_of(const char *const *command)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		die(command[0], strerror(errno));
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(127);
+		execv(command[0], (char *const *)command);
+		_exit(127);
+	}
+	if (wait4(pid, &status, 0, &usage) < 0 || status)
+		return -1;
+	return usage.ru_maxrss;
+}
+
+/* Seconds; < 0: it failed. */
+static double time_of(const char *const *command, long *peak)
+{
+	uint64_t start_ns = ada_get_timestamp_ns();
+
+	*peak = peak_of(command);
+	return *peak < 0 ? -1 : seconds_since(start_ns);
+}
+
+static void bench_aggregation(const struct bench *bench, unsigned int workers)
+{
+	double scans[RUNS_MAX], wholes[RUNS_MAX], parts[RUNS_MAX], opens[RUNS_MAX], scan, whole, part;
+	uint64_t events = 0, in_part = 0;
+
+	for (unsigned int i = 0; i < bench->runs; i++) {
+		uint64_t start_ns = ada_get_timestamp_ns();
+		struct ada_session *session = open_session(bench->session);
+
+		opens[i] = seconds_since(start_ns);
+		start_ns = ada_get_timestamp_ns();
+		if (!bare_scan(session, workers))
+			die(bench->session, "no events");
+		scans[i] = seconds_since(start_ns);
+		wholes[i] = aggregate(session, workers, 0, 1, &events);
+		parts[i] = aggregate(session, workers, 0.5, 0.01, &in_part);
+		ada_session_close(session);
+	}
+	scan = median(scans, bench->runs);
+	whole = median(wholes, bench->runs);
+	part = median(parts, bench->runs);
+	printf("  open                        %8.2f ms\n", median(opens, bench->runs) * 1e3);
+	printf("  bare scan,   %2u workers     %8.2f ms %7.2f ns/event\n", workers, scan * 1e3, scan * 1e9 / events);
+	printf("  aggregation, %2u workers     %8.2f ms %7.2f ns/event   %.2f times the bare scan\n", workers, whole * 1e3,
+	       whole * 1e9 / events, whole / scan);
+	printf("  1 %% of the time             %8.2f ms   %.2f %% of the whole's time, for %.2f %% of its events\n", part * 1e3,
+	       100 * part / whole, 100.0 * in_part / events);
+}
+
+static void bench_commands(const struct bench *bench)
+{
+	const char *report[] = { bench->ada, "report", "--format=csv", bench->session, NULL };
+	const char *query[] = { bench->ada, "query", "--format=csv", bench->session, "SELECT * FROM fn_stats", NULL };
+	double reports[RUNS_MAX], queries[RUNS_MAX];
+	long report_peak = 0, query_peak = 0;
+
+	for (unsigned int i = 0; i < bench->runs; i++) {
+		reports[i] = time_of(report, &report_peak);
+		queries[i] = query_peak < 0 ? -1 : time_of(query, &query_peak);
+		if (reports[i] < 0)
+			die(bench->ada, "report failed");
+	}
+	printf("  ada report                  %8.2f ms   peak memory %.1f MB\n", median(reports, bench->runs) * 1e3, report_peak / 1024.0);
+	if (query_peak > 0)
+		printf("  ada query fn_stats          %8.2f ms   peak memory %.1f MB   %.2f times the report\n",
+		       median(queries, bench->runs) * 1e3, query_peak / 1024.0,
+		       median(queries, bench->runs) / median(reports, bench->runs));
+}
+
+static void bench_session(struct bench *bench, const char *directory, uint32_t threads)
+{
+	uint64_t start_ns = ada_get_timestamp_ns();
+	double load[1];
+	int cpus = get_nprocs();
+
+	snprintf(bench->session, sizeof bench->session, "%s/ada-query-bench-%d-%u", directory, (int)getpid(), threads);
+	make_session(bench->session, bench->events, threads);
+	printf("session of %.1f M events in %u threads (made in %.1f s), load %.1f\n", bench->events / 1e6, threads,
+	       seconds_since(start_ns), getloadavg(load, 1) == 1 ? load[0] : -1);
+	bench_aggregation(bench, 1);
+	if (cpus > 1)
+		bench_aggregation(bench, cpus < 64 ? (unsigned int)cpus : 64);
+	if (bench->ada)
+		bench_commands(bench);
+	nftw(bench->session, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = { .events = 100000000, .runs = 5, .ada = getenv("ADA") };
+	const char *directory = "/tmp";
+	struct ada_error error = {};
+	int option;
+
+	while ((option = getopt(argc, argv, "n:r:d:a:")) != -1) {
+		if (option == 'n' && ada_parse_count(optarg, 1000, 1ull << 32, &bench.events, &error))
+			die("-n", error.text);
+		else if (option == 'r')
+			bench.runs = (unsigned int)atoi(optarg);
+		else if (option == 'd')
+			directory = optarg;
+		else if (option == 'a')
+			bench.ada = optarg;
+		else if (option == '?')
+			return 2;
+	}
+	if (bench.runs < 1 || bench.runs > RUNS_MAX)
+		die("-r", "1 to 15 runs");
+	bench_session(&bench, directory, 8);
+	bench_session(&bench, directory, 1);
+	return 0;
+}
