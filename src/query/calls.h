@@ -64,52 +64,6 @@ struct ada_calls {
 	bool after_loss;
 };
 
-/* What nearly all events are, for those who read very many: a call one deeper than the open one, and the end of that one. No
- * receiver is asked. NULL: the event is of another kind; ada_calls_feed then, which would have done the same with these. */
-static inline struct ada_call *ada_calls_quick_begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
-{
-	size_t count = calls->stack.count;
-	struct ada_call *call = calls->stack.items + count;
-
-	if (__builtin_expect(calls->after_loss || count == calls->stack.capacity || (count && call[-1].depth >= event->call_depth), 0))
-		return NULL;
-	call->function_id = event->function_id;
-	call->caller_id = count ? call[-1].function_id : ADA_NO_FUNCTION;
-	call->start_ns = event->timestamp_ns;
-	call->children_ns = 0;
-	call->losses = calls->losses;
-	call->position = position;
-	call->depth = event->call_depth;
-	call->aside = false;
-	call->user = NULL;
-	calls->stack.count = count + 1;
-	calls->last_ns = event->timestamp_ns;
-	return call;
-}
-
-/* The call that it ends, valid until the next one begins. `event` is a RETURN or an EXCEPTION. */
-static inline struct ada_call *ada_calls_quick_end(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
-{
-	size_t count = calls->stack.count;
-	struct ada_call *call;
-
-	if (__builtin_expect(!count, 0))
-		return NULL;
-	call = &calls->stack.items[count - 1];
-	if (__builtin_expect(calls->after_loss || call->depth != event->call_depth ||
-			     call->function_id != event->function_id, 0))
-		return NULL;
-	call->end_ns = event->timestamp_ns;
-	call->end_position = position;
-	call->outcome = event->event_kind == ADA_EVENT_RETURN ? ADA_OUTCOME_RETURN : ADA_OUTCOME_EXCEPTION;
-	call->across_loss = call->losses != calls->losses;
-	if (count > 1)
-		call[-1].children_ns += event->timestamp_ns - call->start_ns;
-	calls->stack.count = count - 1;
-	calls->last_ns = event->timestamp_ns;
-	return call;
-}
-
 void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver);
 /* 0 or -ENOMEM. Kinds that it doesn't know are skipped. */
 int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint64_t position);

@@ -37,12 +37,11 @@ struct ada_function_stats *ada_counter_look_up(struct ada_counter *counter, uint
 
 	if (ada_table_get(&counter->numbers, key, &number))
 		return counter->functions.items[number];
-	function = calloc(1, sizeof *function);
+	function = aligned_alloc(_Alignof(struct ada_function_stats), sizeof *function);
 	if (!function)
 		return NULL;
-	function->key = key;
-	function->module = ada_process_module(counter->process, function_id);
-	function->function_id = function_id;
+	*function = (struct ada_function_stats){
+		.key = key, .module = ada_process_module(counter->process, function_id), .function_id = function_id };
 	if (!add(counter, function))
 		return function;
 	free(function);

@@ -26,7 +26,7 @@ struct ada_function_stats {
 	uint64_t total_ns, self_ns;
 	uint64_t active;		/* while counting: calls open on the thread being read */
 	struct ada_histogram durations;
-};
+} __attribute__((aligned(64)));			/* of a CPU's cache */
 
 struct ada_stats {
 	ADA_ARRAY(struct ada_function_stats *) functions;	/* by their keys */

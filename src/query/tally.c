@@ -1,6 +1,6 @@
 /* Counting a thread's calls.
  *
- * Nearly every event begins a call right below the open one, or ends that one: these are counted here (calls.h: quick), all
+ * Nearly every event begins a call right below the open one, or ends that one: these are counted here (quick), all
  * others through ada_calls_feed, whose receiver does the same.
  *
  * A piece is read without knowing which calls are open where it begins. What its calls count for does not depend on that, but for
@@ -23,25 +23,27 @@
 
 #define BLOCK_EVENTS (1u << 16)		/* 2 MiB: how much of a thread is mapped at a time */
 #define MARGIN_EVENTS (1u << 11)	/* what the kernel maps beside a page that is touched: 64 KiB */
+#define TAIL_EVENTS (1u << 12)		/* between two looks whether all calls have ended */
 #define SEAMS_MAX (1u << 16)
 
 /* --- calls -------------------------------------------------------------------------------------------------------------- */
 
-static inline void count_begun(struct ada_tally *tally, struct ada_call *call)
+static inline bool is_end(const struct ada_event *event)
 {
-	struct ada_function_stats *function;
+	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
+}
 
-	if (call->position >= tally->to)
-		return;
-	function = ada_counter_find(tally->counter, call->function_id);
-	if (!function) {
+/* What a call remembers. Only the outermost one adds to the total: the lowest bit of the pointer says which it is. */
+static inline void *count_begun(struct ada_tally *tally, uint64_t function_id)
+{
+	struct ada_function_stats *function = ada_counter_find(tally->counter, function_id);
+
+	if (__builtin_expect(!function, 0)) {
 		tally->result = -ENOMEM;
-		return;
+		return NULL;
 	}
 	function->calls++;
-	tally->open++;
-	/* Only the outermost call adds to the total; the lowest bit of the pointer remembers which it is. */
-	call->user = (void *)((uintptr_t)function | !function->active++);
+	return (void *)((uintptr_t)function | !function->active++);
 }
 
 static inline struct ada_function_stats *function_of(const struct ada_call *call)
@@ -49,31 +51,22 @@ static inline struct ada_function_stats *function_of(const struct ada_call *call
 	return (struct ada_function_stats *)((uintptr_t)call->user & ~(uintptr_t)1);
 }
 
-static inline void count_known(struct ada_tally *tally, struct ada_function_stats *function, const struct ada_call *call)
-{
-	uint64_t duration_ns = call->end_ns - call->start_ns;
-
-	if ((uintptr_t)call->user & 1)
-		function->total_ns += duration_ns;
-	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
-	if (!call->across_loss && ada_histogram_add(&function->durations, duration_ns))
-		tally->result = -ENOMEM;
-}
-
-static inline void count_quick_end(struct ada_tally *tally, const struct ada_call *call)
+static inline void count_known(struct ada_tally *tally, const struct ada_call *call, uint64_t duration_ns, bool across_loss)
 {
 	struct ada_function_stats *function = function_of(call);
 
-	if (!function)
-		return;
-	tally->open--;
-	function->active--;
-	count_known(tally, function, call);
+	function->total_ns += duration_ns & -((uintptr_t)call->user & 1);	/* no branch: no CPU could guess it */
+	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
+	if (!across_loss && ada_histogram_add(&function->durations, duration_ns))
+		tally->result = -ENOMEM;
 }
 
 static void on_begun(void *context, struct ada_call *call)
 {
-	count_begun(context, call);
+	struct ada_tally *tally = context;
+
+	if (call->position < tally->to)
+		call->user = count_begun(tally, call->function_id);
 }
 
 static void on_set_aside(void *context, struct ada_call *call)
@@ -87,17 +80,15 @@ static void on_set_aside(void *context, struct ada_call *call)
 static void on_ended(void *context, const struct ada_call *call)
 {
 	struct ada_function_stats *function = function_of(call);
-	struct ada_tally *tally = context;
 
 	if (!function)
 		return;
-	tally->open--;
 	if (!call->aside)
 		function->active--;
 	if (call->outcome == ADA_OUTCOME_UNKNOWN)
 		function->unknown++;
 	else
-		count_known(tally, function, call);
+		count_known(context, call, call->end_ns - call->start_ns, call->across_loss);
 }
 
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work)
@@ -121,22 +112,97 @@ static int feed(struct ada_tally *tally, const struct ada_event *event, uint64_t
 	return ada_calls_feed(&tally->calls, event, position);
 }
 
+/* The stack of open calls in registers, while the events are quick. */
+struct top {
+	struct ada_call *bottom, *end, *limit;	/* of the stack: end behind the innermost open call, limit behind the room */
+	int64_t depth;			/* of the innermost; or `floor` */
+	int64_t floor;			/* a call is deeper, where none is open */
+	uint64_t losses, last_ns;
+	uint64_t children_ns;		/* of the calls that ended with none left open */
+};
+
+static inline struct top load_top(struct ada_calls *calls, int64_t floor)
+{
+	struct ada_call *items = calls->stack.items;
+	struct top top = { .bottom = items, .end = items + calls->stack.count, .limit = items + calls->stack.capacity,
+			   .depth = floor, .floor = floor, .losses = calls->losses, .last_ns = calls->last_ns };
+
+	if (top.end != top.bottom)
+		top.depth = top.end[-1].depth;
+	if (calls->after_loss) {	/* nothing is quick then */
+		top.limit = top.end;
+		top.depth = INT64_MAX;
+	}
+	return top;
+}
+
+/* Leaves out what nobody asks for here: caller and positions. */
+static inline void begin_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event, bool counts)
+{
+	struct ada_call *call = top->end++;
+
+	call->function_id = event->function_id;
+	call->start_ns = event->timestamp_ns;
+	call->children_ns = 0;
+	call->losses = top->losses;
+	call->depth = event->call_depth;
+	call->aside = false;
+	call->user = counts ? count_begun(tally, event->function_id) : NULL;
+	top->depth = event->call_depth;
+	top->last_ns = event->timestamp_ns;
+}
+
+static inline void end_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event)
+{
+	struct ada_call *call = --top->end;
+	uint64_t duration_ns = event->timestamp_ns - call->start_ns;
+
+	top->last_ns = event->timestamp_ns;
+	if (call == top->bottom) {
+		top->children_ns += duration_ns;
+		top->depth = top->floor;
+	} else {
+		call[-1].children_ns += duration_ns;
+		top->depth = call[-1].depth;
+	}
+	if (call->user) {
+		function_of(call)->active--;
+		count_known(tally, call, duration_ns, call->losses != top->losses);
+	}
+}
+
+/* Counts events until one that is not quick; returns how many. */
+static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count,
+			   uint64_t position, uint64_t *children_ns)
+{
+	struct top top = load_top(&tally->calls, floor);
+	bool counts = position < tally->to;	/* all of them or none */
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct ada_event *event = &events[i];
+
+		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit)
+			begin_quick(tally, &top, event, counts);
+		else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
+			 top.end[-1].function_id == event->function_id)
+			end_quick(tally, &top, event);
+		else
+			break;
+	}
+	tally->calls.stack.count = top.end - top.bottom;
+	tally->calls.last_ns = top.last_ns;
+	*children_ns += top.children_ns;
+	return i;
+}
+
 static void read_events(struct ada_tally *tally, const struct ada_event *events, uint64_t count, uint64_t position)
 {
-	for (uint64_t i = 0; i < count; i++) {
-		const struct ada_event *event = &events[i];
-		struct ada_call *call = NULL;
+	uint64_t of_no_one = 0;
 
-		if (event->event_kind == ADA_EVENT_CALL) {
-			call = ada_calls_quick_begin(&tally->calls, event, position + i);
-			if (call)
-				count_begun(tally, call);
-		} else if (event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN) {
-			call = ada_calls_quick_end(&tally->calls, event, position + i);
-			if (call)
-				count_quick_end(tally, call);
-		}
-		if (!call && feed(tally, event, position + i))
+	for (uint64_t i = 0; i < count; i++) {
+		i += read_quick(tally, -1, events + i, count - i, position + i, &of_no_one);
+		if (i < count && feed(tally, &events[i], position + i))
 			tally->result = -ENOMEM;
 	}
 }
@@ -182,12 +248,21 @@ void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to)
 	}
 }
 
+/* Of the stack, the outermost one is the oldest. */
+static bool any_open(const struct ada_calls *calls)
+{
+	for (size_t i = 0; i < calls->aside.count; i++)
+		if (calls->aside.items[i].user)
+			return true;
+	return calls->stack.count && calls->stack.items[0].user;
+}
+
 void ada_tally_finish(struct ada_tally *tally)
 {
 	uint64_t position = tally->to, count = tally->thread->count;
 
-	while (position < count && tally->open && !tally->result && !atomic_load(&tally->work->stop)) {
-		uint64_t end = count - position < BLOCK_EVENTS / 16 ? count : position + BLOCK_EVENTS / 16;
+	while (position < count && any_open(&tally->calls) && !tally->result && !atomic_load(&tally->work->stop)) {
+		uint64_t end = count - position < TAIL_EVENTS ? count : position + TAIL_EVENTS;
 
 		ada_tally_read(tally, position, end);
 		position = end;
@@ -201,73 +276,82 @@ struct local {				/* reading a piece */
 	struct ada_tally *tally;
 	struct ada_piece *piece;
 	uint64_t children_ns;		/* since the last seam */
-	uint64_t lowest;		/* depth that no call without caller lies below since the last seam */
+	int64_t floor;			/* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet */
 };
+enum verdict { AGAIN, NEXT, END };	/* it is quick now; it is done; none that a piece can know enough of */
 
-static bool add_seam(struct local *local, const struct ada_event *event, uint64_t position)
+static enum verdict add_seam(struct local *local, const struct ada_event *event, uint64_t position)
 {
-	struct ada_function_stats *function = NULL;
+	bool begins = event->event_kind == ADA_EVENT_CALL;
 	struct ada_seam seam = { .event = *event, .position = position, .children_ns = local->children_ns };
 
 	if (local->piece->seams.count == SEAMS_MAX)
-		return false;
-	if (event->event_kind != ADA_EVENT_CALL) {
-		function = ada_counter_find(local->tally->counter, event->function_id);
+		return END;
+	if (!begins) {
+		struct ada_function_stats *function = ada_counter_find(local->tally->counter, event->function_id);
+
+		seam.total_ns = function ? function->total_ns : 0;
 		if (!function)
 			local->tally->result = -ENOMEM;
+		local->tally->calls.last_ns = event->timestamp_ns;
 	}
-	seam.total_ns = function ? function->total_ns : 0;
 	if (ada_array_push(&local->piece->seams, seam))
 		local->tally->result = -ENOMEM;
-	local->tally->calls.last_ns = event->timestamp_ns;
 	local->children_ns = 0;
-	local->lowest = event->event_kind == ADA_EVENT_CALL ? event->call_depth : UINT64_MAX;
-	return true;
+	local->floor = begins ? (int64_t)event->call_depth - 1 : INT64_MAX;
+	if (local->tally->result)
+		return END;
+	return begins ? AGAIN : NEXT;
 }
 
-/* False: the event is none that a piece can know enough of. */
-static inline bool count_local(struct local *local, const struct ada_event *event, uint64_t position)
+static enum verdict count_odd(struct local *local, const struct ada_event *event, uint64_t position)
 {
-	struct ada_tally *tally = local->tally;
-	struct ada_calls *calls = &tally->calls;
-	struct ada_call *call;
+	struct ada_calls *calls = &local->tally->calls;
 
-	if (event->event_kind == ADA_EVENT_CALL) {
-		if (!calls->stack.count && event->call_depth < local->lowest && !add_seam(local, event, position))
-			return false;
-		call = ada_calls_quick_begin(calls, event, position);
-		if (!call && calls->stack.count == calls->stack.capacity && !ada_array_reserve(&calls->stack, 1))
-			call = ada_calls_quick_begin(calls, event, position);
-		if (call)
-			count_begun(tally, call);
-		return call;
+	if (event->event_kind != ADA_EVENT_CALL && !is_end(event))
+		return event->event_kind == ADA_EVENT_LOST ? END : NEXT;	/* unknown kinds mean nothing */
+	if (!calls->stack.count && (is_end(event) || event->call_depth <= local->floor))
+		return add_seam(local, event, position);
+	if (is_end(event) || calls->stack.count < calls->stack.capacity)
+		return END;
+	if (ada_array_reserve(&calls->stack, 1)) {
+		local->tally->result = -ENOMEM;
+		return END;
 	}
-	if (event->event_kind - ADA_EVENT_RETURN > ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN)
-		return event->event_kind != ADA_EVENT_LOST;	/* unknown kinds mean nothing */
-	call = ada_calls_quick_end(calls, event, position);
-	if (call) {
-		count_quick_end(tally, call);
-		if (!calls->stack.count)
-			local->children_ns += call->end_ns - call->start_ns;
-		return true;
+	return AGAIN;
+}
+
+/* Returns how many of them it counted. */
+static uint64_t count_local(struct local *local, const struct ada_event *events, uint64_t count, uint64_t position)
+{
+	uint64_t i = 0;
+
+	while (i < count) {
+		enum verdict verdict;
+
+		i += read_quick(local->tally, local->floor, events + i, count - i, position + i, &local->children_ns);
+		if (i == count)
+			break;
+		verdict = count_odd(local, &events[i], position + i);
+		if (verdict == END)
+			break;
+		i += verdict == NEXT;
 	}
-	return !calls->stack.count && add_seam(local, event, position);
+	return i;
 }
 
 void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece)
 {
-	struct local local = { .tally = tally, .piece = piece, .lowest = UINT64_MAX };
-	bool fits = true;
+	struct local local = { .tally = tally, .piece = piece, .floor = INT64_MAX };
+	uint64_t count = 0, done = 0;
 
 	piece->end = piece->from;
-	while (fits && piece->end < piece->to && !tally->result && !atomic_load(&tally->work->stop)) {
-		uint64_t count, i = 0;
+	while (done == count && piece->end < piece->to && !tally->result && !atomic_load(&tally->work->stop)) {
 		const struct ada_event *events = next_block(tally, piece->end, piece->to, &count);
 
-		while (i < count && (fits = count_local(&local, &events[i], piece->end + i)))
-			i++;
-		piece->end += i;
-		leave_block(tally, piece->end - i, piece->end);
+		done = count_local(&local, events, count, piece->end);
+		piece->end += done;
+		leave_block(tally, piece->end - done, piece->end);
 	}
 	piece->children_ns = local.children_ns;
 	piece->last_ns = tally->calls.last_ns;
@@ -364,13 +448,11 @@ static int join_open(struct ada_tally *tally, const struct ada_piece *piece)
 		struct ada_call *call = &calls->stack.items[calls->stack.count++];
 
 		*call = piece->open.items[i];
-		call->caller_id = calls->stack.count > 1 ? call[-1].function_id : ADA_NO_FUNCTION;
 		call->losses = calls->losses;
 		call->user = NULL;
 		if (!function)
 			return -ENOMEM;
 		call->user = (void *)((uintptr_t)function | !function->active++);
-		tally->open++;
 	}
 	return 0;
 }

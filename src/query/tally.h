@@ -17,7 +17,6 @@ struct ada_tally {			/* how far a thread is counted */
 	struct ada_counter *counter;
 	const struct ada_thread *thread;
 	uint64_t to;			/* position: calls that begin from there on don't count */
-	uint64_t open;			/* counted calls that have not ended */
 	uint64_t lost;			/* what LOST records before `to` stand for */
 	struct ada_work *work;
 	bool shows_progress;		/* on the thread that may */
