@@ -7,40 +7,28 @@
 static_assert(1 << ADA_HISTOGRAM_BITS == ADA_HISTOGRAM_BUCKETS, "buckets");
 static_assert(ADA_HISTOGRAM_OCTAVES == 64 - ADA_HISTOGRAM_BITS + 1, "octaves");
 
-struct ada_octave *ada_histogram_octave(struct ada_histogram *histogram, unsigned int number)
+int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count)
 {
-	struct ada_octave **octave = &histogram->octaves[number];
+	uint64_t **octave = &histogram->many[index / ADA_HISTOGRAM_BUCKETS];
 
-	if (*octave)
-		return *octave;
-	*octave = aligned_alloc(_Alignof(struct ada_octave), sizeof **octave);
-	if (*octave)
-		**octave = (struct ada_octave){};
-	return *octave;
-}
-
-int ada_histogram_more(struct ada_octave *octave, unsigned int bucket, uint64_t count)
-{
-	if (!octave->more)
-		octave->more = calloc(ADA_HISTOGRAM_BUCKETS, sizeof *octave->more);
-	if (!octave->more)
+	if (!*octave)
+		*octave = calloc(ADA_HISTOGRAM_BUCKETS, sizeof **octave);
+	if (!*octave)
 		return -ENOMEM;
-	octave->more[bucket] += count;
+	(*octave)[index % ADA_HISTOGRAM_BUCKETS] += count;
 	return 0;
 }
 
-static int merge_octave(struct ada_octave *into, const struct ada_octave *from)
+static int merge_bucket(struct ada_histogram *into, const struct ada_histogram *from, unsigned int index)
 {
-	int result = 0;
+	uint64_t count = ada_histogram_bucket(from, index);
 
-	for (unsigned int i = 0; i < ADA_HISTOGRAM_BUCKETS && !result; i++) {
-		uint64_t sum = into->counts[i] + (uint64_t)from->counts[i] + (from->more ? from->more[i] : 0);
-
-		into->counts[i] = (uint16_t)sum;
-		if (sum > UINT16_MAX)
-			result = ada_histogram_more(into, i, sum & ~(uint64_t)UINT16_MAX);
+	if (index < ADA_HISTOGRAM_FEW) {
+		count += into->few[index];
+		into->few[index] = (uint8_t)count;
+		count &= ~(uint64_t)UINT8_MAX;
 	}
-	return result;
+	return count ? ada_histogram_more(into, index, count) : 0;
 }
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from)
@@ -49,12 +37,8 @@ int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *
 
 	if (!from->count)
 		return 0;
-	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES && !result; number++) {
-		struct ada_octave *octave = from->octaves[number] ? ada_histogram_octave(into, number) : NULL;
-
-		if (from->octaves[number])
-			result = octave ? merge_octave(octave, from->octaves[number]) : -ENOMEM;
-	}
+	for (unsigned int i = 0; i < ADA_HISTOGRAM_OCTAVES * ADA_HISTOGRAM_BUCKETS && !result; i++)
+		result = merge_bucket(into, from, i);
 	if (!into->count || from->min < into->min)
 		into->min = from->min;
 	if (from->max > into->max)
@@ -79,10 +63,10 @@ uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigne
 	if (!rank)
 		rank = 1;
 	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES; number++)
-		for (unsigned int i = 0; histogram->octaves[number] && i < ADA_HISTOGRAM_BUCKETS; i++) {
+		for (unsigned int i = 0; i < ADA_HISTOGRAM_BUCKETS; i++) {
 			uint64_t value;
 
-			seen += ada_histogram_bucket(histogram, number, i);
+			seen += ada_histogram_bucket(histogram, number * ADA_HISTOGRAM_BUCKETS + i);
 			if (seen < rank)
 				continue;
 			value = middle(number, i);
@@ -95,10 +79,7 @@ uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigne
 
 void ada_histogram_free(struct ada_histogram *histogram)
 {
-	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES; number++) {
-		if (histogram->octaves[number])
-			free(histogram->octaves[number]->more);
-		free(histogram->octaves[number]);
-	}
+	for (unsigned int number = 0; number < ADA_HISTOGRAM_OCTAVES; number++)
+		free(histogram->many[number]);
 	*histogram = (struct ada_histogram){};
 }

@@ -10,53 +10,45 @@
 #include <errno.h>
 #include <stdint.h>
 
+#define ADA_HISTOGRAM_BITS 6
 #define ADA_HISTOGRAM_BUCKETS 64	/* of each power of two */
-#define ADA_HISTOGRAM_BITS 6		/* log2 of it */
 #define ADA_HISTOGRAM_OCTAVES 59	/* [0, 64), [64, 128), ... up to 2^64 */
-
-/* Counts are kept small, so that those of many functions fit into a CPU's cache: where one has gone round, it is 65,536 more. */
-struct ada_octave {
-	uint16_t counts[ADA_HISTOGRAM_BUCKETS];
-	uint64_t *more;			/* NULL: none */
-} __attribute__((aligned(64)));
+#define ADA_HISTOGRAM_FEW (16 * ADA_HISTOGRAM_BUCKETS)	/* buckets of less than 2 ms */
 
 struct ada_histogram {			/* all zero = empty */
-	uint64_t count, sum, min, max;			/* min, max: of count > 0 */
-	struct ada_octave *octaves[ADA_HISTOGRAM_OCTAVES];	/* made when first needed */
+	uint64_t count, sum, min, max;		/* min, max: of count > 0 */
+	/* A bucket's count is that of `many`, which is made when first needed, and of `few`: so small that those of many functions
+	 * fit into a CPU's cache. */
+	uint8_t few[ADA_HISTOGRAM_FEW];
+	uint64_t *many[ADA_HISTOGRAM_OCTAVES];
 };
 
-/* For ada_histogram_add: made where it is NULL (NULL: no memory); 65,536 more (0 or -ENOMEM). */
-struct ada_octave *ada_histogram_octave(struct ada_histogram *histogram, unsigned int number);
-int ada_histogram_more(struct ada_octave *octave, unsigned int bucket, uint64_t count);
+int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count);	/* to `many`; 0 or -ENOMEM */
 
 static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)	/* 0 or -ENOMEM */
 {
-	/* Octave 0 is [0, 64), octave 1 begins at 64 with buckets of 1, octave 2 at 128 with buckets of 2, ... Without a branch, for
-	 * no CPU could guess it. */
-	unsigned int number = 64 - ADA_HISTOGRAM_BITS - __builtin_clzll(value | ADA_HISTOGRAM_BUCKETS / 2);
-	unsigned int bucket = (value >> (number - !!number)) % ADA_HISTOGRAM_BUCKETS;
-	struct ada_octave *octave = histogram->octaves[number];
+	/* Of the bucket among those of all octaves. No branch, for no CPU could guess it. */
+	unsigned int shift = 63 - ADA_HISTOGRAM_BITS - __builtin_clzll(value | ADA_HISTOGRAM_BUCKETS);
+	unsigned int index = shift * ADA_HISTOGRAM_BUCKETS + (unsigned int)(value >> shift);
 
-	if (__builtin_expect(!octave, 0))
-		octave = ada_histogram_octave(histogram, number);
-	if (__builtin_expect(!octave, 0))
-		return -ENOMEM;
 	if (!histogram->count || value < histogram->min)
 		histogram->min = value;
 	if (value > histogram->max)
 		histogram->max = value;
 	histogram->count++;
 	histogram->sum += value;
-	if (__builtin_expect(!++octave->counts[bucket], 0))
-		return ada_histogram_more(octave, bucket, 1 << 16);
+	if (__builtin_expect(index >= ADA_HISTOGRAM_FEW, 0))
+		return ada_histogram_more(histogram, index, 1);
+	if (__builtin_expect(!++histogram->few[index], 0))
+		return ada_histogram_more(histogram, index, UINT8_MAX + 1);
 	return 0;
 }
 
-static inline uint64_t ada_histogram_bucket(const struct ada_histogram *histogram, unsigned int octave, unsigned int bucket)
+static inline uint64_t ada_histogram_bucket(const struct ada_histogram *histogram, unsigned int index)
 {
-	const struct ada_octave *counts = histogram->octaves[octave];
+	const uint64_t *many = histogram->many[index / ADA_HISTOGRAM_BUCKETS];
 
-	return !counts ? 0 : counts->counts[bucket] + (counts->more ? counts->more[bucket] : 0);
+	return (many ? many[index % ADA_HISTOGRAM_BUCKETS] : 0) + (index < ADA_HISTOGRAM_FEW ? histogram->few[index] : 0);
 }
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from);

@@ -18,15 +18,16 @@
 #include "query/selection.h"
 
 struct ada_function_stats {
+	/* What each call touches, on one line of a CPU's cache: up to durations.max. */
+	uint64_t calls;
+	uint64_t active;		/* while counting: calls open on the thread being read */
+	uint64_t total_ns, self_ns;
+	struct ada_histogram durations;
 	struct ada_module *module;	/* NULL: the recording knows none */
 	uint64_t function_id;		/* in one of the processes */
 	uint64_t key;			/* as of ada_process_function_key */
-	uint64_t calls;
 	uint64_t unknown;		/* calls without a known end */
-	uint64_t total_ns, self_ns;
-	uint64_t active;		/* while counting: calls open on the thread being read */
-	struct ada_histogram durations;
-} __attribute__((aligned(64)));			/* of a CPU's cache */
+} __attribute__((aligned(64)));
 
 struct ada_stats {
 	ADA_ARRAY(struct ada_function_stats *) functions;	/* by their keys */
