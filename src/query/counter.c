@@ -56,7 +56,7 @@ int ada_counter_merge(struct ada_counter *into, struct ada_counter *from)
 		struct ada_function_stats *function = from->functions.items[i], *sum;
 		uint64_t number;
 
-		if (!function || !function->calls)	/* only looked for */
+		if (!function || (!function->calls && !function->durations.count))	/* only looked for, or open */
 			continue;
 		if (!ada_table_get(&into->numbers, function->key, &number)) {
 			result = add(into, function);

@@ -289,6 +289,8 @@ static int answer(struct ada_stats *stats, struct ada_counter *sum, const struct
 	}
 	if (sum->functions.count)
 		qsort(sum->functions.items, sum->functions.count, sizeof *sum->functions.items, compare_keys);
+	for (size_t i = 0; i < sum->functions.count; i++)
+		sum->functions.items[i]->calls += sum->functions.items[i]->durations.count;
 	stats->functions.items = sum->functions.items;
 	stats->functions.count = sum->functions.count;
 	stats->functions.capacity = sum->functions.capacity;

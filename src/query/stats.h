@@ -19,7 +19,7 @@
 
 struct ada_function_stats {
 	/* What each call touches, on one line of a CPU's cache: up to durations.max. */
-	uint64_t calls;
+	uint64_t calls;			/* while counting: those that durations.count leaves out */
 	uint64_t active;		/* while counting: calls open on the thread being read */
 	uint64_t total_ns, self_ns;
 	struct ada_histogram durations;

@@ -33,6 +33,12 @@ static inline bool is_end(const struct ada_event *event)
 	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
 }
 
+static inline bool is_leaf(const struct ada_event *event, uint64_t count)
+{
+	return count > 1 && is_end(&event[1]) && event[1].call_depth == event->call_depth &&
+	       event[1].function_id == event->function_id;
+}
+
 /* What a call remembers. Only the outermost one adds to the total: the lowest bit of the pointer says which it is. */
 static inline void *count_begun(struct ada_tally *tally, uint64_t function_id)
 {
@@ -42,7 +48,6 @@ static inline void *count_begun(struct ada_tally *tally, uint64_t function_id)
 		tally->result = -ENOMEM;
 		return NULL;
 	}
-	function->calls++;
 	return (void *)((uintptr_t)function | !function->active++);
 }
 
@@ -57,7 +62,9 @@ static inline void count_known(struct ada_tally *tally, const struct ada_call *c
 
 	function->total_ns += duration_ns & -((uintptr_t)call->user & 1);	/* no branch: no CPU could guess it */
 	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
-	if (!across_loss && ada_histogram_add(&function->durations, duration_ns))
+	if (across_loss)
+		function->calls++;
+	else if (ada_histogram_add(&function->durations, duration_ns))
 		tally->result = -ENOMEM;
 }
 
@@ -85,10 +92,12 @@ static void on_ended(void *context, const struct ada_call *call)
 		return;
 	if (!call->aside)
 		function->active--;
-	if (call->outcome == ADA_OUTCOME_UNKNOWN)
-		function->unknown++;
-	else
+	if (call->outcome != ADA_OUTCOME_UNKNOWN) {
 		count_known(context, call, call->end_ns - call->start_ns, call->across_loss);
+	} else {
+		function->calls++;
+		function->unknown++;
+	}
 }
 
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work)
@@ -152,6 +161,27 @@ static inline void begin_quick(struct ada_tally *tally, struct top *top, const s
 	top->last_ns = event->timestamp_ns;
 }
 
+/* A call whose end is the next event. */
+static inline void count_leaf(struct ada_tally *tally, struct top *top, const struct ada_event *event)
+{
+	struct ada_function_stats *function = ada_counter_find(tally->counter, event->function_id);
+	uint64_t duration_ns = event[1].timestamp_ns - event->timestamp_ns;
+
+	top->last_ns = event[1].timestamp_ns;
+	if (top->end == top->bottom)
+		top->children_ns += duration_ns;
+	else
+		top->end[-1].children_ns += duration_ns;
+	if (__builtin_expect(!function, 0)) {
+		tally->result = -ENOMEM;
+		return;
+	}
+	function->total_ns += function->active ? 0 : duration_ns;
+	function->self_ns += duration_ns;
+	if (ada_histogram_add(&function->durations, duration_ns))
+		tally->result = -ENOMEM;
+}
+
 static inline void end_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event)
 {
 	struct ada_call *call = --top->end;
@@ -182,13 +212,19 @@ static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct 
 	for (i = 0; i < count; i++) {
 		const struct ada_event *event = &events[i];
 
-		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit)
-			begin_quick(tally, &top, event, counts);
-		else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
-			 top.end[-1].function_id == event->function_id)
+		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit) {
+			if (is_leaf(event, count - i) && counts) {
+				count_leaf(tally, &top, event);
+				i++;
+			} else {
+				begin_quick(tally, &top, event, counts);
+			}
+		} else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
+			 top.end[-1].function_id == event->function_id) {
 			end_quick(tally, &top, event);
-		else
+		} else {
 			break;
+		}
 	}
 	tally->calls.stack.count = top.end - top.bottom;
 	tally->calls.last_ns = top.last_ns;
