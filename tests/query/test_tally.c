@@ -248,7 +248,7 @@ static void assert_same(const struct ada_stats *a, const struct ada_stats *b)
 
 static void check_split(struct fixture *fixture, uint64_t *state)
 {
-	static const uint64_t pieces[] = { 1, 2, 3, 5, 16, 61, 250, 1000 };
+	static const uint64_t pieces[] = { 1, 3, 16, 61, 250, 1000 };
 	struct ada_selection *selection = &fixture->selection;
 
 	for (unsigned int range = 0; range < 4; range++) {
@@ -272,7 +272,7 @@ static void test_split_is_the_same(void **state)
 {
 	static const uint64_t odd[] = { 0, 5, 20, 100, 500, 2500 };
 
-	for (uint64_t seed = 1; seed <= 24; seed++) {
+	for (uint64_t seed = 1; seed <= 12; seed++) {
 		uint64_t random = seed;
 
 		fixture_setup(state);
