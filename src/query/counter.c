@@ -6,8 +6,19 @@
 
 int ada_counter_open(struct ada_counter *counter)
 {
-	*counter = (struct ada_counter){ .cache = calloc(ADA_COUNTER_PLACES, sizeof *counter->cache) };
+	*counter = (struct ada_counter){ .cache = calloc(ADA_COUNTER_PLACES, sizeof *counter->cache), .cache_is_own = true };
 	return counter->cache ? 0 : -ENOMEM;
+}
+
+void ada_counter_open_with(struct ada_counter *counter, struct ada_counter_place *cache)
+{
+	memset(cache, 0, ADA_COUNTER_PLACES * sizeof *cache);
+	*counter = (struct ada_counter){ .cache = cache };
+}
+
+void ada_counter_take_cache(struct ada_counter *counter)
+{
+	counter->cache = NULL;
 }
 
 void ada_counter_process(struct ada_counter *counter, const struct ada_process *process)
@@ -88,6 +99,7 @@ void ada_counter_close(struct ada_counter *counter)
 	}
 	ada_array_free(&counter->functions);
 	ada_table_free(&counter->numbers);
-	free(counter->cache);
+	if (counter->cache_is_own)
+		free(counter->cache);
 	counter->cache = NULL;
 }

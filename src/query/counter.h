@@ -14,9 +14,13 @@ struct ada_counter {
 	struct ada_table numbers;		/* by key: positions in `functions` */
 	ADA_ARRAY(struct ada_function_stats *) functions;
 	struct ada_counter_place *cache;
+	bool cache_is_own;
 };
 
-int ada_counter_open(struct ada_counter *counter);	/* 0 or -ENOMEM */
+/* With a cache of its own (0 or -ENOMEM); or with one that is lent, of ADA_COUNTER_PLACES, until it is taken back. */
+int ada_counter_open(struct ada_counter *counter);
+void ada_counter_open_with(struct ada_counter *counter, struct ada_counter_place *cache);
+void ada_counter_take_cache(struct ada_counter *counter);	/* from then on only ada_counter_look_up finds */
 void ada_counter_process(struct ada_counter *counter, const struct ada_process *process);
 /* NULL: no memory. */
 struct ada_function_stats *ada_counter_look_up(struct ada_counter *counter, uint64_t function_id);

@@ -44,6 +44,7 @@ struct worker {
 	struct job *job;
 	pthread_t thread;
 	struct ada_counter counter;
+	struct ada_counter_place *lent;	/* to the piece at hand */
 	bool is_first;			/* runs on the caller's thread */
 	int result;
 };
@@ -76,19 +77,21 @@ static void count_part(struct worker *worker, struct part *part)
 {
 	struct track *track = part->track;
 	struct ada_tally tally;
-	int result;
 
 	if (atomic_load(&track->unruly))
 		return;
-	result = ada_counter_open(&part->piece.counter);
-	if (result) {
-		fail(worker, result);
+	if (!worker->lent)
+		worker->lent = malloc(ADA_COUNTER_PLACES * sizeof *worker->lent);
+	if (!worker->lent) {
+		fail(worker, -ENOMEM);
 		return;
 	}
+	ada_counter_open_with(&part->piece.counter, worker->lent);
 	ada_counter_process(&part->piece.counter, track->thread->process);
 	ada_tally_open(&tally, &part->piece.counter, track->thread, &worker->job->work);
 	tally.shows_progress = worker->is_first;
 	ada_tally_piece(&tally, &part->piece);
+	ada_counter_take_cache(&part->piece.counter);
 	part->counted = true;
 	if (tally.result)
 		fail(worker, tally.result);
@@ -272,6 +275,7 @@ static int run(struct job *job, struct ada_counter *sum, unsigned int workers)
 		if (!result)
 			result = ada_counter_merge(sum, &crew[i].counter);
 		ada_counter_close(&crew[i].counter);
+		free(crew[i].lent);
 	}
 	free(crew);
 	return result;

@@ -458,7 +458,7 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 			tally->result = -ENOMEM;
 		if (!function || calls->stack.count == before || function->active)
 			continue;
-		own = ada_counter_find(&piece->counter, event->function_id);
+		own = ada_counter_look_up(&piece->counter, event->function_id);
 		if (own)
 			own->total_ns -= seam->total_ns;
 		else
@@ -466,7 +466,7 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 	}
 	add_children(calls, piece->children_ns);
 	for (size_t i = 0; i < calls->stack.count && !tally->result; i++) {
-		own = ada_counter_find(&piece->counter, calls->stack.items[i].function_id);
+		own = ada_counter_look_up(&piece->counter, calls->stack.items[i].function_id);
 		if (own && function_of(&calls->stack.items[i]))
 			own->total_ns = 0;
 	}
