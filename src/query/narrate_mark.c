@@ -75,10 +75,11 @@ static void put_value(FILE *stream, const struct ada_mark_place *place)
 		fprintf(stream, " (%s)", ada_words_signal((int)number, name));
 	else if (kind_is(kind, "exit"))
 		fprintf(stream, " (exit status %d)", (int)number);
-	else if (number >= 0 && number < 1e18 && (kind_is(kind, "latency") || kind_is(kind, "p99") || kind_is(kind, "p50") ||
-						  kind_is(kind, "p90") || kind_is(kind, "cpu:function")))
+	else if (number >= 0 && number < 1e18 && (kind_is(kind, "latency") || kind_is(kind, "cpu:function") ||
+						  (kind[0] == 'p' && kind[1] >= '0' && kind[1] <= '9')))
 		fprintf(stream, " (%s)", ada_format_duration((uint64_t)number, text));
-	else
+	else if (kind_is(kind, "return") || kind_is(kind, "arg") || kind_is(kind, "rate") || kind_is(kind, "depth") ||
+		 kind_is(kind, "memory") || kind_is(kind, "cpu"))
 		fprintf(stream, " (value %s)", json_object_get_string(value));
 }
 

@@ -1,4 +1,5 @@
 /* The session and its processes: what ran, for how long, how it ended, what is missing. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,10 +197,45 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 		ada_narrate_cite_file(story, process, "manifest.json", process->finalized ? "recording" : "finalized");
 }
 
+/* What the recorder did not hook, could not keep, or made the program wait for. */
+static void tell_recording(struct ada_story *story, const struct ada_process *process)
+{
+	const json_object *hooks = ada_json_get(process->manifest, "hooks"), *buffering = ada_json_get(process->manifest, "buffering");
+	const json_object *index = ada_json_get(buffering, "index");
+	uint64_t functions = ada_json_u64(hooks, "functions", 0), waits = ada_json_u64(index, "waits", 0);
+	uint64_t dropped = ada_json_u64(ada_json_get(buffering, "detail"), "dropped", 0);
+	uint64_t overwritten = ada_json_u64(ada_json_get(process->manifest, "index_lane"), "overwritten", 0);
+	char number[ADA_WORDS], hooked[ADA_WORDS], duration[ADA_UNITS_TEXT];
+
+	if (functions) {
+		ada_narrate_say(story, "hooked", "Of %s function%s of the traced modules %s %s hooked.", ada_words_number(functions, number),
+				ada_words_s(functions), ada_words_number(ada_json_u64(hooks, "hooked", 0), hooked),
+				ada_json_u64(hooks, "hooked", 0) == 1 ? "was" : "were");
+		ada_narrate_cite_file(story, process, "manifest.json", "hooks");
+	}
+	if (waits) {
+		ada_narrate_say(story, "waited", "The program waited %s time%s for the recorder, %s in all.", ada_words_number(waits, number),
+				ada_words_s(waits), ada_format_duration(ada_json_u64(index, "waitNs", 0), duration));
+		ada_narrate_cite_file(story, process, "manifest.json", "buffering.index");
+	}
+	if (overwritten) {
+		ada_narrate_say(story, "lost", "Of the events lost %s %s overwritten by newer ones, as asked.",
+				ada_words_number(overwritten, number), overwritten == 1 ? "was" : "were");
+		ada_narrate_cite_file(story, process, "manifest.json", "index_lane.overwritten");
+	}
+	if (dropped) {
+		ada_narrate_say(story, "detail-dropped", "%s event%s captured without detail, for no chunk of the buffer was free.",
+				ada_words_number(dropped, number), dropped == 1 ? " was" : "s were");
+		ada_narrate_cite_file(story, process, "manifest.json", "buffering.detail.dropped");
+	}
+}
+
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process)
 {
 	ada_narrate_section(story, process, ADA_NO_WINDOW, "Process %s", process->directory);
 	tell_life(story, process);
+	if (!story->result)
+		tell_recording(story, process);
 	ada_narrate_threads(story, process);
 	ada_narrate_losses(story, process);
 }
@@ -258,6 +294,7 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 	if (story->result || ada_array_push(&one.threads, thread))
 		return false;
 	if (ada_stats_compute(&stats, &one, story->options.workers, NULL)) {
+		story->result = -ENOMEM;
 		ada_selection_close(&one);
 		return false;
 	}
@@ -321,7 +358,7 @@ void ada_narrate_threads(struct ada_story *story, const struct ada_process *proc
 	size_t count = 0, told;
 
 	if (!threads) {
-		story->result = -12;
+		story->result = -ENOMEM;
 		return;
 	}
 	for (size_t i = 0; i < process->thread_count; i++) {

@@ -7,7 +7,7 @@
 #include "query/windows.h"
 
 #define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
-#define SECTIONS_MAX 20		/* windows with a section of their own */
+#define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */
 #define MARKS_TOLD 4		/* of a window */
 #define CITED_MAX 256
 
@@ -218,7 +218,7 @@ static unsigned int like_before(const struct ada_story *story, const uint64_t *t
 void ada_narrate_windows(struct ada_story *story)
 {
 	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest), told[SECTIONS_MAX];
-	size_t rest_count = 0, told_count = 0;
+	size_t rest_count = 0, told_count = 0, crashes = 0;
 
 	if (!rest) {
 		story->result = -ENOMEM;
@@ -227,7 +227,8 @@ void ada_narrate_windows(struct ada_story *story)
 	for (uint64_t i = 0; i < story->session->windows.count && !story->result; i++) {
 		if (!is_selected(story, i))
 			continue;
-		if (story->options.in_window || holds_crash(story, i)) {
+		if (story->options.in_window || (crashes < SECTIONS_MAX && holds_crash(story, i))) {
+			crashes++;
 			tell_window(story, i);
 		} else if (told_count < SECTIONS_MAX && like_before(story, told, told_count, i) < LIKE_TOLD) {
 			told[told_count++] = i;

@@ -181,6 +181,10 @@ class Story:
         assert end == {"exited": f"ended with exit status {manifest['exit'].get('status')}",
                        "signal": f"was killed by {'SIGSEGV' if manifest['exit'].get('signal') == 11 else 'SIGABRT'}"}[kind]
 
+    def check_hooked(self, row, text):
+        hooks = self.manifests[row["process"]]["hooks"]
+        assert [number(n) for n in re.findall(r"[\d,]+", text)] == [hooks["functions"], hooks["hooked"]]
+
     def check_thread(self, row, text):
         thread = self.thread(row, text)
         assert self.events(row) == thread.rows
@@ -296,11 +300,16 @@ class Story:
 
     def check_slow(self, row, text):
         name, how, took, median, high, high_ns, calls = re.match(
-            r"On thread \d+ a call of (\S+) (took|was still open after|was left by an exception after) (.*?); its median is (.*?) and"
+            r"On thread \d+ a call of (\S+) (took|was still open at the window's end, after at least|was left by an exception after) (.*?); its median is (.*?) and"
             r" its (p99|p90) (.*?) over ([\d,]+) calls", text).groups()
         call, (report,) = self.call(row), [r for r in self.report.values() if r["function"] == name]
-        assert call.function == name and took == duration(call.took)
-        assert how == {"return": "took", "exception": "was left by an exception after", "open": "was still open after"}[call.outcome]
+        assert call.function == name
+        if "still open" in how:
+            last = self.events(row)[-1]
+            assert call.end_position is None or call.end_position > last["index_seq"]
+            return took == duration(last["timestamp_ns"] - call.start)
+        assert took == duration(call.took)
+        assert how == {"return": "took", "exception": "was left by an exception after"}[call.outcome]
         assert number(calls) == report["calls"]
         assert (median, high_ns) == (duration(report["p50_ns"]), duration(report[f"{high}_ns"]))
         ordered = self.durations(name)

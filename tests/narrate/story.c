@@ -1,9 +1,11 @@
 /* What narratives are held against: programs whose story is known. A second thread waits in poll all the while.
- *   story plain | crash | caller | throw | many | abort | exit */
+ *   story plain | crash | abort | caller | errors | throw | fork | many | exit | live
+ * live: works once for each character of its input. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -104,6 +106,17 @@ NOINLINE void forked(void)
 	waitpid(child, NULL, 0);
 }
 
+NOINLINE void live(void)
+{
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF) {
+		work();
+		puts("done");
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "plain";
@@ -126,6 +139,8 @@ int main(int argc, char **argv)
 		thrower();
 	if (!strcmp(what, "fork"))
 		forked();
+	if (!strcmp(what, "live"))
+		live();
 	for (int i = 0; !strcmp(what, "many") && i < 60; i++) {
 		tick(i);
 		pause_us(2000);

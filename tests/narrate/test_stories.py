@@ -7,6 +7,7 @@ import pytest
 
 from claims import Story, duration
 from harness import Session
+from live import Live
 
 LATENCY = "--trigger=latency=function:process_image>20ms@pre=100ms,post=10ms"
 
@@ -160,3 +161,22 @@ def test_a_citation_is_a_dump_command(ada, record):
         for first, last in re.findall(r"#(\d+)(?:-(\d+))?", ranges):
             rows = ada("dump", "--format=json", f"--thread={thread}", f"--seq={first}-{last or first}", session).stdout.splitlines()
             assert len(rows) - 1 == int(last or first) - int(first) + 1
+
+
+def test_a_recording_under_way(ada, program, tmp_path):
+    """Told of what is there; and once it is over, of a mark by hand."""
+    live = Live(ada, tmp_path, [program, "live"])
+    try:
+        live.tell("x")
+        rows = ada.rows("narrate", live.session)
+        process, = [row for row in rows if row["kind"] == "process"]
+        assert process["text"].endswith("had not ended when this was last written.")
+        assert [row for row in rows if row["kind"] == "unfinished"]
+        assert ada("mark", live.session, "look here").status == 0
+        live.tell("x")
+    finally:
+        live.close()
+    story = Story(ada, live.session)
+    story.check()
+    assert any('marked by hand, labelled "look here".' in row["text"] for row in story.of("trigger"))
+    assert len(story.of("other-thread")) >= 2

@@ -127,6 +127,21 @@ def test_damaged_events(ada, copy):
     assert "What follows is without what can't be read: " in found and "Thread 0 (" in found and "Thread 1 (" not in found
 
 
+def test_what_the_recorder_could_not_do(ada, copy):
+    directory = copy("story")
+    path = directory / "pid_100/manifest.json"
+    document = json.loads(path.read_text())
+    document["buffering"]["index"] |= {"waits": 3, "waitNs": 1500000}
+    document["buffering"]["detail"] = {"dropped": 1234}
+    document["index_lane"]["overwritten"] = 1
+    path.write_text(json.dumps(document))
+    found = text(ada, directory)
+    for line in ("The program waited 3 times for the recorder, 1.50 ms in all. [manifest.json: buffering.index]",
+                 "1,234 events were captured without detail, for no chunk of the buffer was free. [manifest.json: buffering.detail.dropped]",
+                 "Of the events lost 1 was overwritten by newer ones, as asked. [manifest.json: index_lane.overwritten]"):
+        assert f"  {line}\n" in found
+
+
 def test_a_pid_directory(ada, session):
     found = text(ada, session("pair") / "pid_61")
     assert "Process 61 ran" in found and "Process 60 ran" not in found
@@ -146,7 +161,7 @@ def mutate(value, source):
     return source.choice(odd)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_manifests_that_someone_else_wrote(ada, copy, seed):
     """Any answer or a plain refusal; never a crash."""
     source, directory = random.Random(seed), copy("story")
@@ -165,6 +180,16 @@ def test_manifests_that_someone_else_wrote(ada, copy, seed):
             assert b"Sanitizer" not in result.stderr
         if result.stdout:
             json.loads(result.stdout)
+
+
+def test_the_manual_names_every_kind():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    told = set()
+    for file in (root / "src" / "query").glob("narrate_*.c"):
+        told |= set(re.findall(r'(?:ada_narrate_say\(story, |ada_telling_say\(story, )"([a-z-]+)"', file.read_text()))
+    page = (root / "docs" / "man" / "ada-narrate.1").read_text().replace("\\-", "-")
+    listed = re.search(r"\.B kind\n(.*?)\n\.B text", page, re.DOTALL)[1]
+    assert set(re.findall(r"[a-z]+(?:-[a-z]+)*", re.sub(r"^\.[A-Z]+", "", listed, flags=re.MULTILINE))) == told
 
 
 def test_a_crash_address_in_a_module(ada, copy):
