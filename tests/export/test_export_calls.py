@@ -149,6 +149,19 @@ def test_thread(session, export, export_perfetto):
     assert list(from_chrome(export("chrome", path, "--thread=1")).threads) == [(100, 101)]
 
 
+@pytest.mark.parametrize("scenario", ["plain", "names", "lossy", "fibers", "processes", "detail", "running", "empty",
+                                      "random:1:1:2000", "random:2:7:6000"])
+@pytest.mark.parametrize("cut", [None, (30, 97), (20000000, 60000000)])
+def test_csv_is_the_table_of_sql(ada, session, export, scenario, cut):
+    """Byte for byte, also where only what begins in some time is asked for."""
+    path = session(scenario)
+    rows = export("csv", path, *([f"--from=+{cut[0]}ns", f"--to=+{cut[1]}ns"] if cut else []))
+    columns = rows.partition(b"\n")[0].decode()
+    where = f"where start_ns >= {START_NS + cut[0]} and start_ns < {START_NS + cut[1]}" if cut else ""
+    result = ada("query", "--format=csv", path, f"select {columns} from calls {where}")
+    assert result.status == 0 and rows == result.stdout
+
+
 # --- calls without a plain end --------------------------------------------------------------------------------------------
 
 def test_calls_on_other_stacks(ada, session, export, export_perfetto):
