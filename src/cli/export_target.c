@@ -27,15 +27,6 @@ void ada_target_abandon(struct ada_target *target)
 	target->made = false;
 }
 
-/* Files keep their mode when they are written anew, and else get what the user gives to new ones. */
-static mode_t mode_of(const struct stat *there)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return there->st_mode ? there->st_mode & 07777 : 0666 & ~mask;
-}
-
 static int make_beside(struct ada_target *target, struct ada_error *error)
 {
 	const char *name = strrchr(target->path, '/');
@@ -50,10 +41,10 @@ static int make_beside(struct ada_target *target, struct ada_error *error)
 	return result ? ada_error_system(error, -result, "can't write %s", target->path) : 0;
 }
 
-static int open_inside(struct ada_target *target, const struct stat *there, struct ada_error *error)
+static int open_inside(struct ada_target *target, struct ada_error *error)
 {
 	target->fd = open(target->inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (target->fd < 0 || fchmod(target->fd, mode_of(there)))
+	if (target->fd < 0)
 		return ada_error_system(error, errno, "can't write %s", target->path);
 	return 0;
 }
@@ -82,8 +73,10 @@ static int open_path(struct ada_target *target, const struct ada_export_format *
 		return stream ? open_in_place(target, error) :
 				ada_error_set(error, EINVAL, "%s is no regular file: --format=%s needs one", target->path,
 					      format->name);
+	if (exists)
+		target->mode = there.st_mode & 07777;
 	result = make_beside(target, error);
-	return result || !stream ? result : open_inside(target, &there, error);
+	return result || !stream ? result : open_inside(target, error);
 }
 
 /* The file that a link stands for: that is what is replaced. Trailing slashes, as of a directory to come, go. */
@@ -134,6 +127,8 @@ int ada_target_finish(struct ada_target *target, struct ada_error *error)
 	if (target->fd >= 0 && target->fd != STDOUT_FILENO && close(target->fd))
 		result = -errno;
 	target->fd = -1;
+	if (!result && target->made && target->mode && chmod(target->inside, target->mode))
+		result = -errno;
 	if (!result && target->made && rename(target->inside, target->path))
 		result = -errno;
 	if (result)

@@ -3,6 +3,7 @@
 #define ADA_CLI_EXPORT_TARGET_H
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include "base/error.h"
 #include "query/export.h"
 
@@ -10,6 +11,7 @@ struct ada_target {
 	const char *name;		/* for messages */
 	bool made;			/* a file or directory is being made */
 	int fd;				/* of a stream; -1: none */
+	mode_t mode;			/* of the file that was there before: it stays; 0: none was. New ones are private */
 	char path[PATH_MAX];		/* of what is being made, in the end */
 	char beside[PATH_MAX];		/* until then: a directory of our own beside it */
 	char inside[PATH_MAX];		/* and the thing itself in there: not there yet where fd is -1 */

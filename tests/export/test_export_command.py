@@ -47,15 +47,17 @@ def test_what_is_said_at_the_end(ada, session):
     assert said("lossy", "--quiet") == ""
 
 
-def test_a_new_file_has_the_mode_of_new_files_and_an_old_one_keeps_its_own(ada, session, tmp_path):
+@pytest.mark.parametrize("form", ["csv", "sqlite"])
+def test_a_new_file_is_private_as_recordings_are_and_an_old_one_keeps_its_mode(ada, session, tmp_path, form):
     new, old, link = tmp_path / "new", tmp_path / "old", tmp_path / "link"
     old.write_text("before")
     old.chmod(0o604)
     link.symlink_to("old")
-    assert ada("export", "--format=csv", f"--output={new}", session("plain"), umask=0o027).status == 0
-    assert new.stat().st_mode & 0o777 == 0o640
-    assert ada("export", "--format=csv", f"--output={link}", session("plain"), umask=0o027).status == 0
-    assert link.is_symlink() and old.stat().st_mode & 0o777 == 0o604 and old.read_bytes() == new.read_bytes()
+    assert ada("export", f"--format={form}", f"--output={new}", session("plain")).status == 0
+    assert new.stat().st_mode & 0o777 == 0o600
+    assert ada("export", f"--format={form}", f"--output={link}", session("plain")).status == 0
+    assert link.is_symlink() and old.stat().st_mode & 0o777 == 0o604 and old.stat().st_size == new.stat().st_size
+    assert sorted(os.listdir(tmp_path)) == ["link", "new", "old"]
 
 
 @pytest.mark.parametrize("arguments, words", [
