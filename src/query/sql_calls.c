@@ -177,7 +177,7 @@ static int read_piece(struct calls_cursor *cursor)
 {
 	uint64_t count;
 	const struct ada_event *event = atf_thread_run(cursor->thread->events, cursor->position, &count);
-	bool range_over = cursor->position >= cursor->end;
+	bool range_over = cursor->position >= cursor->end, over;
 
 	if (count > PIECE)
 		count = PIECE;
@@ -197,11 +197,12 @@ static int read_piece(struct calls_cursor *cursor)
 	}
 	if (cursor->no_memory)
 		return SQLITE_NOMEM;
-	if (cursor->position - cursor->kept >= 4 * PIECE) {
+	over = cursor->position >= cursor->thread->count || (cursor->position >= cursor->end && !cursor->open);
+	if (cursor->position - cursor->kept >= (over ? PIECE : 4 * PIECE)) {
 		atf_thread_release(cursor->thread->events, cursor->kept, cursor->position);
 		cursor->kept = cursor->position;
 	}
-	if (cursor->position >= cursor->thread->count || (cursor->position >= cursor->end && !cursor->open)) {
+	if (over) {
 		/* Calls that are open when the recording ends; no others are wanted any more. */
 		cursor->skip = 0;
 		ada_calls_end(&cursor->calls);

@@ -75,6 +75,8 @@ static int open_merge(struct ada_sql_scan *scan)
 	scan->kept = calloc(count + 1, sizeof *scan->kept);
 	if (!scan->sources || !scan->kept)
 		return SQLITE_NOMEM;
+	/* What stays in memory of all threads together is a piece, or a few pages of each. */
+	scan->merge_piece = PIECE / (count + 1) > 4096 ? PIECE / (count + 1) : 4096;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t end;
 
@@ -97,7 +99,7 @@ static int next_merged(struct ada_sql_scan *scan)
 		}
 		scan->sql->visited++;
 		scan->thread = scan->query->threads.items[number];
-		if (scan->position >= scan->kept[number] + PIECE) {
+		if (scan->position >= scan->kept[number] + scan->merge_piece) {
 			atf_thread_release(scan->thread->events, scan->kept[number], scan->position);
 			scan->kept[number] = scan->position;
 		}

@@ -154,6 +154,7 @@ struct ada_sql_scan {
 	struct atf_merge *merge;
 	struct atf_thread **sources;
 	uint64_t *kept;			/* by source: where its pages are still in memory from */
+	uint64_t merge_piece;
 	uint64_t turns;
 };
 int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada_sql_query *query);
