@@ -200,7 +200,7 @@ static const struct ada_sql_column fn_stats[] = {
 	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN }, \
 	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
 	{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN }, \
-	{ "total_ns", "INTEGER", "sum of the called one's durations", false, ADA_SQL_PLAIN }, \
+	{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN }, \
 	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }, \
 	{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN }, \
 	{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN }, \

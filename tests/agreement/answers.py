@@ -2,7 +2,9 @@
 import csv
 import io
 import json
+import re
 import struct
+import subprocess
 from decimal import Decimal
 
 EVENT = struct.Struct("<QQIIII")
@@ -84,3 +86,96 @@ def folded_paths(ada, recording, tmp_path, *options):
 
 def rowbinary_events(ada, recording, tmp_path, *options):
     return list(EVENT.iter_unpack(export(ada, recording, tmp_path, "rowbinary", *options).read_bytes()))
+
+
+def sql(ada, recording, statement):
+    result = ada("query", "--format=json", "--", recording.path, statement)
+    assert result.status == 0, result.stderr.decode()
+    return json.loads(result.stdout)["rows"]
+
+
+def tree(ada, recording, *options):
+    """{path of (function, module): (calls, total, own)} of the call tree; every node has its parent before it."""
+    result = ada("graph", "--format=json", *options, recording.path)
+    assert result.status == 0, result.stderr.decode()
+    paths, sums = {None: ()}, {}
+    for row in json.loads(result.stdout)["rows"]:
+        path = paths[row["parent"]] + ((row["function"], row["module"]),)
+        assert row["depth"] == len(path) - 1 and path not in sums
+        paths[row["id"]] = path
+        sums[path] = (row["calls"], row["total_ns"], row["self_ns"])
+    return sums
+
+
+CTF_LINE = re.compile(r"^\[(\d+)\] \S+ (call|return|exception|lost): \{ .*?tid = (\d+), .*? \}, \{ (.*) \}$")
+
+
+def ctf_events(ada, recording, tmp_path, *options):
+    """(tid, index_seq, time, kind, depth, function) as babeltrace2 reads them"""
+    directory = export(ada, recording, tmp_path, "ctf", *options)
+    result = subprocess.run(["babeltrace2", "--clock-cycles", "--no-delta", directory], capture_output=True, timeout=120, check=True)
+    events = []
+    for line in result.stdout.decode().splitlines():
+        time, kind, tid, fields = CTF_LINE.match(line).groups()
+        number = {name: int(value) for name, value in re.findall(r"(\w+) = (\d+)", fields)}
+        events.append((int(tid), number["index_seq"], int(time), kind, number["depth"],
+                       re.search(r'function = \( "(.*?)" :', fields)[1]))
+    return events
+
+
+# Perfetto, by the field numbers that its .proto files publish.
+PACKET, TIME, SEQUENCE, EVENT_OF, INTERNED, DEFAULTS, DESCRIPTOR = 1, 8, 10, 11, 12, 59, 60
+TYPE, NAME_IID, TRACK, NAME = 9, 10, 11, 23
+
+
+def fields_of(data):
+    """{number: values} of a protobuf message: numbers, or bytes."""
+    fields, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            value = varint()
+        else:
+            size = {1: 8, 5: 4}.get(tag & 7) or varint()
+            value, at = data[at:at + size], at + size
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+def perfetto_calls(ada, recording, tmp_path, *options):
+    """(tid, function, start, end) of the slices on threads' tracks"""
+    data = export(ada, recording, tmp_path, "perfetto", *options).read_bytes()
+    tids, names, tracks, stacks, calls = {}, {}, {}, {}, []
+    for packet in map(fields_of, fields_of(data)[PACKET]):
+        sequence = packet[SEQUENCE][0]
+        for descriptor in map(fields_of, packet.get(DESCRIPTOR, [])):
+            if 4 in descriptor:
+                tids[descriptor[1][0]] = fields_of(descriptor[4][0])[2][0]
+        for entry in map(fields_of, (e for i in packet.get(INTERNED, []) for e in fields_of(i).get(2, []))):
+            names[sequence, entry[1][0]] = entry[2][0].decode()
+        for defaults in map(fields_of, packet.get(DEFAULTS, [])):
+            if EVENT_OF in defaults:
+                tracks[sequence] = fields_of(defaults[EVENT_OF][0])[TRACK][0]
+        for event in map(fields_of, packet.get(EVENT_OF, [])):
+            track = event.get(TRACK, [tracks.get(sequence)])[0]
+            if track not in tids or event[TYPE][0] not in (1, 2):
+                continue
+            stack = stacks.setdefault(track, [])
+            if event[TYPE][0] == 1:
+                name = names[sequence, event[NAME_IID][0]] if NAME_IID in event else event[NAME][0].decode()
+                stack.append((name, packet[TIME][0]))
+            else:
+                calls.append((tids[track], *stack.pop(), packet[TIME][0]))
+    assert not any(stacks.values()), "slices that stay open"
+    return calls

@@ -186,6 +186,22 @@ def brackets(recording, tid=None, start=0, end=2**64, process=None):
     return shown
 
 
+def is_outermost(call, chosen):
+    return not any(id(outer) in chosen for outer in call.outer)
+
+
+def edges(calls):
+    """{(caller or None, function): [calls, total, own]}, by the rules of edges.h"""
+    chosen, sums = set(map(id, calls)), {}
+    for call in calls:
+        edge = sums.setdefault((call.caller, call.function), [0, 0, 0])
+        edge[0] += 1
+        if call.end is not None:
+            edge[1] += call.duration * is_outermost(call, chosen)
+            edge[2] += call.own
+    return sums
+
+
 def statistics(calls):
     """Per function, by the rules of stats.h, of calls that were selected."""
     chosen, functions = set(map(id, calls)), {}
@@ -194,8 +210,7 @@ def statistics(calls):
         sums.calls += 1
         if call.end is None:
             continue
-        if not any(id(outer) in chosen for outer in call.outer):
-            sums.total_ns += call.duration
+        sums.total_ns += call.duration * is_outermost(call, chosen)
         sums.self_ns += call.own
         if not call.across_loss:
             sums.durations.append(call.duration)
@@ -208,4 +223,16 @@ def folded(calls):
     for call in calls:
         if call.end is not None:
             paths[call.path] = paths.get(call.path, 0) + call.own
+    return paths
+
+
+def tree(calls):
+    """{path: [calls, total, own]}"""
+    paths = {}
+    for call in calls:
+        node = paths.setdefault(call.path, [0, 0, 0])
+        node[0] += 1
+        if call.end is not None:
+            node[1] += call.duration
+            node[2] += call.own
     return paths

@@ -1,12 +1,13 @@
 """Random sessions: report, SQL and every export say what the oracle says, exactly (percentiles within 1 %), of the whole session
 and of parts of it."""
+import shutil
 from collections import Counter
 
 import answers
 import pytest
-from oracle import brackets, folded, statistics
+from oracle import brackets, folded, statistics, tree
 
-SESSIONS = [(1, 1, 3000), (2, 1, 1), (3, 2, 4000), (4, 3, 20000), (5, 7, 20000), (6, 16, 20000), (7, 33, 20000), (8, 64, 30000)]
+SESSIONS = [(1, 1, 3000), (2, 1, 1), (3, 2, 4000), (5, 7, 20000), (6, 16, 20000), (8, 64, 30000)]
 
 
 def part_of(recording, name):
@@ -138,3 +139,26 @@ def test_folded(ada, recording, part, tmp_path):
         key = tuple(path.split(";")[1:])
         said[key] = said.get(key, 0) + own
     assert said == {path: own for path, own in truth.items() if own}
+
+
+def test_tree(ada, recording, part):
+    options, selection = part
+    said = answers.tree(ada, recording, *options)
+    truth = {path: tuple(sums) for path, sums in tree(recording.select(**selection)).items()}
+    assert {path: sums for path, sums in said.items() if sums[0]} == truth
+    assert all(sums == (0, 0, 0) for sums in said.values() if not sums[0])      # around them, begun before
+
+
+def test_perfetto(ada, recording, part, tmp_path):
+    options, selection = part
+    said = Counter(answers.perfetto_calls(ada, recording, tmp_path, *options))
+    assert said == Counter((c.tid, c.function[0], start, end) for c, start, end in brackets(recording, **selection))
+
+
+def test_ctf(ada, recording, part, tmp_path, need):
+    need(shutil.which("babeltrace2"), "babeltrace2")
+    options, selection = part
+    said = answers.ctf_events(ada, recording, tmp_path, *options)
+    kinds = {1: "call", 2: "return", 3: "exception"}
+    assert [e[2] for e in said] == sorted(e[2] for e in said)
+    assert sorted(said) == sorted((e[2], e[3], e[4], kinds[e[7]], e[8], e[6][0]) for e in recording.select_events(**selection))
