@@ -9,8 +9,12 @@ static int fill(struct ada_sql_cursor *base, fill_rows *make)
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 
-	cursor->rows.column_count = base->vtab->table->column_count;
-	make(base->sql, &cursor->rows);
+	/* Once a cursor: as the inner side of a join it is asked again and again. */
+	if (!cursor->rows.column_count || cursor->rows.failed) {
+		ada_sql_rows_free(&cursor->rows);
+		cursor->rows.column_count = base->vtab->table->column_count;
+		make(base->sql, &cursor->rows);
+	}
 	return ada_sql_rows_first(cursor);
 }
 
@@ -22,7 +26,7 @@ static int fill(struct ada_sql_cursor *base, fill_rows *make)
 	const struct ada_sql_implementation ada_sql_##table = { \
 		.name = #table, .cursor_bytes = sizeof(struct ada_sql_rows_cursor), .first = table##_first, \
 		.next = ada_sql_rows_next, .column = ada_sql_rows_column, .rowid = ada_sql_rows_rowid, \
-		.reset = ada_sql_rows_reset, .rows = ada_sql_few, \
+		.close = ada_sql_rows_reset, .rows = ada_sql_few, \
 	}
 
 /* Null where the manifest has no number there. */

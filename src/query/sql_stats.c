@@ -10,9 +10,9 @@
 #include "query/stack.h"
 #include "query/stats.h"
 
-#define TABLE(function) \
+#define TABLE(function, cursor, ...) \
 	const struct ada_sql_implementation ada_sql_##function = { \
-		.name = #function, .cursor_bytes = sizeof(struct ada_sql_rows_cursor), .first = function##_first, \
+		.name = #function, .cursor_bytes = sizeof(struct cursor), .first = function##_first, __VA_ARGS__ \
 		.next = ada_sql_rows_next, .column = ada_sql_rows_column, .rowid = ada_sql_rows_rowid, \
 		.reset = ada_sql_rows_reset, .rows = ada_sql_few, \
 	}
@@ -131,9 +131,64 @@ static int fn_stats_first(struct ada_sql_cursor *base, struct ada_error *error)
 	ada_selection_close(&selection);
 	return result ? code_of(result) : ada_sql_rows_first(cursor);
 }
-TABLE(fn_stats);
+TABLE(fn_stats, ada_sql_rows_cursor);
 
 /* --- callers, callees --------------------------------------------------------------------------------------------------- */
+
+/* The edges stay for the next question of the same join: only its function is another. */
+struct edges_cursor {
+	struct ada_sql_rows_cursor rows;
+	struct ada_edges edges;
+	bool computed;
+	sqlite3_value *of[3];		/* from_time, to_time, of_thread that they were computed for */
+};
+
+static bool is_same(sqlite3_value *left, sqlite3_value *right)
+{
+	const char *a = argument_text(left), *b = argument_text(right);
+
+	return (!a && !b) || (a && b && !strcmp(a, b));
+}
+
+static void drop_edges(struct edges_cursor *cursor)
+{
+	ada_edges_free(&cursor->edges);
+	cursor->edges = (struct ada_edges){};
+	cursor->computed = false;
+	for (int i = 0; i < 3; i++) {
+		sqlite3_value_free(cursor->of[i]);
+		cursor->of[i] = NULL;
+	}
+}
+
+static void edges_close(struct ada_sql_cursor *base)
+{
+	drop_edges((struct edges_cursor *)base);
+}
+
+static int compute_edges(struct edges_cursor *cursor, struct ada_error *error)
+{
+	const struct ada_sql *sql = cursor->rows.cursor.sql;
+	sqlite3_value *const *arguments = cursor->rows.cursor.query.arguments + 1;
+	struct ada_selection selection = {};
+	int result;
+
+	if (cursor->computed && is_same(arguments[0], cursor->of[0]) && is_same(arguments[1], cursor->of[1]) &&
+	    is_same(arguments[2], cursor->of[2]))
+		return 0;
+	drop_edges(cursor);
+	result = narrow(&selection, sql, arguments, error);
+	if (!result && selection.from_ns < selection.to_ns)
+		result = ada_edges_compute(&cursor->edges, &selection, 0, error);
+	for (int i = 0; i < 3 && !result; i++) {
+		cursor->of[i] = arguments[i] ? sqlite3_value_dup(arguments[i]) : NULL;
+		if (arguments[i] && !cursor->of[i])
+			result = -ENOMEM;
+	}
+	cursor->computed = !result;
+	ada_selection_close(&selection);
+	return result;
+}
 
 /* Whether the function is what `f` says: an id, a name, or a glob. */
 static bool is_asked_for(const struct ada_sql_function *function, sqlite3_value *f)
@@ -190,8 +245,6 @@ static int edges_first(struct ada_sql_cursor *base, bool of_callee, struct ada_e
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 	sqlite3_value *f = base->query.arguments[0];
-	struct ada_selection selection = {};
-	struct ada_edges edges = {};
 	int result;
 
 	if (!f) {
@@ -201,13 +254,8 @@ static int edges_first(struct ada_sql_cursor *base, bool of_callee, struct ada_e
 	cursor->rows.column_count = base->vtab->table->column_count;
 	if (sqlite3_value_type(f) == SQLITE_NULL)
 		return ada_sql_rows_first(cursor);
-	result = narrow(&selection, base->sql, base->query.arguments + 1, error);
-	if (!result && selection.from_ns < selection.to_ns)
-		result = ada_edges_compute(&edges, &selection, 0, error);
-	result = result ? code_of(result) : add_edges(cursor, &edges, of_callee);
-	ada_edges_free(&edges);
-	ada_selection_close(&selection);
-	return result;
+	result = compute_edges((struct edges_cursor *)base, error);
+	return result ? code_of(result) : add_edges(cursor, &((struct edges_cursor *)base)->edges, of_callee);
 }
 
 static int callers_first(struct ada_sql_cursor *base, struct ada_error *error)
@@ -219,8 +267,8 @@ static int callees_first(struct ada_sql_cursor *base, struct ada_error *error)
 {
 	return edges_first(base, false, error);
 }
-TABLE(callers);
-TABLE(callees);
+TABLE(callers, edges_cursor, .close = edges_close,);
+TABLE(callees, edges_cursor, .close = edges_close,);
 
 /* --- stack_at ----------------------------------------------------------------------------------------------------------- */
 
@@ -272,4 +320,4 @@ static int stack_at_first(struct ada_sql_cursor *base, struct ada_error *error)
 	}
 	return result == SQLITE_OK ? ada_sql_rows_first(cursor) : result;
 }
-TABLE(stack_at);
+TABLE(stack_at, ada_sql_rows_cursor);

@@ -120,6 +120,7 @@ struct ada_sql_implementation {
 	void (*column)(struct ada_sql_cursor *cursor, sqlite3_context *context, int column);
 	int64_t (*rowid)(struct ada_sql_cursor *cursor);
 	void (*reset)(struct ada_sql_cursor *cursor);	/* frees what first() made; may be NULL */
+	void (*close)(struct ada_sql_cursor *cursor);	/* frees what stays from one first() to the next; may be NULL */
 	double (*rows)(const struct ada_sql *sql);	/* about how many */
 	enum ada_sql_order order;
 	uint64_t costly;		/* bits of columns that are only worked for where asked for */

@@ -172,6 +172,8 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	struct ada_sql_cursor *cursor = (struct ada_sql_cursor *)base;
 
 	reset(cursor);
+	if (cursor->vtab->implementation->close)
+		cursor->vtab->implementation->close(cursor);
 	free(cursor);
 	return SQLITE_OK;
 }

@@ -314,6 +314,14 @@ static void test_fn_stats_is_the_report(void **state)
 	sql_same(sql, "SELECT sum(calls) FROM fn_stats(at('+10us'), at('+20us'), 2)",
 		 "SELECT nullif(count(*), 0) FROM calls WHERE start_ns >= at('+10us') AND start_ns < at('+20us') AND thread = 2");
 	sql_expect(sql, "SELECT count(*) FROM fn_stats(at('+2s'), at('+1s'))", "0\n");
+	/* Edges are kept while only the function changes. */
+	sql_same(sql, "SELECT t, (SELECT sum(calls) FROM callees('*', NULL, NULL, t)) FROM (SELECT thread AS t FROM threads UNION ALL SELECT NULL)",
+		 "SELECT t, (SELECT count(*) FROM calls WHERE caller IS NOT NULL AND (t IS NULL OR thread = t)) FROM (SELECT thread AS t FROM"
+		 " threads UNION ALL SELECT NULL)");
+	sql_same(sql, "SELECT e.index_seq, t.events FROM events e LEFT JOIN threads t ON +t.thread = e.thread AND t.process = e.process"
+		      " WHERE e.index_seq < 3 ORDER BY e.rowid",
+		 "SELECT index_seq, (SELECT count(*) FROM events f WHERE f.thread = e.thread AND f.process = e.process) FROM events e WHERE"
+		 " index_seq < 3 ORDER BY rowid");
 	sql_close(sql);
 }
 
