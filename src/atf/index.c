@@ -41,6 +41,8 @@ int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *mess
 			return status;
 		}
 		(*index)->mapping = mapping;
+		/* What the kernel has mapped around header and footer: with a thousand threads, that is a lot. */
+		atf_unneed(&mapping, mapping.bytes, mapping.bytes + mapping.size + 4095);
 		if ((*index)->layout.completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, mapping.size))
 			return 0;
 		atf_index_close(*index);

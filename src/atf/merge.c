@@ -2,15 +2,22 @@
  *
  * After an event the top cursor moves on and sinks to its place. A thread that stays the earliest costs two comparisons
  * an event, however many threads there are.
+ *
+ * Behind the cursors, pages are released: a merge of any size keeps some 32 MiB mapped.
  */
 #include "atf/internal.h"
 
 #include <stdlib.h>
 
+#define MAPPED_EVENTS (1u << 20)		/* of all threads together */
+#define MAPPED_MIN (1u << 11)			/* of each: what the kernel maps at a time */
+#define PAGE_EVENTS (4096 / sizeof(struct ada_event))
+
 struct cursor {
 	const struct ada_event *event;		/* at `position` */
 	uint64_t position, end;			/* in the thread */
 	uint64_t segment_end;			/* events lie contiguous up to here */
+	uint64_t release_at;			/* position */
 	uint32_t segment;			/* the one behind it */
 };
 
@@ -23,6 +30,7 @@ struct atf_merge {
 	struct atf_thread *const *threads;
 	struct cursor *cursors;			/* in the order of `threads` */
 	size_t count;				/* of entries in the heap */
+	uint64_t stretch;			/* events of a thread that are released at a time */
 	struct entry heap[];
 };
 
@@ -62,6 +70,15 @@ static void cursor_find(const struct atf_merge *merge, struct cursor *cursor)
 	cursor->event = atf_thread_get(thread, cursor->position);
 }
 
+/* The page that the last release ended in was not whole then. */
+static void cursor_release(const struct atf_merge *merge, struct cursor *cursor)
+{
+	uint64_t from = cursor->release_at - merge->stretch;
+
+	atf_thread_release(merge->threads[cursor - merge->cursors], from > PAGE_EVENTS ? from - PAGE_EVENTS : 0, cursor->position);
+	cursor->release_at = cursor->position + merge->stretch;
+}
+
 int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threads, size_t count, uint64_t from_ns,
 		   uint64_t to_ns)
 {
@@ -77,6 +94,7 @@ int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threa
 	}
 	merge->threads = threads;
 	merge->cursors = cursors;
+	merge->stretch = count && MAPPED_EVENTS / count > MAPPED_MIN ? MAPPED_EVENTS / count : MAPPED_MIN;
 	for (i = 0; i < count; i++) {
 		struct cursor *cursor = &cursors[i];
 
@@ -84,6 +102,9 @@ int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threa
 		cursor->end = atf_thread_count(threads[i]);
 		if (to_ns != UINT64_MAX)
 			cursor->end = atf_thread_lower_bound(threads[i], to_ns);
+		/* The search for the times has left pages. */
+		atf_thread_release(threads[i], 0, atf_thread_count(threads[i]));
+		cursor->release_at = cursor->position + merge->stretch;
 		if (cursor->position >= cursor->end)
 			continue;
 		cursor_find(merge, cursor);
@@ -105,7 +126,9 @@ bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position,
 	*thread = (size_t)(top - merge->cursors);
 	*position = top->position;
 	*event = top->event;
-	if (++top->position == top->end) {
+	if (++top->position >= top->release_at)
+		cursor_release(merge, top);
+	if (top->position == top->end) {
 		merge->heap[0] = merge->heap[--merge->count];
 		if (!merge->count)
 			return true;

@@ -127,19 +127,48 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	return answer;
 }
 
+#define RUN_EVENTS (1u << 16)		/* 2 MiB: mapped at a time */
+
+static uint64_t count_lost(const struct ada_thread *thread)
+{
+	uint64_t lost = 0, position = 0, count;
+	const struct ada_event *events;
+
+	while ((events = atf_thread_run(thread->events, position, &count))) {
+		count = count < RUN_EVENTS ? count : RUN_EVENTS;
+		for (uint64_t i = 0; i < count; i++)
+			lost += events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
+		atf_thread_release(thread->events, position, position + count);
+		position += count;
+	}
+	return lost;
+}
+
 uint64_t ada_thread_lost(const struct ada_thread *thread)
 {
-	uint64_t lost = 0;
+	struct ada_session *session = thread->process->session;
+	struct ada_thread *own = &session->threads.items[thread - session->threads.items];
 
-	if (thread->process->finalized)
-		return thread->lost;
-	for (uint64_t i = 0; i < thread->count; i++) {
-		const struct ada_event *event = atf_thread_get(thread->events, i);
+	if (!thread->process->finalized && !thread->counted && thread->events) {
+		uint64_t lost = count_lost(thread);
 
-		if (event->event_kind == ADA_EVENT_LOST)
-			lost += event->function_id;
+		own->lost = lost > own->lost ? lost : own->lost;
+		own->counted = true;	/* once: it reads all of it */
 	}
-	return lost > thread->lost ? lost : thread->lost;
+	return own->lost;
+}
+
+/* Records kept of a process's detail. A finalized manifest says it, and no file has to be opened. */
+static uint64_t process_details(const struct ada_process *process)
+{
+	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
+	uint64_t records = 0;
+
+	if (process->finalized && ada_json_get(lane, "event_count"))
+		return ada_json_u64(lane, "event_count", 0);
+	for (size_t i = 0; i < process->thread_count; i++)
+		records += ada_thread_details(&process->session->threads.items[process->first_thread + i], 0, UINT64_MAX);
+	return records;
 }
 
 struct ada_completeness ada_session_completeness(const struct ada_session *session)
@@ -149,12 +178,13 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		answer.events += session->threads.items[i].count;
-		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
 		answer.lost += ada_thread_lost(&session->threads.items[i]);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
-	for (size_t i = 0; i < session->processes.count; i++)
+	for (size_t i = 0; i < session->processes.count; i++) {
 		answer.complete &= session->processes.items[i]->complete;
+		records += process_details(session->processes.items[i]);
+	}
 	answer.complete &= !answer.lost;
 	answer.detail_coverage = answer.events ? (double)records / answer.events : 0;
 	return answer;

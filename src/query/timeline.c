@@ -2,7 +2,10 @@
 #include "query/timeline.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "base/interrupt.h"
 #include "query/calls.h"
+
+#define LOOK_EVENTS (1u << 14)		/* between two looks around */
 
 struct track {				/* a thread that has events */
 	size_t number;			/* in the selection */
@@ -70,6 +73,12 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 	struct track *track;
 	size_t number;
 
+	if (timeline->events % LOOK_EVENTS == 0 && timeline->events) {
+		if (ada_interrupted())
+			return false;
+		if (timeline->selection->progress)
+			ada_progress_at(timeline->selection->progress, timeline->events);
+	}
 	if (!atf_merge_next(timeline->merge, &number, &moment->position, &moment->event)) {
 		timeline->ended = true;
 		return false;

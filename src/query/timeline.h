@@ -15,7 +15,8 @@ struct ada_moment {
 
 int ada_timeline_open(struct ada_timeline **timeline, const struct ada_selection *selection, bool durations,
 		      struct ada_error *error);
-bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment);	/* false at the end */
+/* False at the end, and soon after ada_interrupted(). */
+bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment);
 /* Of what was read so far. */
 struct ada_completeness ada_timeline_completeness(const struct ada_timeline *timeline);
 void ada_timeline_close(struct ada_timeline *timeline);
