@@ -47,7 +47,9 @@ static void take(void *context, const struct ada_call *call)
 	const struct ada_norm *norm;
 	struct slow *slow;
 
-	if (call->across_loss || call->outcome == ADA_OUTCOME_UNKNOWN)
+	/* What was open all through the window is not what was unusual in it: call paths tell of it. */
+	if (call->across_loss || call->outcome == ADA_OUTCOME_UNKNOWN ||
+	    (call->outcome == ADA_OUTCOME_OPEN && call->position < search->first))
 		return;
 	norm = ada_narrate_norm(search->story, search->thread->process, call->function_id);
 	if (!norm || duration_ns <= norm->limit_ns ||

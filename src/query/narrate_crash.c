@@ -180,7 +180,7 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 	ada_narrate_cite(story, thread, lowest, last.calls[last.count - 1].end_position);
 }
 
-void ada_narrate_crash(struct ada_story *story, const struct ada_process *process)
+void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns)
 {
 	const json_object *crash = ada_json_get(process->manifest, "crash");
 	uint64_t ns = ada_json_u64(crash, "timestampNs", UINT64_MAX), tid = ada_json_u64(crash, "tid", 0), end = 0;
@@ -197,8 +197,10 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_process *proces
 		end = ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, ns + 1);
 	tell_signal(story, process, thread, end);
 	tell_place(story, process);
-	if (!thread)
-		return;
-	tell_frames(story, thread, end);
-	tell_last_calls(story, thread, end);
+	if (thread) {
+		tell_frames(story, thread, end);
+		tell_last_calls(story, thread, end);
+	}
+	if (ns != UINT64_MAX && ns != told_ns)
+		ada_narrate_others(story, process, thread, ns, false);
 }

@@ -126,12 +126,14 @@ void ada_narrate_windows(struct ada_story *story);
 bool ada_narrate_place(const struct ada_story *story, uint64_t window, uint64_t mark, struct ada_mark_place *place);
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place);
-void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns);
+/* `first`: the sentences' kind begins with "crash-" where it is not of the window's first mark. */
+void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns, bool first);
 /* Before the events from `first` on: the calls that are open there, so that their ends find them. 0 or -ENOMEM. */
 int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, const struct ada_thread *thread, uint64_t first);
 void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_errors(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place);
-void ada_narrate_crash(struct ada_story *story, const struct ada_process *process);
+/* `told_ns`: what the other threads were doing then was told already; 0: nothing was. */
+void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns);
 #endif

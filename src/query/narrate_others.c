@@ -32,22 +32,22 @@ static bool is_traced(const struct ada_process *process, uint64_t id)
 	       ada_json_bool(json_object_array_get_idx(modules, number), "traced", false);
 }
 
-static void tell_idle(struct ada_story *story, const struct ada_thread *thread, uint64_t position, uint64_t ns)
+static void tell_idle(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t position, uint64_t ns)
 {
 	static const char *const kinds[] = { "", "the call of", "the return of", "the exception that left", "" };
 	const struct ada_event *event = atf_thread_get(thread->events, position - 1);
 	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
 
 	if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
-		ada_narrate_say(story, "other-thread", "Thread %u had no open call.", thread->number);
+		ada_narrate_say(story, kind, "Thread %u had no open call.", thread->number);
 	else
-		ada_narrate_say(story, "other-thread", "Thread %u had no open call; its last event was %s %s, %s before.", thread->number,
+		ada_narrate_say(story, kind, "Thread %u had no open call; its last event was %s %s, %s before.", thread->number,
 				kinds[event->event_kind], ada_words_function(story, thread->process, event->function_id, name),
 				ada_format_duration(ns - event->timestamp_ns, duration));
 	ada_narrate_cite(story, thread, position - 1, position - 1);
 }
 
-static void tell_other(struct ada_story *story, const struct ada_thread *thread, uint64_t ns)
+static void tell_other(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t ns)
 {
 	uint64_t position = atf_thread_lower_bound(thread->events, ns);
 	char name[ADA_WORDS_NAME], caller[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
@@ -60,7 +60,7 @@ static void tell_other(struct ada_story *story, const struct ada_thread *thread,
 	if (!position || ada_narrate_stack(story, &stack, thread, position))
 		return;
 	if (!stack.frames.count) {
-		tell_idle(story, thread, position, ns);
+		tell_idle(story, kind, thread, position, ns);
 	} else if (ada_telling_open(story, &telling)) {
 		frame = &stack.frames.items[stack.frames.count - 1];
 		known = ada_name_list_get(&story->names, thread->process, frame->function_id);
@@ -78,7 +78,7 @@ static void tell_other(struct ada_story *story, const struct ada_thread *thread,
 		fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
 		ada_words_doubt(story, thread, stack.frames.count > 1 ? frame[-1].position : frame->position, position, telling.stream);
 		fputs(".", telling.stream);
-		ada_telling_say(story, "other-thread", &telling);
+		ada_telling_say(story, kind, &telling);
 		if (stack.frames.count > 1)
 			ada_narrate_cite(story, thread, frame[-1].position, frame[-1].position);
 		ada_narrate_cite(story, thread, frame->position, position - 1);
@@ -87,7 +87,7 @@ static void tell_other(struct ada_story *story, const struct ada_thread *thread,
 }
 
 /* A citation of frame to position - 1 may be long, but shows that nothing ended the call in between. */
-void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns)
+void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns, bool first)
 {
 	const struct ada_thread *last = NULL;
 	size_t told = 0, left = 0;
@@ -99,7 +99,7 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 		    !atf_thread_lower_bound(thread->events, ns))
 			continue;
 		if (told < OTHERS_TOLD) {
-			tell_other(story, thread, ns);
+			tell_other(story, first ? "other-thread" : "crash-other-thread", thread, ns);
 			told++;
 		} else {
 			last = thread;
@@ -108,7 +108,7 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 	}
 	if (!left)
 		return;
-	ada_narrate_say(story, "other-threads", "%zu more thread%s had begun by then.", left, ada_words_s(left));
+	ada_narrate_say(story, first ? "other-threads" : "crash-other-threads", "%zu more thread%s had begun by then.", left, ada_words_s(left));
 	for (const struct ada_thread *thread = last; thread && left; thread = thread > story->session->threads.items ? thread - 1 : NULL)
 		if (thread != but && thread->process == process && thread->events && ada_narrate_selects_thread(story, thread) &&
 		    atf_thread_lower_bound(thread->events, ns)) {

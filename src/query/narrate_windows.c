@@ -117,7 +117,7 @@ static void tell_marks(struct ada_story *story, uint64_t number)
 		ada_narrate_mark(story, &place);
 		if (!mark) {
 			ada_narrate_path(story, &place);
-			ada_narrate_others(story, window->process, place.thread, place.ns);
+			ada_narrate_others(story, window->process, place.thread, place.ns, true);
 		}
 	}
 	if (all > told) {
@@ -144,6 +144,7 @@ static void tell_window(struct ada_story *story, uint64_t number)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	struct ada_mark_place place;
+	uint64_t told_ns = 0;
 
 	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
 			    window->process->directory, ada_json_text(window->entry, "triggerKind", "no trigger"));
@@ -155,10 +156,12 @@ static void tell_window(struct ada_story *story, uint64_t number)
 	ada_narrate_unusual(story, window);
 	ada_narrate_new_callers(story, window);
 	ada_narrate_errors(story, window);
-	if (ada_narrate_place(story, number, 0, &place))
+	if (ada_narrate_place(story, number, 0, &place)) {
 		ada_narrate_followed(story, &place);
+		told_ns = place.ns;
+	}
 	if (holds_crash(story, number))
-		ada_narrate_crash(story, window->process);
+		ada_narrate_crash(story, window->process, told_ns);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------------- */
@@ -253,6 +256,6 @@ void ada_narrate_windows(struct ada_story *story)
 			continue;
 		ada_narrate_section(story, process, ADA_NO_WINDOW, "Crash of %s", process->directory);
 		if (!story->result)
-			ada_narrate_crash(story, process);
+			ada_narrate_crash(story, process, 0);
 	}
 }

@@ -277,9 +277,15 @@ class Story:
         self.check_frames(row, text.partition(": ")[2], thread.open_at(mark["indexSeq"] + behind))
 
     def check_other_thread(self, row, text):
-        mark = self.window(row)["marks"][0]
+        return self.check_doing(row, text, self.window(row)["marks"][0]["tsNs"])
+
+    def check_crash_other_thread(self, row, text):
+        return self.check_doing(row, text, self.crash(row)[0]["timestampNs"])
+
+    def check_doing(self, row, text, ns):
+        """What a thread was doing at a moment."""
         thread = self.thread(row, text)
-        position = thread.before(mark["tsNs"])
+        position = thread.before(ns)
         frames = thread.open_at(position)
         if "no open call" in text:
             return not frames
@@ -287,7 +293,7 @@ class Story:
         assert frames[-1].function == name
         assert ("waiting in" in text) == (name in ("poll", "pthread_join", "nanosleep"))
         assert len(frames) < 2 or f"called by {frames[-2].function}," in text
-        assert f"for {duration(mark['tsNs'] - frames[-1].start)} so far" in text
+        assert f"for {duration(ns - frames[-1].start)} so far" in text
         assert row["evidence"][-1]["first"] == frames[-1].position and row["evidence"][-1]["last"] == position - 1
 
     def durations(self, name):
@@ -317,7 +323,7 @@ class Story:
         assert abs(report[f"{high}_ns"] - exact) <= exact / 100 and call.took > exact
         window = self.window(row)
         assert call.took == max(c.took for t in self.threads.values() for c in t.calls if c.function == name and
-                                c.end >= window["startNs"] and c.start <= window["endNs"])
+                                window["startNs"] <= c.end <= window["endNs"])
 
     def check_slow_more(self, row, text):
         assert int(re.search(r"Calls of (\d+) more", text)[1]) == len({r["function"] for r in self.events(row)})

@@ -58,6 +58,14 @@ def test_a_crash(ada, record):
     assert any("crash marked thread 0 (SIGSEGV)" in text for text in told(story.of("trigger")))
 
 
+def test_a_crash_behind_another_mark(ada, record):
+    """In the window of a mark before it: the other threads are told of for both moments."""
+    story = Story(ada, record("crash", LATENCY, "--trigger=crash", status=139))
+    assert {"crash", "crash-other-thread", "other-thread", "slow"} <= story.check()
+    assert {row["window"] for row in story.rows if row["window"] is not None} == {0}
+    assert len(story.of("trigger")) == 2
+
+
 def test_a_crash_that_no_window_holds(ada, record):
     story = Story(ada, record("crash", "--detail=off", status=139))
     story.check()

@@ -56,7 +56,7 @@ def test_every_sentence_is_true(ada, session, scenario):
     assert scenario != "crowd" or {"threads", "other-threads"} <= kinds
 
 
-def test_json_says_what_text_says(ada, session):
+def test_json_says_what_sourcesays(ada, session):
     rows = ada.rows("narrate", session("story"))
     lines = [line.strip() for line in text(ada, session("story")).splitlines() if line.startswith("  ")]
     assert len(rows) == len(lines)
@@ -186,7 +186,10 @@ def test_the_manual_names_every_kind():
     root = pathlib.Path(__file__).resolve().parents[2]
     told = set()
     for file in (root / "src" / "query").glob("narrate_*.c"):
-        told |= set(re.findall(r'(?:ada_narrate_say\(story, |ada_telling_say\(story, )"([a-z-]+)"', file.read_text()))
+        source = file.read_text()
+        told |= set(re.findall(r'ada_(?:narrate|telling)_say\(story, "([a-z-]+)"', source))
+        for pair in re.findall(r'first \? "([a-z-]+)" : "([a-z-]+)"', source):
+            told |= set(pair)
     page = (root / "docs" / "man" / "ada-narrate.1").read_text().replace("\\-", "-")
     listed = re.search(r"\.B kind\n(.*?)\n\.B text", page, re.DOTALL)[1]
     assert set(re.findall(r"[a-z]+(?:-[a-z]+)*", re.sub(r"^\.[A-Z]+", "", listed, flags=re.MULTILINE))) == told
