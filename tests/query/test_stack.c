@@ -1,0 +1,135 @@
+/* Open calls found backwards, against those that pairing from the beginning leaves open. */
+#include "fixture.h"
+#include "query/calls.h"
+#include "query/stack.h"
+#include "synth_random.h"
+
+/* At each position, before its event. */
+static void check_thread(const struct ada_thread *thread, uint64_t step)
+{
+	struct ada_calls calls;
+
+	ada_calls_open(&calls, &(struct ada_calls_receiver){});
+	for (uint64_t position = 0; position <= thread->count; position++) {
+		const struct ada_event *event = position < thread->count ? atf_thread_get(thread->events, position) : NULL;
+		size_t count = calls.stack.count;
+		struct ada_stack stack;
+
+		/* A call shows which have left without a word before it begins. */
+		while (event && event->event_kind == ADA_EVENT_CALL && count && calls.stack.items[count - 1].depth >= event->call_depth)
+			count--;
+		if (position % step == 0 || !event) {
+			assert_int_equal(ada_stack_at(&stack, thread, position), 0);
+			assert_int_equal(stack.frames.count, count);
+			for (size_t i = 0; i < count; i++) {
+				assert_int_equal(stack.frames.items[i].position, calls.stack.items[i].position);
+				assert_int_equal(stack.frames.items[i].function_id, calls.stack.items[i].function_id);
+				assert_int_equal(stack.frames.items[i].start_ns, calls.stack.items[i].start_ns);
+				assert_int_equal(stack.frames.items[i].depth, calls.stack.items[i].depth);
+			}
+			ada_stack_close(&stack);
+		}
+		if (event)
+			assert_int_equal(ada_calls_feed(&calls, event, position), 0);
+	}
+	ada_calls_end(&calls);
+	ada_calls_close(&calls);
+}
+
+static void test_random_sessions(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct fixture *fixture;
+
+		fixture_setup(state);
+		fixture = *state;
+		known_free(synth_random(fixture->synth, seed, 1 + seed % 3, 100 * seed));
+		fixture_open(fixture, true, NULL, NULL, NULL);
+		for (size_t i = 0; i < fixture->session->threads.count; i++)
+			check_thread(&fixture->session->threads.items[i], 1);
+		fixture_teardown(state);
+	}
+}
+
+/* Frames that leave without a word, in one segment and over its end; and a call that shows it. */
+static void test_frames_that_left(void **state)
+{
+	static const char *const names[] = { "main", "a", "b" };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread;
+	struct ada_stack stack;
+
+	synth_process(fixture->synth, 1);
+	synth_module(fixture->synth, "/bin/prog", names, 3);
+	thread = synth_thread(fixture->synth, 1, "prog");
+	synth_event(thread, ADA_EVENT_CALL, 0, 0);
+	synth_event(thread, ADA_EVENT_CALL, 1, 1);
+	synth_event(thread, ADA_EVENT_CALL, 2, 2);
+	synth_roll(thread);
+	synth_event(thread, ADA_EVENT_CALL, 2, 1);	/* position 3: both above main are gone */
+	synth_event(thread, ADA_EVENT_RETURN, 2, 1);
+	synth_event(thread, 77, 2, 0);			/* a kind that means nothing */
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	check_thread(&fixture->session->threads.items[0], 1);
+	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 3), 0);
+	assert_int_equal(stack.frames.count, 1);
+	ada_stack_close(&stack);
+	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 4), 0);
+	assert_int_equal(stack.frames.count, 2);
+	assert_int_equal(stack.frames.items[1].function_id, 2);
+	assert_int_equal(stack.frames.items[1].position, 3);
+	ada_stack_close(&stack);
+}
+
+static void test_nothing_is_open(void **state)
+{
+	static const char *const names[] = { "main" };
+	struct fixture *fixture = *state;
+	struct ada_stack stack;
+
+	synth_process(fixture->synth, 1);
+	synth_module(fixture->synth, "/bin/prog", names, 1);
+	synth_thread(fixture->synth, 1, "prog");
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 0), 0);
+	assert_int_equal(stack.frames.count, 0);
+	ada_stack_close(&stack);
+}
+
+/* Deeper than one release of pages is long: the outermost call lies a million events back. */
+static void test_far_back(void **state)
+{
+	static const char *const names[] = { "main", "leaf" };
+	struct fixture *fixture = *state;
+	struct synth_thread *thread;
+	struct ada_stack stack;
+
+	synth_process(fixture->synth, 1);
+	synth_module(fixture->synth, "/bin/prog", names, 2);
+	thread = synth_thread(fixture->synth, 1, "prog");
+	synth_call(thread, 0);
+	for (unsigned int i = 0; i < 400000; i++) {
+		synth_call(thread, 1);
+		synth_return(thread);
+	}
+	fixture_open(fixture, false, NULL, NULL, NULL);
+	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 800001), 0);
+	assert_int_equal(stack.frames.count, 1);
+	assert_int_equal(stack.frames.items[0].position, 0);
+	ada_stack_close(&stack);
+	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 800000), 0);
+	assert_int_equal(stack.frames.count, 2);
+	ada_stack_close(&stack);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random_sessions),
+		FIXTURE_TEST(test_frames_that_left),
+		FIXTURE_TEST(test_nothing_is_open),
+		FIXTURE_TEST(test_far_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
