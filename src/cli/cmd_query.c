@@ -216,8 +216,7 @@ static int answer(const char *command, sqlite3 *database, sqlite3_stmt *statemen
 	if (status && !printer.rows)
 		goto done;
 	completeness = ada_session_completeness(session);
-	completeness.complete &= !status;
-	ada_query_print_end(&printer, &completeness);
+	ada_query_print_end(&printer, &completeness, status);
 	if (options->reading.format == ADA_FORMAT_CSV)
 		warn_of_losses(command, &completeness);
 	result = ada_answer_finish(command, &output, session);

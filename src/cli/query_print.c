@@ -326,18 +326,21 @@ int ada_query_print_row(struct ada_query_printer *printer, sqlite3_stmt *stateme
 	return result;
 }
 
-void ada_query_print_end(struct ada_query_printer *printer, const struct ada_completeness *completeness)
+void ada_query_print_end(struct ada_query_printer *printer, const struct ada_completeness *completeness, bool cut)
 {
+	struct ada_completeness whole = *completeness;
+
+	whole.complete &= !cut;
 	switch (printer->format) {
 	case ADA_FORMAT_TEXT:
 		if (printer->rows)
 			put_ahead(printer);
-		ada_output_string(printer->output, printer->rows ? "\n" : "No row.\n");
+		ada_output_string(printer->output, cut ? "\nEnded early: rows are missing. " : printer->rows ? "\n" : "No row.\n");
 		ada_completeness_text(printer->output, completeness);
 		break;
 	case ADA_FORMAT_JSON:
 		ada_output_string(printer->output, printer->rows ? "\n],\n" : "{\"rows\": [],\n");
-		ada_completeness_json(printer->output, completeness);
+		ada_completeness_json(printer->output, &whole);
 		break;
 	case ADA_FORMAT_CSV:
 		if (!printer->rows)

@@ -238,6 +238,13 @@ static void test_conditions_decide_what_is_read(void **state)
 	/* For each row of the left side, only its own. */
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM (SELECT thread, index_seq FROM around(1, 50, 5)) a JOIN events e ON"
 				     " e.thread = a.thread AND e.index_seq = a.index_seq + 1"), 11);
+	/* One scan of the events, whichever side is narrowed. */
+	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events JOIN functions USING (function_id)"), 8008);
+	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM functions JOIN events USING (function_id) WHERE name = 'leaf'"), 8008);
+	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events JOIN functions USING (function_id) WHERE thread = 1 AND"
+				     " name GLOB 'l*'"), 2002);
+	assert_in_range(sql_visited(sql, "SELECT count(*) FROM (SELECT 1000000001000 AS a, 1000000001999 AS b) w JOIN calls c ON c.start_ns"
+				    " BETWEEN w.a AND w.b WHERE c.thread = 3"), 20, 22);
 	/* The first rows of a merge need no sorting. */
 	assert_true(sql_visited(sql, "SELECT timestamp_ns FROM events ORDER BY timestamp_ns LIMIT 3") < 20);
 	assert_true(sql_visited(sql, "SELECT timestamp_ns FROM events ORDER BY timestamp_ns, thread, index_seq LIMIT 3") < 20);
