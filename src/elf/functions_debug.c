@@ -127,13 +127,29 @@ const struct ada_elf *ada_debug_elf(const struct ada_debug *debug)
 
 /* --- a function ------------------------------------------------------------------------------------------------------------ */
 
+/* Not dwarf_decl_file: it ends the program where the table of files can't be read. */
+static const char *declared_in(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	Dwarf_Files *files;
+	Dwarf_Die unit;
+	size_t count;
+
+	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) ||
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &count) || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
 static void read_line(const struct ada_debug_unit *unit, Dwarf_Die *die, uint64_t address, struct ada_debug_function *function)
 {
-	Dwarf_Die top = unit->top;
+	Dwarf_Die top = unit->lines;
 	Dwarf_Line *line;
 	int number = 0;
 
-	function->file = dwarf_decl_file(die);
+	function->file = declared_in(die);
 	if (function->file && dwarf_decl_line(die, &number) == 0 && number > 0) {
 		function->line = (uint32_t)number;
 		return;
@@ -217,7 +233,7 @@ static void forget_places(const struct ada_debug_unit *unit, const struct dies *
 		enum ada_debug_located found = ada_debug_place_at_entry(&located->parameters.items[i], address, &at_entry);
 
 		/* LLVM gives every parameter that arrives a place. */
-		if ((changed && found != ADA_DEBUG_LOCATED) || (!unit->gcc && found == ADA_DEBUG_UNLOCATED))
+		if ((changed && found != ADA_DEBUG_LOCATED) || (unit->optimised && found == ADA_DEBUG_UNLOCATED))
 			function->parameters.items[i].where = (struct ada_debug_where){};
 	}
 }

@@ -71,7 +71,7 @@ int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const stru
 	index->budget = 16 * elf->length;
 	while (index->units.count < UNITS_MAX && dwarf_get_units(dwarf, unit, &unit, NULL, &type, &top, &split) == 0) {
 		bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid;
-		struct ada_debug_unit added = { .top = is_split ? split : top };
+		struct ada_debug_unit added = { .top = is_split ? split : top, .lines = top };
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
@@ -85,20 +85,31 @@ int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const stru
 	return 0;
 }
 
+static bool is_one_place(Dwarf_Attribute *location)
+{
+	switch (dwarf_whatform(location)) {
+	case DW_FORM_exprloc: case DW_FORM_block: case DW_FORM_block1: case DW_FORM_block2: case DW_FORM_block4:
+		return true;
+	}
+	return false;
+}
+
 /* What LLVM leaves only of code that it has optimised: parameters that are in one place now and in another then, or nowhere. */
 static bool looks_optimised(Dwarf_Die *function)
 {
 	Dwarf_Attribute location;
-	Dwarf_Die child;
+	Dwarf_Die child, type;
 
 	if (dwarf_hasattr(function, DW_AT_call_all_calls) || dwarf_hasattr(function, DW_AT_GNU_all_call_sites))
 		return true;
 	if (dwarf_child(function, &child) != 0)
 		return false;
 	do {
-		if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+		/* Structures behind a pointer move without that, too. */
+		if (dwarf_tag(&child) != DW_TAG_formal_parameter || !ada_debug_type_of(&child, &type) ||
+		    (dwarf_tag(&type) != DW_TAG_base_type && dwarf_tag(&type) != DW_TAG_pointer_type))
 			continue;
-		if (!dwarf_attr(&child, DW_AT_location, &location) || dwarf_whatform(&location) != DW_FORM_exprloc)
+		if (!dwarf_attr(&child, DW_AT_location, &location) || !is_one_place(&location))
 			return true;
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return false;

@@ -13,6 +13,7 @@ enum ada_debug_language { ADA_DEBUG_C, ADA_DEBUG_CXX, ADA_DEBUG_RUST, ADA_DEBUG_
 
 struct ada_debug_unit {
 	Dwarf_Die top;			/* of the split file where there is one */
+	Dwarf_Die lines;		/* of the file itself, with the line table */
 	enum ada_debug_language language;
 	bool gcc;
 	bool optimised;			/* of other compilers */

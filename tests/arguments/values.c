@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef F
 #define F __attribute__((noinline))
+#endif
 /* Of five bytes, so that there is room for a hook; and the call stays, whatever becomes of its result. */
 #define KEEP __asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0, 0" : : : "memory")
 typedef const volatile unsigned short small;
