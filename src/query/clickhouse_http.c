@@ -42,6 +42,8 @@ int ada_clickhouse_open(struct ada_clickhouse_server *server, const char *url, c
 	*server = (struct ada_clickhouse_server){ .login = login };
 	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
 		return ada_error_set(error, EINVAL, "--url=%s: write it as http://HOST:8123", url);
+	if (url[strcspn(url, "@?#")])
+		return ada_error_set(error, EINVAL, "--url: write it as http://HOST:8123, and use --user and --password-file to log in");
 	while (length && url[length - 1] == '/')
 		length--;
 	server->url = strndup(url, length);

@@ -306,6 +306,8 @@ def test_unreachable(export, session):
         fails(export, session, "is clickhouse-server running there?", url="http://127.0.0.1:%d" % taken.getsockname()[1])
     fails(export, session, "Could not resolve host", url="http://nowhere.invalid:8123")
     fails(export, session, "write it as http://HOST:8123", url="ftp://127.0.0.1")
+    fails(export, session, "use --user and --password-file", url="http://me:secret@127.0.0.1:8123")
+    assert "secret" not in export(session("plain"), url="http://me:secret@127.0.0.1:8123", status=125)
 
 
 def test_silent_server(export, session):
