@@ -133,12 +133,12 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 		}
 		if (event->event_kind != ADA_EVENT_RETURN || event->detail_seq == ADA_NO_DETAIL)
 			continue;
-		if (search->looked == RETURNS_MAX) {
-			search->cut = true;
-			return;
-		}
+		search->cut = search->looked == RETURNS_MAX;
+		if (search->cut)
+			break;
 		look_at(search, thread, event, position);
 	}
+	atf_thread_release(thread->events, kept, end);
 }
 
 static bool is_rare(const struct failing *failing)

@@ -77,6 +77,7 @@ static bool read_on(struct ada_story *story, struct after *after, const struct a
 		}
 		result = ada_calls_feed(&calls, atf_thread_get(thread->events, position), position);
 	}
+	atf_thread_release(thread->events, kept, end);
 	ada_calls_close(&calls);	/* what is open stays open: its end is not in the window */
 	return !result;
 }
