@@ -1,6 +1,7 @@
 /* ada export: a session for other programs. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
 #include "base/interrupt.h"
@@ -47,6 +48,12 @@ static void fail_format(struct argp_state *state, const char *name)
 	ada_options_fail(state, "unknown format '%s': it is %s", name, all);
 }
 
+static void print_formats(void)
+{
+	for (size_t i = 0; i < ada_export_format_count; i++)
+		printf("%-10s  %s\n", ada_export_formats[i].name, ada_export_formats[i].help);
+}
+
 static const struct ada_export_format *find_format(struct argp_state *state, const char *name)
 {
 	for (size_t i = 0; i < ada_export_format_count; i++)
@@ -91,6 +98,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		state->child_inputs[0] = &options->narrowing;
 		return 0;
 	case 'f':
+		if (!strcmp(argument, "list")) {
+			print_formats();
+			exit(fflush(stdout) ? ADA_EXIT_FAILED : 0);
+		}
 		options->format = find_format(state, argument);
 		return 0;
 	case 'o':
@@ -134,7 +145,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
-		{ "format", 'f', "FORMAT", 0, "perfetto, chrome, speedscope, folded, ctf, csv, rowbinary, clickhouse or sqlite", 0 },
+		{ "format", 'f', "FORMAT", 0, "perfetto chrome speedscope folded ctf csv rowbinary clickhouse sqlite; list: what they are", 0 },
 		{ "output", 'o', "FILE", 0, "where to; of ctf a new directory", 0 },
 		{ "events", OPTION_EVENTS, NULL, 0, "csv: a row an event, not a call", 0 },
 		{ "quiet", 'q', NULL, 0, "don't say at the end what it covers", 0 },

@@ -132,15 +132,12 @@ static error_t parse_narrowing(int key, char *argument, struct argp_state *state
 	}
 }
 
-#define CUT_OPTIONS \
-	{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 }, \
-	{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 }, \
-	{ "to", OPTION_TO, "TIME", 0, "before this time", 0 }, \
-	{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
-
 const struct argp ada_narrowing_argp = {
 	.options = (const struct argp_option[]){
-		CUT_OPTIONS
+		{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 },
+		{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 },
+		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
 		{ "limit", 'n', "N", 0, "at most N rows", 0 },
 		{},
 	},
@@ -149,7 +146,10 @@ const struct argp ada_narrowing_argp = {
 
 const struct argp ada_cut_argp = {
 	.options = (const struct argp_option[]){
-		CUT_OPTIONS
+		{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
+		{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
+		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process", 0 },
 		{},
 	},
 	.parser = parse_narrowing,

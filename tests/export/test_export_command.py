@@ -83,6 +83,14 @@ def test_bad_options(ada, session, arguments, words):
     failed(ada, *arguments, session("plain"), words=words)
 
 
+def test_the_list_of_formats(ada):
+    result = ada("export", "--format=list")
+    assert result.status == 0 and not result.stderr
+    listed = [line.split()[0] for line in result.stdout.decode().splitlines()]
+    assert listed == ["perfetto", "chrome", "speedscope", "folded", "ctf", "csv", "rowbinary", "clickhouse", "sqlite"]
+    assert all(name in ada("export", "--help").stdout.decode() for name in listed)
+
+
 def test_bad_places(ada, session, tmp_path):
     failed(ada, "--format=csv", f"--output={tmp_path}", session("plain"), words="is a directory")
     failed(ada, "--format=ctf", f"--output={tmp_path}", session("plain"), words="exists: --format=ctf makes a new directory")
