@@ -27,7 +27,7 @@ static void tell_begun(void *context, struct ada_call *call)
 {
 	struct ada_scan *scan = context;
 
-	if (call->start_ns >= scan->to_ns)
+	if (call->position >= scan->to)
 		return;
 	scan->receiver->begun(scan, call);
 	scan->open += call->user != NULL;
@@ -75,12 +75,13 @@ static void expect_progress(const struct ada_selection *selection)
 {
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
+		uint64_t from, to;
 
 		if (!thread->events)
 			continue;
-		selection->progress->total +=
-			selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
-		selection->progress->total -= selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+		from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+		to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+		selection->progress->total += to > from ? to - from : 0;
 	}
 }
 
@@ -93,7 +94,7 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 	if (count > STRETCH)
 		count = STRETCH;
 	for (uint64_t i = 0; i < count && !scan->result; i++, event++) {
-		if (event->timestamp_ns < scan->to_ns) {
+		if (position->at + i < scan->to) {
 			scan->events++;
 			if (event->event_kind == ADA_EVENT_LOST)
 				*lost += event->function_id;
@@ -126,6 +127,7 @@ static void scan_thread(struct ada_scan *scan, size_t number)
 	scan->thread = thread;
 	scan->number = number;
 	scan->open = 0;
+	scan->to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
 	if (selection->from_ns) {
 		position.at = position.released = atf_thread_lower_bound(thread->events, selection->from_ns);
 		scan->result = ada_stack_at(&scan->above, thread, position.at);
@@ -184,7 +186,6 @@ int ada_scan_run(const struct ada_selection *selection, const struct ada_scan_re
 
 		scan->receiver = receiver;
 		scan->job = &job;
-		scan->to_ns = selection->to_ns;
 		scan->shows_progress = !i && selection->progress;
 	}
 	while (started < workers && !pthread_create(&threads[started], NULL, work, (char *)crew + started * size))

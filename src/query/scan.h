@@ -19,7 +19,8 @@ struct ada_scan {			/* one worker: the first member of the caller's own struct *
 	int result;			/* a receiver that fails sets it; ends the work */
 	/* scan.c's own: */
 	struct ada_scan_job *job;
-	uint64_t to_ns, events;
+	uint64_t to;			/* position: what begins from there on is not told */
+	uint64_t events;
 	uint64_t open;			/* calls that were told and have not ended */
 	bool shows_progress;
 };

@@ -106,8 +106,6 @@ static void count_begun(struct ada_scan *scan, struct ada_call *call)
 	const struct ada_call *caller = ada_scan_caller(scan, call);
 	uint32_t parent = caller ? node_of(caller) : find_above(worker), number = ADA_NO_NODE;
 
-	if (!parent)		/* a caller behind the selection, as where a damaged file's times fall */
-		parent = worker->base;
 	if (parent != ADA_NO_NODE)
 		number = find_child(worker, parent, call->function_id);
 	if (number == ADA_NO_NODE) {
