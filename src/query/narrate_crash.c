@@ -88,7 +88,7 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 		ada_narrate_cite(story, thread, end - 1, end - 1);
 }
 
-static void tell_place(struct ada_story *story, const struct ada_process *process)
+static void tell_place(struct ada_story *story, const struct ada_process *process, const struct ada_thread *thread, uint64_t end)
 {
 	const json_object *registers = ada_json_get(ada_json_get(process->manifest, "crash"), "registers");
 	const char *counter = ada_json_get(registers, "rip") ? "rip" : "pc";
@@ -104,6 +104,8 @@ static void tell_place(struct ada_story *story, const struct ada_process *proces
 	fputs(".", telling.stream);
 	ada_telling_say(story, "crash-address", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "crash.registers.%s", counter);
+	if (thread && end)
+		ada_narrate_cite(story, thread, end - 1, end - 1);
 }
 
 static void tell_frames(struct ada_story *story, const struct ada_thread *thread, uint64_t end)
@@ -196,7 +198,7 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_process *proces
 	if (thread)
 		end = ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, ns + 1);
 	tell_signal(story, process, thread, end);
-	tell_place(story, process);
+	tell_place(story, process, thread, end);
 	if (thread) {
 		tell_frames(story, thread, end);
 		tell_last_calls(story, thread, end);

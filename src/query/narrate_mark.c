@@ -78,8 +78,7 @@ static void put_value(FILE *stream, const struct ada_mark_place *place)
 	else if (number >= 0 && number < 1e18 && (kind_is(kind, "latency") || kind_is(kind, "cpu:function") ||
 						  (kind[0] == 'p' && kind[1] >= '0' && kind[1] <= '9')))
 		fprintf(stream, " (%s)", ada_format_duration((uint64_t)number, text));
-	else if (kind_is(kind, "return") || kind_is(kind, "arg") || kind_is(kind, "rate") || kind_is(kind, "depth") ||
-		 kind_is(kind, "memory") || kind_is(kind, "cpu"))
+	else if (kind_is(kind, "return") || kind_is(kind, "arg") || kind_is(kind, "memory") || kind_is(kind, "cpu"))
 		fprintf(stream, " (value %s)", json_object_get_string(value));
 }
 
@@ -159,6 +158,20 @@ static void put_event(struct ada_story *story, FILE *stream, const struct ada_ma
 	}
 }
 
+/* What each thread had last done when something marked that is no event of a thread. */
+static void cite_around(struct ada_story *story, const struct ada_mark_place *place)
+{
+	const struct ada_process *process = place->window->process;
+
+	for (size_t i = 0; i < process->thread_count && place->ns != UINT64_MAX; i++) {
+		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
+		uint64_t position = thread->events ? atf_thread_lower_bound(thread->events, place->ns + 1) : 0;
+
+		if (position && ada_narrate_selects_thread(story, thread))
+			ada_narrate_cite(story, thread, position - 1, position - 1);
+	}
+}
+
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place)
 {
 	const char *kind = ada_json_text(place->entry, "kind", NULL), *label = ada_json_text(place->entry, "label", NULL);
@@ -189,6 +202,8 @@ void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *plac
 		ada_narrate_cite(story, place->thread, call, call);
 	if (place->thread)
 		ada_narrate_cite(story, place->thread, place->position, place->position);
+	else
+		cite_around(story, place);
 	ada_narrate_cite_file(story, place->window->process, "manifest.json", "detail_lane.windows[%u].marks[%llu]", place->window->id,
 			      (unsigned long long)place->mark);
 }

@@ -188,6 +188,9 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 	fputs(".", telling.stream);
 	ada_telling_say(story, "process", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "exit");
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (ada_narrate_selects_thread(story, &story->session->threads.items[process->first_thread + i]))
+			ada_narrate_cite_thread(story, &story->session->threads.items[process->first_thread + i]);
 	if (!process->finalized)
 		ada_narrate_say(story, "unfinished", "Its recording is not finished: it still goes on, or was left by a crash.");
 	else if (!process->complete)

@@ -96,6 +96,7 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	if (reason) {
 		ada_narrate_say(story, "short", "It has less than was asked for: %s.", reason);
 		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].shortReason", window->id);
+		cite_window(story, window);
 	}
 	if (!ada_json_bool(window->entry, "settled", true)) {
 		ada_narrate_say(story, "short", "It is not written to its end yet.");

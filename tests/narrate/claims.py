@@ -245,6 +245,11 @@ class Story:
         mark = self.mark(row)
         assert self.ns(re.match(r"At (\S+) ", text)[1]) == mark["tsNs"]
         if mark["thread"] is None:
+            for e in row["evidence"][:-1]:
+                rows = self.threads[e["process"], e["thread"]].rows
+                assert rows[e["first"]]["timestamp_ns"] <= mark["tsNs"] and e["first"] == e["last"]
+                assert e["last"] + 1 == len(rows) or rows[e["last"] + 1]["timestamp_ns"] > mark["tsNs"]
+            assert len(row["evidence"]) > 1
             return "marked by hand" in text or f"{mark['kind']} marked" in text
         event = self.threads[row["process"], mark["thread"]].rows[mark["indexSeq"]]
         assert event == self.events(row)[-1] and f"thread {mark['thread']}" in text

@@ -147,6 +147,20 @@ def test_one_thread_and_some_time(ada, record):
     assert [row["kind"] for row in later if row["kind"] in ("thread", "window")] == []
 
 
+@pytest.mark.parametrize("rule, what, words", [
+    ("return=check<0", "plain", "thread 0 returned from check = -7 after "),
+    ("arg=process_image:1>99", "plain", 'thread 0 called process_image(number=100, name="picture"), which arg:process_image:1>99 marked'),
+    ("new-caller=process_image@after=50", "caller", "thread 0 called process_image("),
+    ("cpu=function:work>1us", "plain", "thread 0 returned from work"), ("rate=check>50/min", "plain", "thread 0 called check("),
+    ("exception", "throw", None), ("signal=SIGSEGV", "crash", "signal:SIGSEGV marked thread 0 (SIGSEGV)."),
+    ("p90=function:check>1ns@over=50", "plain", "thread 0 returned from check")])
+def test_every_kind_of_rule(ada, record, rule, what, words):
+    story = Story(ada, record(what, f"--trigger={rule}@limit=1/min,pre=1s,post=1ms" if "@" not in rule else
+                              f"--trigger={rule},limit=1/min,pre=1s,post=1ms", status=139 if what == "crash" else 0))
+    story.check()
+    assert not words or any(words in text for text in told(story.of("trigger"))), told(story.of("trigger"))
+
+
 def test_the_same_bytes_every_time(ada, record):
     session = record("crash", LATENCY, "--trigger=crash", status=139)
     for form in ("text", "markdown", "json"):
