@@ -198,6 +198,45 @@ static void test_large_numbers(void **state)
 	sql_close(sql);
 }
 
+/* The tables hold what the selection holds. */
+static void test_a_selection_narrows_the_tables(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_error error = {};
+	struct sql *sql;
+
+	synth_process(fixture->synth, 10);
+	synth_module(fixture->synth, "/bin/prog", names, NAMES);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct synth_thread *thread = synth_thread(fixture->synth, 10 + i, i ? "second" : "first");
+
+		synth_call(thread, MAIN);
+		synth_pass(thread, 100);
+		call(thread, LEAF, 50);
+		synth_lost(thread, 4, 1);
+		synth_pass(thread, 100);
+		call(thread, ADD, 50);
+		synth_return(thread);
+	}
+	sql = sql_open(fixture, true);
+	sqlite3_close(sql->database);
+	ada_selection_close(&fixture->selection);
+	if (ada_selection_open(&fixture->selection, fixture->session, "second", "+100ns", "+250ns", &error) ||
+	    ada_sql_open(&sql->database, &fixture->selection, &error))
+		fail_msg("%s", error.text);
+	sql_expect(sql, "SELECT thread, index_seq FROM events", "1|1\n1|2\n1|3\n");
+	sql_expect(sql, "SELECT thread, function, duration_ns, caller FROM calls", "1|leaf|50|main\n");
+	sql_expect(sql, "SELECT count(*) FROM events WHERE timestamp_ns >= at('+0s')", "3\n");
+	sql_expect(sql, "SELECT function, calls FROM fn_stats", "leaf|1\n");
+	sql_expect(sql, "SELECT count(*) FROM fn_stats(at('+0s'), at('+1s'), 0)", "0\n");
+	sql_expect(sql, "SELECT sum(calls) FROM fn_stats(at('+0s'), at('+1s'), 'second')", "1\n");
+	sql_expect(sql, "SELECT thread, name FROM threads", "1|second\n");
+	sql_expect(sql, "SELECT thread, events FROM losses", "1|4\n");
+	sql_expect(sql, "SELECT function, calls FROM callers('leaf')", "main|1\n");
+	sql_expect(sql, "SELECT count(*) FROM stack_at(0, 2)", "0\n");
+	sql_close(sql);
+}
+
 /* --- push-down ---------------------------------------------------------------------------------------------------------- */
 
 /* Four threads of 1,000 calls of leaf, one every 100 ns. */
@@ -433,6 +472,7 @@ int main(void)
 		FIXTURE_TEST(test_calls),
 		FIXTURE_TEST(test_processes_are_told_apart),
 		FIXTURE_TEST(test_large_numbers),
+		FIXTURE_TEST(test_a_selection_narrows_the_tables),
 		FIXTURE_TEST(test_conditions_decide_what_is_read),
 		FIXTURE_TEST(test_order_is_what_was_asked_for),
 		FIXTURE_TEST(test_fn_stats_is_the_report),

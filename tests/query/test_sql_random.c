@@ -63,6 +63,11 @@ static void put_condition(struct random *random, FILE *file, const char *time, b
 			(unsigned long long)below(random, 9));
 		return;
 	case 3:
+		if (below(random, 2)) {
+			fprintf(file, "%s IN (%s, %s)", field(text, words[below(random, 3)], "TEXT", pushed), texts[below(random, 11)],
+				texts[below(random, 11)]);
+			return;
+		}
 		fprintf(file, "%s = %s", field(text, words[below(random, 3)], "TEXT", pushed), texts[below(random, 11)]);
 		return;
 	case 4:
@@ -91,7 +96,7 @@ static char *statement(uint64_t seed, const char *table, const char *time, const
 	count = 1 + below(&random, 3);
 	fprintf(file, "SELECT %s FROM %s WHERE ", fields, table);
 	for (unsigned int i = 0; i < count; i++) {
-		fputs(i ? " AND " : "", file);
+		fputs(!i ? "" : below(&random, 4) ? " AND " : " OR ", file);
 		put_condition(&random, file, time, pushed);
 	}
 	fputs(" ORDER BY +process, +thread, +index_seq", file);
