@@ -221,7 +221,7 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 	while ((end_ns - start_ns) / rates->bucket_ns >= ADA_EXPORT_BUCKETS)
 		rates->bucket_ns *= 2;
 	rates->start_ns = start_ns;
-	rates->end_ns = end_ns;
+	rates->end_ns = end_ns + 1;	/* so that the last bucket is seen */
 	rates->buckets = (end_ns - start_ns) / rates->bucket_ns + 1;
 	rates->events = calloc(rates->buckets, sizeof *rates->events);
 	rates->lost = calloc(rates->buckets, sizeof *rates->lost);

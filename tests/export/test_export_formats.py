@@ -79,7 +79,7 @@ def test_counters_count_events_on_a_grid(session, export, export_perfetto):
     buckets = Counter((t - times[0]) // 10**7 for t in times)
     assert len(buckets) > 3
     curve = [(times[0] + b * 10**7, buckets[b]) for b in range(max(buckets) + 1)]
-    curve = [point for n, point in enumerate(curve) if not n or point[1] != curve[n - 1][1]] + [(times[-1], 0)]
+    curve = [point for n, point in enumerate(curve) if not n or point[1] != curve[n - 1][1]] + [(times[-1] + 1, 0)]
     assert export_perfetto(path).counters == {"events per 10 ms": curve}
     assert from_chrome(export("chrome", path)).counters == {"events per 10 ms": [(ns - START_NS, v) for ns, v in curve]}
 

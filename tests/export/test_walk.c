@@ -198,7 +198,7 @@ static void test_counters_of_a_long_recording(void **state)
 	ada_export_rates_count(&rates, &(struct ada_event){ .timestamp_ns = 5 });		/* as in a damaged file */
 	ada_export_rates_count(&rates, &(struct ada_event){ .timestamp_ns = UINT64_MAX });
 	assert_int_equal(ada_export_rates_tell(&rates, rates.events, &told, add_point), 0);
-	assert_string_equal(told.text, "0:2 40000000:0 1800000000000:2 1800000000000:0 ");
+	assert_string_equal(told.text, "0:2 40000000:0 1800000000000:2 1800000000001:0 ");
 	assert_false(rates.any_lost);
 	ada_export_rates_close(&rates);
 }
