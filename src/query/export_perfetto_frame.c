@@ -118,6 +118,8 @@ int ada_perfetto_begin(struct ada_perfetto *perfetto)
 	size_t snapshot;
 
 	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, session->start_ns);
+	ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	ada_proto_varint(packet, PACKET_FIRST_ON_SEQUENCE, 1);
 	snapshot = ada_proto_begin(packet, PACKET_CLOCK_SNAPSHOT);
 	put_clock(packet, CLOCK_IS_BOOTTIME, session->start_ns);
 	if (wall_ns)

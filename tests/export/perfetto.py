@@ -105,8 +105,10 @@ def read(proto, data, check_fields=True):
     result, sequences, stacks = Perfetto(), defaultdict(Sequence), defaultdict(list)
     for packet in trace.packet:
         assert packet.trusted_packet_sequence_id
+        assert packet.first_packet_on_sequence == (packet.trusted_packet_sequence_id not in sequences)
         sequence = sequences[packet.trusted_packet_sequence_id]
         sequence.take(packet)
+        assert sequence.valid
         kind = packet.WhichOneof("data")
         if kind == "clock_snapshot":
             assert packet.clock_snapshot.primary_trace_clock == BOOTTIME
