@@ -33,12 +33,6 @@ static inline bool is_end(const struct ada_event *event)
 	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
 }
 
-static inline bool is_leaf(const struct ada_event *event, uint64_t count)
-{
-	return count > 1 && is_end(&event[1]) && event[1].call_depth == event->call_depth &&
-	       event[1].function_id == event->function_id;
-}
-
 /* What a call remembers. Only the outermost one adds to the total: the lowest bit of the pointer says which it is. */
 static inline void *count_begun(struct ada_tally *tally, uint64_t function_id)
 {
@@ -126,7 +120,7 @@ struct top {
 	struct ada_call *bottom, *end, *limit;	/* of the stack: end behind the innermost open call, limit behind the room */
 	int64_t depth;			/* of the innermost; or `floor` */
 	int64_t floor;			/* a call is deeper, where none is open */
-	uint64_t losses, last_ns;
+	uint64_t losses;
 	uint64_t children_ns;		/* of the calls that ended with none left open */
 };
 
@@ -134,7 +128,7 @@ static inline struct top load_top(struct ada_calls *calls, int64_t floor)
 {
 	struct ada_call *items = calls->stack.items;
 	struct top top = { .bottom = items, .end = items + calls->stack.count, .limit = items + calls->stack.capacity,
-			   .depth = floor, .floor = floor, .losses = calls->losses, .last_ns = calls->last_ns };
+			   .depth = floor, .floor = floor, .losses = calls->losses };
 
 	if (top.end != top.bottom)
 		top.depth = top.end[-1].depth;
@@ -158,28 +152,6 @@ static inline void begin_quick(struct ada_tally *tally, struct top *top, const s
 	call->aside = false;
 	call->user = counts ? count_begun(tally, event->function_id) : NULL;
 	top->depth = event->call_depth;
-	top->last_ns = event->timestamp_ns;
-}
-
-/* A call whose end is the next event. */
-static inline void count_leaf(struct ada_tally *tally, struct top *top, const struct ada_event *event)
-{
-	struct ada_function_stats *function = ada_counter_find(tally->counter, event->function_id);
-	uint64_t duration_ns = event[1].timestamp_ns - event->timestamp_ns;
-
-	top->last_ns = event[1].timestamp_ns;
-	if (top->end == top->bottom)
-		top->children_ns += duration_ns;
-	else
-		top->end[-1].children_ns += duration_ns;
-	if (__builtin_expect(!function, 0)) {
-		tally->result = -ENOMEM;
-		return;
-	}
-	function->total_ns += function->active ? 0 : duration_ns;
-	function->self_ns += duration_ns;
-	if (ada_histogram_add(&function->durations, duration_ns))
-		tally->result = -ENOMEM;
 }
 
 static inline void end_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event)
@@ -187,7 +159,6 @@ static inline void end_quick(struct ada_tally *tally, struct top *top, const str
 	struct ada_call *call = --top->end;
 	uint64_t duration_ns = event->timestamp_ns - call->start_ns;
 
-	top->last_ns = event->timestamp_ns;
 	if (call == top->bottom) {
 		top->children_ns += duration_ns;
 		top->depth = top->floor;
@@ -212,22 +183,17 @@ static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct 
 	for (i = 0; i < count; i++) {
 		const struct ada_event *event = &events[i];
 
-		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit) {
-			if (is_leaf(event, count - i) && counts) {
-				count_leaf(tally, &top, event);
-				i++;
-			} else {
-				begin_quick(tally, &top, event, counts);
-			}
-		} else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
-			 top.end[-1].function_id == event->function_id) {
+		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit)
+			begin_quick(tally, &top, event, counts);
+		else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
+			 top.end[-1].function_id == event->function_id)
 			end_quick(tally, &top, event);
-		} else {
+		else
 			break;
-		}
 	}
 	tally->calls.stack.count = top.end - top.bottom;
-	tally->calls.last_ns = top.last_ns;
+	if (i)
+		tally->calls.last_ns = events[i - 1].timestamp_ns;
 	*children_ns += top.children_ns;
 	return i;
 }
