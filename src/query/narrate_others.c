@@ -1,4 +1,6 @@
 /* Call paths: what led to a mark, and what the other threads were doing then. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
 #include "query/narrate_internal.h"
@@ -47,74 +49,92 @@ static void tell_idle(struct ada_story *story, const char *kind, const struct ad
 	ada_narrate_cite(story, thread, position - 1, position - 1);
 }
 
-static void tell_other(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t ns)
+/* A citation up to position - 1 may be long, but shows that nothing ended the call in between. */
+static void tell_busy(struct ada_story *story, const char *kind, const struct ada_thread *thread, const struct ada_stack *stack,
+		      uint64_t position, uint64_t ns)
 {
-	uint64_t position = atf_thread_lower_bound(thread->events, ns);
+	const struct ada_frame *frame = &stack->frames.items[stack->frames.count - 1];
+	const struct ada_name *known = ada_name_list_get(&story->names, thread->process, frame->function_id);
+	bool library = known && thread->process->manifest && !is_traced(thread->process, frame->function_id);
 	char name[ADA_WORDS_NAME], caller[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
-	const struct ada_frame *frame;
-	struct ada_name const *known;
+	const struct ada_frame *below = stack->frames.count > 1 ? frame - 1 : NULL;
 	struct ada_telling telling;
-	struct ada_stack stack;
-	bool library;
 
-	if (!position || ada_narrate_stack(story, &stack, thread, position))
+	if (!ada_telling_open(story, &telling))
 		return;
-	if (!stack.frames.count) {
-		tell_idle(story, kind, thread, position, ns);
-	} else if (ada_telling_open(story, &telling)) {
-		frame = &stack.frames.items[stack.frames.count - 1];
-		known = ada_name_list_get(&story->names, thread->process, frame->function_id);
-		library = known && thread->process->manifest && !is_traced(thread->process, frame->function_id);
-		ada_words_source(story, thread->process, frame->function_id, name);
-		fprintf(telling.stream, "Thread %u ", thread->number);
-		if (library)
-			fprintf(telling.stream, "was %s %s of %s", waits(known->mangled) ? "waiting in" : "in the library call", name,
-				*known->module ? known->module : "an unknown module");
-		else
-			fprintf(telling.stream, "was in %s", name);
-		if (stack.frames.count > 1)
-			fprintf(telling.stream, ", called by %s",
-				ada_words_source(story, thread->process, frame[-1].function_id, caller));
-		fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
-		ada_words_doubt(story, thread, stack.frames.count > 1 ? frame[-1].position : frame->position, position, telling.stream);
-		fputs(".", telling.stream);
-		ada_telling_say(story, kind, &telling);
-		if (stack.frames.count > 1)
-			ada_narrate_cite(story, thread, frame[-1].position, frame[-1].position);
-		ada_narrate_cite(story, thread, frame->position, position - 1);
-	}
+	ada_words_source(story, thread->process, frame->function_id, name);
+	fprintf(telling.stream, "Thread %u ", thread->number);
+	if (library)
+		fprintf(telling.stream, "was %s %s of %s", waits(known->mangled) ? "waiting in" : "in the library call", name,
+			*known->module ? known->module : "an unknown module");
+	else
+		fprintf(telling.stream, "was in %s", name);
+	if (below)
+		fprintf(telling.stream, ", called by %s", ada_words_source(story, thread->process, below->function_id, caller));
+	fprintf(telling.stream, ", for %s so far", ada_format_duration(ns - frame->start_ns, duration));
+	ada_words_doubt(story, thread, below ? below->position : frame->position, position, telling.stream);
+	fputs(".", telling.stream);
+	ada_telling_say(story, kind, &telling);
+	if (below)
+		ada_narrate_cite(story, thread, below->position, below->position);
+	ada_narrate_cite(story, thread, frame->position, position - 1);
+}
+
+struct other { const struct ada_thread *thread; uint64_t position; bool busy; };
+
+/* Those in the middle of something come first. */
+static int compare_others(const void *left, const void *right)
+{
+	const struct other *a = left, *b = right;
+
+	if (a->busy != b->busy)
+		return a->busy ? -1 : 1;
+	return a->thread->number < b->thread->number ? -1 : a->thread->number > b->thread->number;
+}
+
+static void tell_other(struct ada_story *story, const char *kind, const struct other *other, uint64_t ns)
+{
+	struct ada_stack stack;
+
+	if (ada_narrate_stack(story, &stack, other->thread, other->position))
+		return;
+	if (stack.frames.count)
+		tell_busy(story, kind, other->thread, &stack, other->position, ns);
+	else
+		tell_idle(story, kind, other->thread, other->position, ns);
 	ada_stack_close(&stack);
 }
 
-/* A citation of frame to position - 1 may be long, but shows that nothing ended the call in between. */
 void ada_narrate_others(struct ada_story *story, const struct ada_process *process, const struct ada_thread *but, uint64_t ns, bool first)
 {
-	const struct ada_thread *last = NULL;
-	size_t told = 0, left = 0;
+	ADA_ARRAY(struct other) others = {};
 
-	for (size_t i = 0; i < process->thread_count; i++) {
+	for (size_t i = 0; i < process->thread_count && !story->result; i++) {
 		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
+		struct other other = { .thread = thread };
+		struct ada_stack stack;
 
-		if (thread == but || !thread->events || !ada_narrate_selects_thread(story, thread) ||
-		    !atf_thread_lower_bound(thread->events, ns))
+		if (thread == but || !thread->events || !ada_narrate_selects_thread(story, thread))
 			continue;
-		if (told < OTHERS_TOLD) {
-			tell_other(story, first ? "other-thread" : "crash-other-thread", thread, ns);
-			told++;
-		} else {
-			last = thread;
-			left++;
-		}
+		other.position = atf_thread_lower_bound(thread->events, ns);
+		if (!other.position || ada_narrate_stack(story, &stack, thread, other.position))
+			continue;
+		other.busy = stack.frames.count;
+		ada_stack_close(&stack);
+		if (ada_array_push(&others, other))
+			story->result = -ENOMEM;
 	}
-	if (!left)
-		return;
-	ada_narrate_say(story, first ? "other-threads" : "crash-other-threads", "%zu more thread%s had begun by then.", left, ada_words_s(left));
-	for (const struct ada_thread *thread = last; thread && left; thread = thread > story->session->threads.items ? thread - 1 : NULL)
-		if (thread != but && thread->process == process && thread->events && ada_narrate_selects_thread(story, thread) &&
-		    atf_thread_lower_bound(thread->events, ns)) {
-			ada_narrate_cite(story, thread, 0, 0);
-			left--;
-		}
+	if (others.count)
+		qsort(others.items, others.count, sizeof *others.items, compare_others);
+	for (size_t i = 0; i < others.count && i < OTHERS_TOLD; i++)
+		tell_other(story, first ? "other-thread" : "crash-other-thread", &others.items[i], ns);
+	if (others.count > OTHERS_TOLD) {
+		ada_narrate_say(story, first ? "other-threads" : "crash-other-threads", "%zu more thread%s had begun by then.",
+				others.count - OTHERS_TOLD, ada_words_s(others.count - OTHERS_TOLD));
+		for (size_t i = OTHERS_TOLD; i < others.count; i++)
+			ada_narrate_cite(story, others.items[i].thread, 0, 0);
+	}
+	ada_array_free(&others);
 }
 
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place)

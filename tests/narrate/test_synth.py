@@ -65,6 +65,22 @@ def test_json_says_what_sourcesays(ada, session):
         assert set(row) == {"section", "process", "window", "kind", "text", "evidence"}
 
 
+@pytest.mark.parametrize("scenario", ["names", "lossy", "running", "empty", "rules", "detail", "random:3:5:20000"])
+def test_json_is_sound(ada, session, scenario):
+    """Whatever names hold; and each sentence has evidence that is there."""
+    story = Story(ada, session(scenario), pair=False) if scenario not in ("empty", "running") else None
+    rows = story.rows if story else ada.rows("narrate", session(scenario))
+    assert rows
+    for row in rows:
+        assert row["evidence"] and row["text"].endswith(".")
+        if story:
+            story.check_evidence(row)
+
+
+def test_a_random_session_is_told_truly(ada, session):
+    assert {"thread", "still-open"} <= Story(ada, session("random:11:4:30000")).check()
+
+
 def test_completeness(ada, session):
     for scenario in ("plain", "lossy", "running", "detail", "empty"):
         answers = [json.loads(ada(command, "--format=json", session(scenario)).stdout)["completeness"] for command in ("narrate", "report")]
