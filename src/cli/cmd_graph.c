@@ -122,14 +122,13 @@ static bool is_wanted(void *context, const struct ada_tree_node *node)
 static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side,
 		     const struct options *options, struct ada_error *error)
 {
-	int result = ada_tree_compute(tree, &comparison->selections[side], 0, error);
+	struct ada_tree_how how = { .fold = options->fold };
+	int result = ada_tree_compute_as(tree, &comparison->selections[side], &how, 0, error);
 
 	if (result)
 		return result;
 	comparison->completeness[side] = tree->completeness;
 	result = ada_graph_run_ns(tree, run_ns);
-	if (!result && options->fold)
-		result = ada_tree_fold(tree);
 	if (!result && options->callers)
 		result = ada_tree_callers(tree, is_wanted, (void *)options->function);
 	else if (!result && options->function)

@@ -1,5 +1,6 @@
 /* The call tree. Each worker grows a tree of its own; they are merged at the end. Before a node is looked up in the table, there is
- * a look at the child that was found last: while growing, `first` is that one. */
+ * a look at the child that was found last. While growing, a node's `first` is that one, and its `next` how many calls of it are open
+ * on the thread being read. */
 #include "query/tree.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,9 +9,9 @@
 #include "query/tree_grow.h"
 
 struct budget {				/* of all workers */
-	atomic_size_t nodes;
+	const struct ada_tree_how *how;
 	size_t bound;
-	const uint32_t *groups;		/* NULL: none */
+	atomic_size_t nodes;
 };
 
 struct worker {
@@ -29,6 +30,14 @@ static bool is_rest(const struct ada_growth *growth, uint32_t number)
 	return number && growth->nodes.items[number].key == ADA_NO_FUNCTION;
 }
 
+/* Among a node and those above it, the one of a function; 0: none. */
+static uint32_t find_up(const struct ada_growth *growth, uint32_t number, uint64_t key)
+{
+	while (number && growth->nodes.items[number].key != key)
+		number = growth->nodes.items[number].parent;
+	return number;
+}
+
 /* The node of `function_id` called from `parent`; its rest where there is no room for more paths. ADA_NO_NODE: no memory. */
 static uint32_t find_child(struct worker *worker, uint32_t parent, uint64_t function_id)
 {
@@ -42,6 +51,11 @@ static uint32_t find_child(struct worker *worker, uint32_t parent, uint64_t func
 	if (is_rest(growth, parent))
 		return parent;
 	number = ada_growth_find(growth, parent, key);
+	if (!number && worker->budget->how->fold) {
+		number = find_up(growth, parent, key);
+		if (number)
+			return number;
+	}
 	if (!number) {
 		if (atomic_load(&worker->budget->nodes) >= worker->budget->bound) {
 			growth->cut = true;
@@ -60,7 +74,7 @@ static uint32_t find_child(struct worker *worker, uint32_t parent, uint64_t func
 
 /* --- counting --------------------------------------------------------------------------------------------------------- */
 
-/* What a call remembers: its node, and whether it lies below another of the same node, which only a rest's does. */
+/* What a call remembers: its node, and whether it lies below another of it: where recursion is folded, or paths are. */
 static void *as_user(uint32_t number, bool inner)
 {
 	return (void *)((uintptr_t)number << 1 | inner);
@@ -78,8 +92,8 @@ static void begin_thread(struct ada_scan *scan)
 	worker->base = 0;
 	if (ada_growth_open(&worker->growth))
 		scan->result = -ENOMEM;
-	else if (worker->budget->groups)
-		worker->base = ada_growth_child(&worker->growth, 0, ADA_TREE_GROUP | worker->budget->groups[scan->number]);
+	else if (worker->budget->how->groups)
+		worker->base = ada_growth_child(&worker->growth, 0, ADA_TREE_GROUP | worker->budget->how->groups[scan->number]);
 	if (worker->base == ADA_NO_NODE)
 		scan->result = -ENOMEM;
 	worker->above = worker->base;
@@ -113,7 +127,12 @@ static void count_begun(struct ada_scan *scan, struct ada_call *call)
 		return;
 	}
 	worker->growth.nodes.items[number].calls++;
-	call->user = as_user(number, caller && number == parent);
+	call->user = as_user(number, worker->growth.nodes.items[number].next++);
+}
+
+static void count_set_aside(struct ada_scan *scan, struct ada_call *call)
+{
+	((struct worker *)scan)->growth.nodes.items[node_of(call)].next--;
 }
 
 static void count_ended(struct ada_scan *scan, const struct ada_call *call)
@@ -121,6 +140,8 @@ static void count_ended(struct ada_scan *scan, const struct ada_call *call)
 	struct ada_tree_node *node = &((struct worker *)scan)->growth.nodes.items[node_of(call)];
 	uint64_t duration_ns = call->end_ns - call->start_ns;
 
+	if (!call->aside)
+		node->next--;
 	if (call->outcome == ADA_OUTCOME_UNKNOWN) {
 		node->unknown++;
 		return;
@@ -156,7 +177,8 @@ static int merge(struct ada_growth *into, const struct ada_growth *from)
 static int grow(struct ada_tree *tree, const struct ada_selection *selection, struct budget *budget, unsigned int count,
 		struct ada_error *error)
 {
-	static const struct ada_scan_receiver receiver = { .thread = begin_thread, .begun = count_begun, .ended = count_ended };
+	static const struct ada_scan_receiver receiver = {
+		.thread = begin_thread, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended };
 	struct worker *crew = calloc(count, sizeof *crew);
 	struct ada_growth *sum;
 	int result;
@@ -179,11 +201,11 @@ static int grow(struct ada_tree *tree, const struct ada_selection *selection, st
 	return result;
 }
 
-int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups, size_t bound,
-			     unsigned int workers, struct ada_error *error)
+int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how,
+			unsigned int workers, struct ada_error *error)
 {
 	unsigned int count = ada_scan_workers(selection, workers);
-	struct budget budget = { .bound = bound, .groups = groups };
+	struct budget budget = { .how = how, .bound = how->bound ? how->bound : ADA_TREE_NODES };
 	int result;
 
 	*tree = (struct ada_tree){};
@@ -193,20 +215,14 @@ int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *
 	/* One worker's answer is always the same. */
 	ada_tree_free(tree);
 	*tree = (struct ada_tree){};
-	budget = (struct budget){ .bound = bound, .groups = groups };
+	atomic_store(&budget.nodes, 0);
 	return grow(tree, selection, &budget, 1, error);
 }
 
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,
 		     struct ada_error *error)
 {
-	return ada_tree_compute_bounded(tree, selection, NULL, ADA_TREE_NODES, workers, error);
-}
-
-int ada_tree_compute_groups(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups,
-			    unsigned int workers, struct ada_error *error)
-{
-	return ada_tree_compute_bounded(tree, selection, groups, ADA_TREE_NODES, workers, error);
+	return ada_tree_compute_as(tree, selection, &(struct ada_tree_how){}, workers, error);
 }
 
 /* --- walking ---------------------------------------------------------------------------------------------------------- */

@@ -37,12 +37,16 @@ struct ada_tree {
 
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,
 		     struct ada_error *error);
-/* The same, but below the root each group of threads has a node of its own. `groups`: the group of each thread of the selection. */
-int ada_tree_compute_groups(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups,
-			    unsigned int workers, struct ada_error *error);
-/* At most so many nodes, for tests. */
-int ada_tree_compute_bounded(struct ada_tree *tree, const struct ada_selection *selection, const uint32_t *groups, size_t bound,
-			     unsigned int workers, struct ada_error *error);
+struct ada_tree_how {			/* all zero: as above */
+	/* The group of each thread of the selection: below the root each has a node of its own. NULL: none. */
+	const uint32_t *groups;
+	/* Recursion folded: a call below another of its function counts in that one's node. total_ns is then that of the calls of a
+	 * node which are not below another of it; calls and self_ns of a function stay what they are. */
+	bool fold;
+	size_t bound;			/* instead of ADA_TREE_NODES, for tests; 0: that */
+};
+int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how,
+			unsigned int workers, struct ada_error *error);
 /* The node behind this one, parents before their children, siblings in their order; 0: that was the last. */
 uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
 /* As ada_tree_next, without going below the node. */

@@ -152,37 +152,3 @@ int ada_tree_callers(struct ada_tree *tree, ada_tree_wanted *wanted, void *conte
 	free(inner);
 	return finish(&focus, tree);
 }
-
-/* Where a node goes: to the one of its function above, or below its parent's. */
-static uint32_t folded(struct focus *focus, uint32_t parent, uint32_t number)
-{
-	for (uint32_t up = parent; up; up = focus->growth.nodes.items[up].parent)
-		if (focus->growth.nodes.items[up].key == focus->nodes[number].key)
-			return up;
-	return child_for(focus, parent, number);
-}
-
-int ada_tree_fold(struct ada_tree *tree)
-{
-	struct focus focus = { .nodes = tree->nodes.items };
-	uint32_t *numbers = calloc(tree->nodes.count, sizeof *numbers);
-	bool *inner = NULL;
-
-	focus.result = numbers ? ada_growth_open(&focus.growth) : -ENOMEM;
-	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++)
-		numbers[i] = folded(&focus, numbers[focus.nodes[i].parent], i);
-	if (!focus.result)
-		inner = find_inner(tree, numbers);
-	if (!inner)
-		focus.result = -ENOMEM;
-	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++) {
-		struct ada_tree_node counts = focus.nodes[i];
-
-		if (inner[i])
-			counts.total_ns = 0;
-		ada_growth_add(&focus.growth, numbers[i], &counts);
-	}
-	free(numbers);
-	free(inner);
-	return finish(&focus, tree);
-}

@@ -13,7 +13,4 @@ int ada_tree_below(struct ada_tree *tree, ada_tree_wanted *wanted, void *context
  * ADA_CALLERS_MAX, and more nodes than ADA_TREE_NODES, are cut off: their outermost callers are missing. */
 #define ADA_CALLERS_MAX 1000
 int ada_tree_callers(struct ada_tree *tree, ada_tree_wanted *wanted, void *context);
-/* Recursion folded: what lies below another of the same function counts in that one's node. Calls and self_ns of a function stay what
- * they are; total_ns is that of the outermost calls of a node. */
-int ada_tree_fold(struct ada_tree *tree);
 #endif

@@ -24,7 +24,7 @@ static void play(struct synth_thread *thread, const char *script)
 	}
 }
 
-static struct ada_tree grow(struct fixture *fixture, const char *script)
+static struct ada_tree grow_as(struct fixture *fixture, const char *script, bool fold)
 {
 	struct ada_error error = {};
 	struct ada_tree tree;
@@ -33,8 +33,13 @@ static struct ada_tree grow(struct fixture *fixture, const char *script)
 	synth_module(fixture->synth, "/bin/prog", names, NAMES);
 	play(synth_thread(fixture->synth, 10, "prog"), script);
 	fixture_open(fixture, true, NULL, NULL, NULL);
-	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, 1, &error), 0);
+	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, 1, &error), 0);
 	return tree;
+}
+
+static struct ada_tree grow(struct fixture *fixture, const char *script)
+{
+	return grow_as(fixture, script, false);
 }
 
 /* `context`: the letters of those wanted. */
@@ -93,9 +98,8 @@ static void test_callers_of_recursion(void **state)
 
 static void test_fold(void **state)
 {
-	struct ada_tree tree = grow(*state, "m(a(a(b(a(l))))l))b))");
+	struct ada_tree tree = grow_as(*state, "m(a(a(b(a(l))))l))b))", true);
 
-	assert_int_equal(ada_tree_fold(&tree), 0);
 	/* m  a  a  b  a  l: 6 calls, a nanosecond each; the second l lies below the outer a. */
 	tree_expect(&tree, "main(1 8 1 a(3 6 3 b(1 3 1) leaf(2 2 2)) b(1 1 1))");
 	ada_tree_free(&tree);
@@ -104,9 +108,8 @@ static void test_fold(void **state)
 /* a b a b: each b lies in the one before. */
 static void test_fold_in_turns(void **state)
 {
-	struct ada_tree tree = grow(*state, "a(b(a(b(l)))))");
+	struct ada_tree tree = grow_as(*state, "a(b(a(b(l)))))", true);
 
-	assert_int_equal(ada_tree_fold(&tree), 0);
 	tree_expect(&tree, "a(2 5 2 b(2 4 2 leaf(1 1 1)))");
 	ada_tree_free(&tree);
 }
@@ -125,9 +128,7 @@ static void test_sums(void **state)
 		uint64_t calls = 0, self_ns = 0, roots_ns = 0;
 		struct ada_tree tree;
 
-		assert_int_equal(ada_tree_compute(&tree, &fixture->selection, 1, &error), 0);
-		if (i % 2)
-			assert_int_equal(ada_tree_fold(&tree), 0);
+		assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = i % 2 }, 2, &error), 0);
 		for (uint32_t j = 1; j < tree.nodes.count; j++) {
 			const struct ada_tree_node *node = &tree.nodes.items[j];
 			bool same = node->module == function->module && node->function_id << 32 == function->function_id << 32;

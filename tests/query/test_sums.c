@@ -11,12 +11,12 @@
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };
 enum { NAMES = 5 };
 
-static struct ada_tree compute_tree(const struct fixture *fixture, unsigned int workers)
+static struct ada_tree compute_tree(const struct fixture *fixture, unsigned int workers, bool fold)
 {
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	if (ada_tree_compute(&tree, &fixture->selection, workers, &error))
+	if (ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, workers, &error))
 		fail_msg("%s", error.text);
 	return tree;
 }
@@ -38,9 +38,9 @@ static void expect_completeness(const struct ada_completeness *answer, const str
 	assert_int_equal(answer->complete, expected->complete);
 }
 
-static void expect_sums(struct fixture *fixture, unsigned int workers)
+static void expect_sums_as(struct fixture *fixture, unsigned int workers, bool fold)
 {
-	struct ada_tree tree = compute_tree(fixture, workers);
+	struct ada_tree tree = compute_tree(fixture, workers, fold);
 	struct ada_edges edges = compute_edges(fixture, workers);
 
 	fixture_compute(fixture);
@@ -82,6 +82,12 @@ static void expect_sums(struct fixture *fixture, unsigned int workers)
 	ada_tree_free(&tree);
 	ada_edges_free(&edges);
 	ada_stats_free(&fixture->stats);
+}
+
+static void expect_sums(struct fixture *fixture, unsigned int workers)
+{
+	expect_sums_as(fixture, workers, false);
+	expect_sums_as(fixture, workers, true);
 }
 
 /* The whole, and parts of it. */
