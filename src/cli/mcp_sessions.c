@@ -49,7 +49,8 @@ static int list_names(const char *root, names *list)
 		    S_ISDIR(status.st_mode) && is_session(root, entry->d_name))
 			result = ada_array_push(list, strdup(entry->d_name));
 	closedir(directory);
-	qsort(list->items, list->count, sizeof *list->items, compare_newest);
+	if (list->count)
+		qsort(list->items, list->count, sizeof *list->items, compare_newest);
 	return result;
 }
 
