@@ -3,13 +3,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #include "abi/record.h"
 #include "base/file.h"
 #include "query/windows.h"
+
+#define OPENERS_MAX 8
+#define OPENINGS_EACH 32	/* threads, or it is not worth another opener */
 
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
@@ -146,38 +152,108 @@ static const json_object *find_manifest_thread(const struct ada_process *process
 	return NULL;
 }
 
-static void open_events(struct ada_thread *thread, bool expected)
-{
-	struct ada_process *process = thread->process;
-	struct atf_message message = {};
-	char path[PATH_MAX], index[PATH_MAX];
+struct opening {			/* of a thread's files */
+	struct ada_thread *thread;
+	bool expected, missing;
 	int result;
+	struct atf_message message;
+};
 
-	if (ada_path(path, "%s/thread_%u", process->path, thread->number) || ada_path(index, "%s/index.atf", path))
+struct openings {
+	struct opening *items;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void open_events(struct opening *opening)
+{
+	struct ada_thread *thread = opening->thread;
+	char path[PATH_MAX], index[PATH_MAX];
+
+	opening->missing = true;
+	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || ada_path(index, "%s/index.atf", path))
 		return;
-	if (access(index, F_OK)) {
-		if (expected)
+	if (access(index, F_OK))
+		return;
+	opening->missing = false;
+	opening->result = atf_thread_open(&thread->events, path, &opening->message);
+}
+
+static void *open_some(void *context)
+{
+	struct openings *openings = context;
+	size_t number;
+
+	while ((number = atomic_fetch_add(&openings->next, 1)) < openings->count)
+		open_events(&openings->items[number]);
+	return NULL;
+}
+
+/* A thousand threads take the kernel some time: side by side, where there are many. */
+static void open_all(struct openings *openings)
+{
+	pthread_t helpers[OPENERS_MAX - 1];
+	size_t wanted = openings->count / OPENINGS_EACH, count = 0;
+
+	if (wanted > (size_t)get_nprocs())
+		wanted = get_nprocs();
+	while (count + 1 < wanted && count < OPENERS_MAX - 1 && !pthread_create(&helpers[count], NULL, open_some, openings))
+		count++;
+	open_some(openings);
+	while (count)
+		pthread_join(helpers[--count], NULL);
+}
+
+static void settle_opening(struct opening *opening)
+{
+	struct ada_thread *thread = opening->thread;
+	struct ada_process *process = thread->process;
+	const char *text = opening->message.text;
+
+	if (opening->missing) {
+		if (opening->expected)
 			ada_session_problem(process->session, "%s/thread_%u: index.atf is missing", process->directory,
 					    thread->number);
 		return;
 	}
-	result = atf_thread_open(&thread->events, path, &message);
-	if (result) {
+	if (opening->result) {
 		thread->events = NULL;
 		ada_session_problem(process->session, "%s/thread_%u: %s", process->directory, thread->number,
-				    *message.text ? message.text : atf_error_text(result));
+				    *text ? text : atf_error_text(opening->result));
 		return;
 	}
 	if (atf_thread_is_cut(thread->events))
-		ada_session_problem(process->session, "%s", message.text);
+		ada_session_problem(process->session, "%s", text);
 	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++)
 		if (atf_index_completeness(atf_thread_segment(thread->events, i)) == ATF_DAMAGED) {
-			ada_session_problem(process->session, "%s", message.text);
+			ada_session_problem(process->session, "%s", text);
 			break;
 		}
 	thread->count = atf_thread_count(thread->events);
 	if (!thread->tid)
 		thread->tid = atf_index_header(atf_thread_segment(thread->events, 0))->thread_id;
+}
+
+/* The files of the process's threads, and what is wrong with them in the threads' order. */
+static int open_threads(struct ada_process *process)
+{
+	struct ada_thread *threads = process->session->threads.items + process->first_thread;
+	struct openings openings = { .items = calloc(process->thread_count + 1, sizeof *openings.items),
+				     .count = process->thread_count };
+
+	if (!openings.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < openings.count; i++) {
+		const json_object *entry = find_manifest_thread(process, threads[i].number);
+
+		openings.items[i].thread = &threads[i];
+		openings.items[i].expected = ada_json_u64(entry, "events", 0) > 0;
+	}
+	open_all(&openings);
+	for (size_t i = 0; i < openings.count; i++)
+		settle_opening(&openings.items[i]);
+	free(openings.items);
+	return 0;
 }
 
 static int add_thread(struct ada_process *process, uint32_t number)
@@ -190,14 +266,9 @@ static int add_thread(struct ada_process *process, uint32_t number)
 		.lost = ada_json_u64(entry, "lost", 0),
 		.skipped = ada_json_u64(entry, "skipped", 0),
 	};
-	int result;
 
 	snprintf(thread.name, sizeof thread.name, "%s", ada_json_text(entry, "name", ""));
-	open_events(&thread, ada_json_u64(entry, "events", 0) > 0);
-	result = ada_array_push(&process->session->threads, thread);
-	if (result)
-		atf_thread_close(thread.events);
-	return result;
+	return ada_array_push(&process->session->threads, thread);
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -229,6 +300,8 @@ static int add_threads(struct ada_process *process)
 		if (!i || numbers.items[i] != numbers.items[i - 1])
 			result = add_thread(process, numbers.items[i]);
 	process->thread_count = process->session->threads.count - process->first_thread;
+	if (!result)
+		result = open_threads(process);
 	if (directory)
 		closedir(directory);
 	ada_array_free(&numbers);
