@@ -1,5 +1,10 @@
 /* Statistics of random sessions: against what their generator knows, and split into tiny pieces against read in order. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include "fixture.h"
+#include "base/interrupt.h"
+#include "query/timeline.h"
 #include "synth_random.h"
 
 static uint64_t draw(uint64_t *state)
@@ -283,11 +288,91 @@ static void test_split_is_the_same(void **state)
 	}
 }
 
+/* --- memory and Ctrl-C -------------------------------------------------------------------------------------------------- */
+
+static const char *const two_names[] = { "main", "leaf" };
+
+/* 2 million events: 64 MB. */
+static void make_long(struct synth *synth)
+{
+	struct synth_thread *thread;
+
+	synth_process(synth, 5);
+	synth_module(synth, "/bin/long", two_names, 2);
+	thread = synth_thread(synth, 5, "long");
+	synth_call(thread, 0);
+	for (unsigned int i = 0; i < 999999; i++) {
+		synth_call(thread, 1);
+		synth_pass(thread, 1);
+		synth_return(thread);
+	}
+	synth_return(thread);
+}
+
+static long peak_kib(void)
+{
+	struct rusage usage;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_maxrss;
+}
+
+static void test_pages_are_released(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_timeline *timeline;
+	struct ada_error error = {};
+	struct ada_moment moment;
+	uint64_t events = 0;
+	long before;
+
+	make_long(fixture->synth);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	before = peak_kib();
+	compute(&fixture->stats, &fixture->selection, 2, 1u << 18);
+	assert_int_equal(fixture_function(fixture, "leaf")->calls, 999999);
+	assert_true(peak_kib() - before < 32 << 10);
+	before = peak_kib();
+	assert_int_equal(ada_timeline_open(&timeline, &fixture->selection, true, &error), 0);
+	while (ada_timeline_next(timeline, &moment))
+		events++;
+	assert_int_equal(events, 2000000);
+	assert_true(ada_timeline_completeness(timeline).complete);
+	ada_timeline_close(timeline);
+	assert_true(peak_kib() - before < 48 << 10);
+}
+
+/* The last test: this process is interrupted for good. */
+static void test_interrupted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_timeline *timeline;
+	struct ada_error error = {};
+	struct ada_moment moment;
+	uint64_t events = 0;
+
+	make_long(fixture->synth);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	ada_interrupt_catch();
+	raise(SIGINT);
+	assert_int_equal(ada_stats_compute(&fixture->stats, &fixture->selection, 2, &error), -EINTR);
+	assert_string_equal(error.text, "interrupted");
+	assert_int_equal(fixture->stats.functions.count, 0);
+	assert_int_equal(ada_timeline_open(&timeline, &fixture->selection, true, &error), 0);
+	while (ada_timeline_next(timeline, &moment))
+		events++;
+	assert_in_range(events, 1, 100000);
+	assert_int_equal(ada_timeline_completeness(timeline).events, events);
+	ada_timeline_close(timeline);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_answers),
 		cmocka_unit_test(test_split_is_the_same),
+		FIXTURE_TEST(test_pages_are_released),
+		FIXTURE_TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
