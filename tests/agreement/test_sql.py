@@ -1,4 +1,6 @@
 """SQL's tables say what report and the oracle say."""
+import contextlib
+import sqlite3
 from collections import Counter
 
 import answers
@@ -95,3 +97,18 @@ def test_the_report_says_what_is_unknown(ada, recording):
     rows = answers.sql(ada, recording, "SELECT function, module, unknown FROM fn_stats()")
     assert {(r["function"], r["module"]): r["unknown"] for r in rows} == {
         name: sum(c.end is None for c in recording.calls if c.function == name) for name in statistics(recording.calls)}
+
+
+def test_the_sqlite_file(ada, recording, part, tmp_path):
+    """What the export wrote, read by Python's own SQLite."""
+    options, selection = part
+    with contextlib.closing(sqlite3.connect(answers.export(ada, recording, tmp_path, "sqlite", *options))) as file:
+        report, _ = answers.report(ada, recording, *options)
+        rows = file.execute(f"SELECT function, module, {', '.join(REPORTED)} FROM report").fetchall()
+        assert {row[:2]: list(row[2:]) for row in rows} == {name: [r[f] for f in REPORTED] for name, r in report.items()}
+        calls = file.execute("SELECT tid, index_seq, end_index_seq, start_ns, end_ns, self_ns, function, module, depth, outcome FROM calls")
+        assert Counter(calls) == Counter(
+            (c.tid, c.index_seq, c.end_index_seq, c.start, c.end, c.own if c.end is not None else None, *c.function, c.depth, c.outcome)
+            for c in recording.select(**selection))
+        events = file.execute("SELECT tid, index_seq, timestamp_ns, depth FROM events")
+        assert Counter(events) == Counter((e[2], e[3], e[4], e[8]) for e in recording.select_events(**selection))
