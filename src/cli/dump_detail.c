@@ -21,12 +21,10 @@ static void put_hex(struct ada_output *output, uint64_t number)
 
 static void put_stack(struct ada_output *output, const uint8_t *bytes, size_t count)
 {
-	char text[3];
+	static const char digits[] = "0123456789abcdef";
 
-	for (size_t i = 0; i < count; i++) {
-		snprintf(text, sizeof text, "%02x", bytes[i]);
-		ada_output_bytes(output, text, 2);
-	}
+	for (size_t i = 0; i < count; i++)
+		ada_output_bytes(output, (const char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2);
 }
 
 /* --- json ----------------------------------------------------------------------------------------------------------- */
