@@ -68,8 +68,8 @@ static const struct argp argp = {
 	.args_doc = "[SESSION]",
 	.doc = "Tells what happened in a recording: what ran, what each thread did, what was lost, and around each window what"
 	       " triggered it, how the program came there, what was unusual and what followed."
-	       "\vEach sentence cites its evidence: [thread 3 #120-135] is what `ada dump --thread=3 --seq=120-135` prints. What is usual"
-	       " for a function is that of the whole recording.",
+	       "\vEach sentence cites its evidence: [thread 3 #120-135] are the events with index_seq 120 to 135 of thread 3, which `ada"
+	       " dump` prints. What is usual for a function is that of the whole recording.",
 };
 
 static void print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)
