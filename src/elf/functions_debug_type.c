@@ -555,7 +555,7 @@ static void read_peeled(Dwarf_Die *die, enum ada_debug_language language, struct
 		}
 		break;
 	case DW_TAG_enumeration_type:
-		type->class = type->bytes <= 8 ? ADA_DEBUG_ENUM : ADA_DEBUG_OTHER;
+		type->class = type->bytes && type->bytes <= 8 ? ADA_DEBUG_ENUM : ADA_DEBUG_OTHER;
 		read_enumerators(die, type);
 		break;
 	case DW_TAG_subrange_type:

@@ -186,6 +186,8 @@ static int64_t signed_of(const uint8_t *value, uint32_t bytes)
 	uint64_t word;
 
 	memcpy(&word, value, sizeof word);
+	if (!bytes)
+		return 0;
 	return bytes >= 8 ? (int64_t)word : (int64_t)(word << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 

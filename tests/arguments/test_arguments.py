@@ -251,6 +251,7 @@ def test_without_stack(ada, plain, tmp_path):
 @pytest.mark.parametrize("name, command, sure, least", [
     ("g++-O0", ["g++", "-O0", "-g"], True, 0),
     ("g++-O2", ["g++", "-O2", "-g"], True, 0),
+    ("g++-dwarf-4", ["g++", "-O0", "-gdwarf-4"], True, 0),
     ("clang++-O0", ["clang++", "-O0", "-g"], False, 34),
     ("clang++-O2", ["clang++", "-O2", "-g"], False, 28),
 ])

@@ -50,6 +50,7 @@ static void integers(void **state)
 		{ ADA_DEBUG_CHAR, 4, 0x20ac, "'€'" }, { ADA_DEBUG_CHAR, 4, 0xd800, "'\\u{d800}'" },
 		{ ADA_DEBUG_CHAR, 4, 0x110000, "'\\u{110000}'" }, { ADA_DEBUG_POINTER, 8, 0, "NULL" },
 		{ ADA_DEBUG_POINTER, 8, 0xdeadbeef, "0xdeadbeef" }, { ADA_DEBUG_OTHER, 4, 0x1234, "0x1234" },
+		{ ADA_DEBUG_SIGNED, 0, 5, "0" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
