@@ -199,6 +199,7 @@ static void place(struct ada_debug_convention *convention, Dwarf_Die *type_die, 
 		parameter->name = "";
 	ada_debug_type_read(type_die, convention->language, &parameter->type);
 	ada_debug_place_parameter(convention, type_die, &parameter->where);
+	parameter->convention = parameter->where;
 	if (!located || ada_debug_place_at_entry(located, address, &at_entry) != ADA_DEBUG_LOCATED)
 		return;
 	at_entry.indirect = parameter->where.indirect;

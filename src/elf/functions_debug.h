@@ -57,6 +57,7 @@ struct ada_debug_parameter {
 	const char *name;		/* "" where it has none */
 	struct ada_debug_type type;
 	struct ada_debug_where where;
+	struct ada_debug_where convention;	/* where callers that don't know the function's code put it */
 };
 
 struct ada_debug_function {

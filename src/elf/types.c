@@ -55,10 +55,12 @@ static int read_type(const struct ada_debug_function *function, int argument, st
 	}
 	for (size_t i = 0; i < function->parameters.count; i++) {
 		const struct ada_debug_parameter *parameter = &function->parameters.items[i];
+		const struct ada_debug_where *where =
+			parameter->where.place == ADA_DEBUG_NOWHERE ? &parameter->convention : &parameter->where;
 
-		for (unsigned j = 0; parameter->where.place == ADA_DEBUG_REGISTERS && j < parameter->where.count; j++)
-			if (parameter->where.registers[j] == argument - 1) {
-				*type = type_of(&parameter->type, &parameter->where);
+		for (unsigned j = 0; where->place == ADA_DEBUG_REGISTERS && j < where->count; j++)
+			if (where->registers[j] == argument - 1) {
+				*type = type_of(&parameter->type, where);
 				return 0;
 			}
 	}
