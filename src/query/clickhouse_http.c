@@ -115,8 +115,8 @@ static int say_failed(const struct ada_clickhouse_server *server, CURLcode code,
 	case CURLE_OPERATION_TIMEDOUT:
 		return ada_error_set(error, ETIMEDOUT, "%s: %s: does a ClickHouse server answer there?", server->url, what);
 	default:
-		return ada_error_set(error, EPIPE, "%s: %s: nothing of the session is visible yet; once the server is back the same "
-				     "command goes on from here", server->url, what);
+		return ada_error_set(error, EPIPE, "%s: %s: once the server is back, the same command goes on from here", server->url,
+				     what);
 	}
 }
 

@@ -165,6 +165,7 @@ class Proxy:
     def close(self):
         for one in [self.listener] + self.sockets:
             try:
-                one.close()
+                one.shutdown(socket.SHUT_RDWR)  # close alone would leave it to who still waits in recv
             except OSError:
                 pass
+            one.close()
