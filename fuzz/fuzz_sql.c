@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/sql.h"
+#include "query/sql/sql.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -8,8 +8,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/export_target.h"
-#include "query/clickhouse.h"
-#include "query/export_walk.h"
+#include "query/clickhouse/clickhouse.h"
+#include "query/export/walk.h"
 #include "trigger/trigger.h"
 
 struct options {

@@ -5,7 +5,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
-#include "query/narrate.h"
+#include "query/narrate/narrate.h"
 
 struct options {
 	struct ada_reading reading;	/* only its session: the formats are other ones */

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/query_print.h"
-#include "query/sql.h"
+#include "query/sql/sql.h"
 #include "trigger/trigger.h"
 
 #define STATEMENT_MAX (1u << 20)	/* bytes */

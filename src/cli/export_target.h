@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "base/error.h"
-#include "query/export.h"
+#include "query/export/export.h"
 
 struct ada_target {
 	const char *name;		/* for messages */

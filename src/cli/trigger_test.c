@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/rows.h"
-#include "query/replay.h"
+#include "query/replay/replay.h"
 
 /* TIME is for text alone: data begins behind it. */
 enum field { TIME, TIMESTAMP, THREAD, TID, PID, INDEX_SEQ, VALUE, FUNCTION, FIELDS };

@@ -1,6 +1,6 @@
 /* Protobuf's wire format against bytes written by hand from its specification. */
 #include <stdlib.h>
-#include "query/protobuf.h"
+#include "query/export/protobuf.h"
 #include "../test.h"
 
 #define expect(proto, ...) do { \

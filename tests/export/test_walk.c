@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "../query/fixture.h"
-#include "query/export_parts.h"
-#include "query/export_walk.h"
+#include "query/export/parts.h"
+#include "query/export/walk.h"
 
 static const char *const names[] = { "main", "leaf", "fib" };
 enum { MAIN, LEAF, FIB };

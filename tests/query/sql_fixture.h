@@ -2,7 +2,7 @@
 #ifndef ADA_TESTS_SQL_FIXTURE_H
 #define ADA_TESTS_SQL_FIXTURE_H
 #include "fixture.h"
-#include "query/sql.h"
+#include "query/sql/sql.h"
 
 struct sql {
 	sqlite3 *database;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "fixture.h"
-#include "query/export.h"
+#include "query/export/export.h"
 #include "synth_random.h"
 
 static const char *const names[] = { "main", "a;b", "line\nbreak", "leaf", "bad\xff" };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "fixture.h"
-#include "query/sql.h"
+#include "query/sql/sql.h"
 #include "sql_fixture.h"
 #include "synth_random.h"
 

@@ -1,0 +1,43 @@
+/* Writing a selection in other programs' formats.
+ *
+ * All formats hold the same calls, by the rules of query/calls.h and stats.h: a call belongs to the selection where it begins in
+ * it, with its whole duration. Formats of begin and end events cut calls at the selection's end, and begin with those that are
+ * open at its start (query/stack.h). query/export/walk.h finds both.
+ */
+#ifndef ADA_QUERY_EXPORT_H
+#define ADA_QUERY_EXPORT_H
+#include "base/output.h"
+#include "base/progress.h"
+#include "query/name_list.h"
+#include "query/selection.h"
+
+struct ada_export {
+	const struct ada_selection *selection;
+	struct ada_name_list names;
+	struct ada_output *output;	/* of a format that is one stream */
+	const char *path;		/* of the others: file or directory to make, which isn't there yet */
+	bool events;			/* csv: a row an event, not a call */
+	struct ada_progress *progress;	/* of events done */
+	struct ada_completeness completeness;	/* filled in */
+};
+
+struct ada_export_format {
+	const char *name;
+	const char *help;
+	enum { ADA_EXPORT_TEXT, ADA_EXPORT_BINARY, ADA_EXPORT_FILE, ADA_EXPORT_DIRECTORY, ADA_EXPORT_SERVER } kind;
+	/* 0 or -errno; -EINTR once ada_interrupted(): the caller takes away what was written. A failed write is left to the
+	 * caller, too, who finds it in output->error. NULL: of ADA_EXPORT_SERVER, see query/clickhouse.h. */
+	int (*write)(struct ada_export *export, struct ada_error *error);
+};
+extern const struct ada_export_format ada_export_formats[];
+extern const size_t ada_export_format_count;
+
+int ada_export_perfetto(struct ada_export *export, struct ada_error *error);
+int ada_export_chrome(struct ada_export *export, struct ada_error *error);
+int ada_export_speedscope(struct ada_export *export, struct ada_error *error);
+int ada_export_folded(struct ada_export *export, struct ada_error *error);
+int ada_export_ctf(struct ada_export *export, struct ada_error *error);
+int ada_export_csv(struct ada_export *export, struct ada_error *error);
+int ada_export_rowbinary(struct ada_export *export, struct ada_error *error);
+int ada_export_sqlite(struct ada_export *export, struct ada_error *error);
+#endif

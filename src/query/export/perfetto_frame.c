@@ -1,0 +1,424 @@
+/* What a Perfetto trace holds beside the calls: clocks, tracks of processes and threads, windows, marks, counters, detail. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "query/arguments.h"
+#include "query/export/perfetto.h"
+
+/* --- packets ---------------------------------------------------------------------------------------------------------- */
+
+void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint64_t ns)
+{
+	struct ada_proto *packet = &perfetto->packet;
+
+	packet->bytes.count = 0;
+	packet->failed = false;
+	ada_proto_varint(packet, PACKET_TIMESTAMP, ns);
+	ada_proto_varint(packet, PACKET_SEQUENCE_ID, sequence);
+	if (sequence == PROCESS_SEQUENCE)
+		ada_proto_varint(packet, PACKET_CLOCK_ID, CLOCK_IS_BOOTTIME);
+	else
+		ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+}
+
+int ada_perfetto_packet_done(struct ada_perfetto *perfetto)
+{
+	struct ada_proto *packet = &perfetto->packet;
+	uint8_t head[16] = { TRACE_PACKET << 3 | 2 };
+	size_t count = 1;
+
+	if (packet->failed)
+		return -ENOMEM;
+	for (size_t length = packet->bytes.count; ; length >>= 7) {
+		head[count++] = (uint8_t)(length & 0x7F) | (length >= 0x80 ? 0x80 : 0);
+		if (length < 0x80)
+			break;
+	}
+	ada_output_bytes(perfetto->export->output, (const char *)head, count);
+	ada_output_bytes(perfetto->export->output, (const char *)packet->bytes.items, packet->bytes.count);
+	return 0;
+}
+
+void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value)
+{
+	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+
+	ada_proto_string(packet, ANNOTATION_NAME, name);
+	ada_proto_varint(packet, ANNOTATION_UINT, value);
+	ada_proto_end(packet, note);
+}
+
+static void put_clean(struct ada_proto *packet, uint32_t field, const char *text)
+{
+	char *clean = ada_output_utf8_copy(text);
+
+	if (clean)
+		ada_proto_string(packet, field, clean);
+	else
+		packet->failed = true;
+	free(clean);
+}
+
+void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text)
+{
+	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+
+	put_clean(packet, ANNOTATION_NAME, name);
+	put_clean(packet, ANNOTATION_STRING, text);
+	ada_proto_end(packet, note);
+}
+
+uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what,
+			   uint64_t number)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	char text[512];
+	int length = snprintf(text, sizeof text, "%s %" PRIu64 " %s %s %" PRIu64, ada_json_text(session->document, "name", ""),
+			      session->start_ns, process ? process->directory : "", what, number);
+
+	/* 0 is Perfetto's own. */
+	return ada_hash_bytes(text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1) | 1;
+}
+
+/* --- clocks ----------------------------------------------------------------------------------------------------------- */
+
+static void put_clock(struct ada_proto *packet, uint32_t id, uint64_t ns)
+{
+	size_t clock = ada_proto_begin(packet, SNAPSHOT_CLOCKS);
+
+	ada_proto_varint(packet, CLOCK_ID, id);
+	ada_proto_varint(packet, CLOCK_TIMESTAMP, ns);
+	ada_proto_end(packet, clock);
+}
+
+/* "2026-01-01T00:00:00.123Z" in ns since 1970; 0: it is something else. */
+static uint64_t parse_wall(const char *text)
+{
+	struct tm when = {};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
+	uint64_t ns, digit = 100000000;
+
+	if (!rest || timegm(&when) < 0)
+		return 0;
+	ns = (uint64_t)timegm(&when) * 1000000000;
+	if (*rest == '.')
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit /= 10)
+			ns += (uint64_t)(*rest - '0') * digit;
+	return *rest == 'Z' ? ns : 0;
+}
+
+int ada_perfetto_begin(struct ada_perfetto *perfetto)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	uint64_t wall_ns = parse_wall(ada_json_text(session->document, "started", ""));
+	struct ada_proto *packet = &perfetto->packet;
+	size_t snapshot;
+
+	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, session->start_ns);
+	ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	ada_proto_varint(packet, PACKET_FIRST_ON_SEQUENCE, 1);
+	snapshot = ada_proto_begin(packet, PACKET_CLOCK_SNAPSHOT);
+	put_clock(packet, CLOCK_IS_BOOTTIME, session->start_ns);
+	if (wall_ns)
+		put_clock(packet, CLOCK_IS_REALTIME, wall_ns);
+	ada_proto_varint(packet, SNAPSHOT_PRIMARY, CLOCK_IS_BOOTTIME);
+	ada_proto_end(packet, snapshot);
+	return ada_perfetto_packet_done(perfetto);
+}
+
+/* --- tracks ----------------------------------------------------------------------------------------------------------- */
+
+static size_t begin_track(struct ada_perfetto *perfetto, uint64_t uuid, uint64_t parent, const char *name)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	struct ada_proto *packet = &perfetto->packet;
+	size_t track;
+
+	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, session->start_ns);
+	track = ada_proto_begin(packet, PACKET_TRACK_DESCRIPTOR);
+	ada_proto_varint(packet, TRACK_UUID, uuid);
+	if (parent)
+		ada_proto_varint(packet, TRACK_PARENT, parent);
+	if (name)
+		put_clean(packet, TRACK_NAME, name);
+	return track;
+}
+
+static int end_track(struct ada_perfetto *perfetto, size_t track)
+{
+	ada_proto_end(&perfetto->packet, track);
+	return ada_perfetto_packet_done(perfetto);
+}
+
+static int put_process(struct ada_perfetto *perfetto, const struct ada_process *process)
+{
+	const json_object *command = ada_json_get(process->manifest, "command");
+	struct ada_proto *packet = &perfetto->packet;
+	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", 0);
+	size_t track = begin_track(perfetto, perfetto->process_uuid, 0, NULL);
+	size_t described = ada_proto_begin(packet, TRACK_PROCESS);
+
+	ada_proto_varint(packet, PROCESS_PID, process->pid);
+	for (size_t i = 0; i < ada_json_length(command); i++)
+		put_clean(packet, PROCESS_COMMAND, json_object_get_string(json_object_array_get_idx(command, i)));
+	put_clean(packet, PROCESS_NAME, ada_export_process_name(process));
+	if (start_ns)
+		ada_proto_varint(packet, PROCESS_START_NS, start_ns);
+	ada_proto_end(packet, described);
+	return end_track(perfetto, track);
+}
+
+static int put_counter_track(struct ada_perfetto *perfetto, uint64_t uuid, const char *what)
+{
+	struct ada_proto *packet = &perfetto->packet;
+	size_t track, counter;
+	char name[96];
+
+	snprintf(name, sizeof name, "%s per %" PRIu64 " ms", what, perfetto->rates.bucket_ns / 1000000);
+	track = begin_track(perfetto, uuid, perfetto->process_uuid, name);
+	counter = ada_proto_begin(packet, TRACK_COUNTER);
+	ada_proto_varint(packet, COUNTER_UNIT, UNIT_COUNT);
+	ada_proto_end(packet, counter);
+	return end_track(perfetto, track);
+}
+
+/* The thread's own sequence: what its packets share. */
+int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
+{
+	const struct ada_thread *thread = perfetto->thread;
+	struct ada_proto *packet = &perfetto->packet;
+	size_t track, described, defaults, event;
+
+	perfetto->thread_uuid = ada_perfetto_uuid(perfetto, thread->process, "thread", thread->number);
+	packet->bytes.count = 0;
+	packet->failed = false;
+	ada_proto_varint(packet, PACKET_SEQUENCE_ID, perfetto->sequence);
+	ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+	ada_proto_varint(packet, PACKET_FIRST_ON_SEQUENCE, 1);
+	defaults = ada_proto_begin(packet, PACKET_DEFAULTS);
+	ada_proto_varint(packet, DEFAULTS_CLOCK_ID, CLOCK_IS_BOOTTIME);
+	event = ada_proto_begin(packet, DEFAULTS_TRACK_EVENT);
+	ada_proto_varint(packet, DEFAULTS_TRACK_UUID, perfetto->thread_uuid);
+	ada_proto_end(packet, event);
+	ada_proto_end(packet, defaults);
+	track = ada_proto_begin(packet, PACKET_TRACK_DESCRIPTOR);
+	ada_proto_varint(packet, TRACK_UUID, perfetto->thread_uuid);
+	ada_proto_varint(packet, TRACK_PARENT, perfetto->process_uuid);
+	described = ada_proto_begin(packet, TRACK_THREAD);
+	ada_proto_varint(packet, THREAD_PID, thread->process->pid);
+	ada_proto_varint(packet, THREAD_TID, thread->tid);
+	if (*thread->name)
+		put_clean(packet, THREAD_NAME, thread->name);
+	ada_proto_end(packet, described);
+	return end_track(perfetto, track);
+}
+
+/* --- windows and marks ------------------------------------------------------------------------------------------------ */
+
+static size_t begin_event(struct ada_perfetto *perfetto, uint64_t ns, uint32_t type, uint64_t track_uuid)
+{
+	size_t event;
+
+	if (ns > perfetto->last_ns)
+		perfetto->last_ns = ns;
+	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, ns);
+	event = ada_proto_begin(&perfetto->packet, PACKET_TRACK_EVENT);
+	ada_proto_varint(&perfetto->packet, EVENT_TYPE, type);
+	ada_proto_varint(&perfetto->packet, EVENT_TRACK_UUID, track_uuid);
+	return event;
+}
+
+static int end_event(struct ada_perfetto *perfetto, size_t event)
+{
+	ada_proto_end(&perfetto->packet, event);
+	return ada_perfetto_packet_done(perfetto);
+}
+
+static int put_window(void *context, const struct ada_export_window *window)
+{
+	struct ada_perfetto *perfetto = context;
+	struct ada_proto *packet = &perfetto->packet;
+	size_t event;
+	char name[64];
+	int result;
+
+	snprintf(name, sizeof name, "window %" PRIu64, window->number);
+	event = begin_event(perfetto, window->from_ns, TYPE_SLICE_BEGIN, perfetto->windows_uuid);
+	ada_proto_string(packet, EVENT_CATEGORIES, "window");
+	ada_proto_string(packet, EVENT_NAME, name);
+	ada_perfetto_note_text(packet, "kind", window->kind);
+	ada_perfetto_note_u64(packet, "marks", window->recorded->marked_count);
+	ada_perfetto_note_u64(packet, "events", window->recorded->event_count);
+	result = end_event(perfetto, event);
+	if (result)
+		return result;
+	return end_event(perfetto, begin_event(perfetto, window->to_ns, TYPE_SLICE_END, perfetto->windows_uuid));
+}
+
+/* What the rule compared: a number, as the manifest has it. */
+static void note_value(struct ada_proto *packet, const json_object *value)
+{
+	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+
+	ada_proto_string(packet, ANNOTATION_NAME, "value");
+	if (json_object_is_type(value, json_type_int))
+		ada_proto_varint(packet, ANNOTATION_INT, (uint64_t)json_object_get_int64(value));
+	else
+		ada_proto_double(packet, ANNOTATION_DOUBLE, json_object_get_double(value));
+	ada_proto_end(packet, note);
+}
+
+static int put_mark(void *context, const struct ada_export_mark *mark)
+{
+	struct ada_perfetto *perfetto = context;
+	struct ada_proto *packet = &perfetto->packet;
+	uint64_t uuid = mark->thread ? ada_perfetto_uuid(perfetto, mark->process, "thread", mark->thread->number) :
+				       perfetto->windows_uuid;
+	size_t event = begin_event(perfetto, mark->ns, TYPE_INSTANT, uuid);
+
+	ada_proto_string(packet, EVENT_CATEGORIES, "mark");
+	put_clean(packet, EVENT_NAME, mark->label ? mark->label : mark->kind ? mark->kind : "mark");
+	ada_perfetto_note_u64(packet, "window", mark->window);
+	if (mark->kind)
+		ada_perfetto_note_text(packet, "kind", mark->kind);
+	if (mark->rule)
+		ada_perfetto_note_text(packet, "rule", mark->rule);
+	if (mark->has_position)
+		ada_perfetto_note_u64(packet, "index_seq", mark->position);
+	if (mark->value)
+		note_value(packet, mark->value);
+	if (mark->more)
+		ada_perfetto_note_u64(packet, "more", mark->more);
+	return end_event(perfetto, event);
+}
+
+/* --- processes -------------------------------------------------------------------------------------------------------- */
+
+int ada_perfetto_begin_process(struct ada_perfetto *perfetto, const struct ada_process *process)
+{
+	const struct ada_selection *selection = perfetto->export->selection;
+	int result;
+
+	perfetto->process = process;
+	perfetto->process_uuid = ada_perfetto_uuid(perfetto, process, "process", 0);
+	perfetto->windows_uuid = ada_perfetto_uuid(perfetto, process, "windows", 0);
+	result = put_process(perfetto, process);
+	if (!result && process->window_count)
+		result = end_track(perfetto, begin_track(perfetto, perfetto->windows_uuid, perfetto->process_uuid, "windows"));
+	return result ? result : ada_export_rates_begin(&perfetto->rates, selection, process);
+}
+
+static int put_point(void *context, uint64_t ns, uint64_t value)
+{
+	struct ada_perfetto *perfetto = context;
+	size_t event = begin_event(perfetto, ns, TYPE_COUNTER, perfetto->counter_uuid);
+
+	ada_proto_varint(&perfetto->packet, EVENT_COUNTER_VALUE, value);
+	return end_event(perfetto, event);
+}
+
+static int put_counter(struct ada_perfetto *perfetto, const char *what, const uint64_t *values)
+{
+	int result;
+
+	perfetto->counter_uuid = ada_perfetto_uuid(perfetto, perfetto->process, what, 0);
+	result = put_counter_track(perfetto, perfetto->counter_uuid, what);
+	return result ? result : ada_export_rates_tell(&perfetto->rates, values, perfetto, put_point);
+}
+
+/* Marks stand here, where the tracks of all their threads have been told. */
+int ada_perfetto_end_process(struct ada_perfetto *perfetto)
+{
+	int result;
+
+	if (!perfetto->process)
+		return 0;
+	result = ada_export_marks(perfetto->export->selection, perfetto->process, &(struct ada_export_marks_receiver){
+		.context = perfetto, .window = put_window, .mark = put_mark });
+	if (!result && perfetto->rates.buckets)
+		result = put_counter(perfetto, "events", perfetto->rates.events);
+	if (!result && perfetto->rates.any_lost)
+		result = put_counter(perfetto, "lost events", perfetto->rates.lost);
+	return result;
+}
+
+/* What is missing, on a track of its own: the file has no other place for it. */
+int ada_perfetto_end(struct ada_perfetto *perfetto)
+{
+	const struct ada_completeness *completeness = &perfetto->export->completeness;
+	uint64_t uuid = ada_perfetto_uuid(perfetto, NULL, "ada", 0);
+	struct ada_proto *packet = &perfetto->packet;
+	int result = ada_perfetto_end_process(perfetto);
+	size_t event, note;
+
+	if (!result)
+		result = end_track(perfetto, begin_track(perfetto, uuid, 0, "ada"));
+	if (result)
+		return result;
+	event = begin_event(perfetto, perfetto->last_ns, TYPE_INSTANT, uuid);
+	ada_proto_string(packet, EVENT_CATEGORIES, "ada");
+	ada_proto_string(packet, EVENT_NAME, "completeness");
+	ada_perfetto_note_u64(packet, "events", completeness->events);
+	ada_perfetto_note_u64(packet, "lost", completeness->lost);
+	note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+	ada_proto_string(packet, ANNOTATION_NAME, "detailCoverage");
+	ada_proto_double(packet, ANNOTATION_DOUBLE, completeness->detail_coverage);
+	ada_proto_end(packet, note);
+	note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+	ada_proto_string(packet, ANNOTATION_NAME, "complete");
+	ada_proto_varint(packet, ANNOTATION_BOOL, completeness->complete);
+	ada_proto_end(packet, note);
+	return end_event(perfetto, event);
+}
+
+/* --- detail ----------------------------------------------------------------------------------------------------------- */
+
+bool ada_perfetto_in_window(struct ada_perfetto *perfetto, uint64_t ns)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	size_t end = perfetto->process->first_window + perfetto->process->window_count;
+
+	while (perfetto->window < end && session->windows.items[perfetto->window].end_ns < ns)
+		perfetto->window++;
+	return perfetto->window < end && session->windows.items[perfetto->window].start_ns <= ns;
+}
+
+static void note_argument(struct ada_proto *packet, const struct ada_argument *argument, size_t number)
+{
+	size_t note = ada_proto_begin(packet, EVENT_ANNOTATIONS);
+	char name[32];
+
+	snprintf(name, sizeof name, "argument %zu", number);
+	put_clean(packet, ANNOTATION_NAME, *argument->name ? argument->name : name);
+	/* Numbers that people write as such; an enumeration's text says more. */
+	if (argument->kind == ADA_ARGUMENT_NUMBER && !argument->text[strspn(argument->text, "-0123456789")])
+		ada_proto_varint(packet, argument->is_unsigned ? ANNOTATION_UINT : ANNOTATION_INT, (uint64_t)argument->number);
+	else if (argument->kind == ADA_ARGUMENT_REAL)
+		ada_proto_double(packet, ANNOTATION_DOUBLE, argument->real);
+	else if (argument->kind == ADA_ARGUMENT_POINTER)
+		ada_proto_varint(packet, ANNOTATION_POINTER, (uint64_t)argument->number);
+	else if (argument->kind == ADA_ARGUMENT_STRING && argument->string && !argument->cut)
+		put_clean(packet, ANNOTATION_STRING, argument->string);
+	else
+		put_clean(packet, ANNOTATION_STRING, argument->text);
+	ada_proto_end(packet, note);
+}
+
+int ada_perfetto_detail(struct ada_perfetto *perfetto, uint64_t position)
+{
+	const struct ada_event *event = atf_thread_get(perfetto->thread->events, position);
+	struct ada_arguments arguments = {};
+	struct atf_detail record;
+	int result;
+
+	if (!event || event->detail_seq == ADA_NO_DETAIL || atf_thread_detail(perfetto->thread->events, position, &record))
+		return 0;
+	result = ada_arguments_decode(&arguments, perfetto->thread, &record);
+	for (size_t i = 0; i < arguments.items.count && !result; i++)
+		note_argument(&perfetto->packet, &arguments.items.items[i], i);
+	ada_arguments_free(&arguments);
+	return result;
+}

@@ -1,0 +1,175 @@
+/* Which calls of a window were unusual: longer than the same function's in the rest of the recording. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/units.h"
+#include "query/calls.h"
+#include "query/narrate/internal.h"
+
+#define TOLD 5
+#define SMALL 100		/* what exceeds the usual by less than 1/100 of the worst is only counted */
+#define RELEASE_EVENTS (1u << 18)
+
+struct slow {				/* of one function */
+	uint64_t id, calls;
+	const struct ada_norm *norm;
+	const struct ada_thread *thread;	/* of the longest: */
+	uint64_t duration_ns, position, end_position;
+	enum ada_outcome outcome;
+};
+
+struct search {
+	struct ada_story *story;
+	const struct ada_thread *thread;
+	uint64_t first;			/* of the window in this thread */
+	struct ada_table numbers;
+	ADA_ARRAY(struct slow) slow;
+	int result;
+};
+
+static struct slow *slow_of(struct search *search, const struct ada_norm *norm, uint64_t id)
+{
+	uint64_t number;
+
+	if (ada_table_get(&search->numbers, norm->key, &number))
+		return &search->slow.items[number];
+	if (ada_table_put(&search->numbers, norm->key, search->slow.count) ||
+	    ada_array_push(&search->slow, (struct slow){ .id = id, .norm = norm })) {
+		search->result = -ENOMEM;
+		return NULL;
+	}
+	return &search->slow.items[search->slow.count - 1];
+}
+
+static void take(void *context, const struct ada_call *call)
+{
+	struct search *search = context;
+	uint64_t duration_ns = call->end_ns - call->start_ns;
+	const struct ada_norm *norm;
+	struct slow *slow;
+
+	/* What was open all through the window is not what was unusual in it: call paths tell of it. */
+	if (call->across_loss || call->outcome == ADA_OUTCOME_UNKNOWN ||
+	    (call->outcome == ADA_OUTCOME_OPEN && call->position < search->first))
+		return;
+	norm = ada_narrate_norm(search->story, search->thread->process, call->function_id);
+	if (!norm || duration_ns <= norm->limit_ns ||
+	    (call->position < search->first && ada_narrate_lost_between(search->story, search->thread, call->position, search->first)))
+		return;
+	slow = slow_of(search, norm, call->function_id);
+	if (!slow)
+		return;
+	slow->calls++;
+	if (duration_ns <= slow->duration_ns)
+		return;
+	slow->thread = search->thread;
+	slow->duration_ns = duration_ns;
+	slow->position = call->position;
+	slow->outcome = call->outcome;
+	slow->end_position = call->end_position;
+}
+
+int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, const struct ada_thread *thread, uint64_t first)
+{
+	struct ada_stack stack;
+	int result = ada_narrate_stack(story, &stack, thread, first);
+
+	for (size_t i = 0; i < stack.frames.count && !result; i++) {
+		uint64_t position = stack.frames.items[i].position;
+
+		result = ada_calls_feed(calls, atf_thread_get(thread->events, position), position);
+	}
+	ada_stack_close(&stack);
+	return result;
+}
+
+static void search_thread(struct search *search, const struct ada_recorded_window *window, const struct ada_thread *thread)
+{
+	uint64_t first, end, position, count;
+	struct ada_calls calls;
+
+	if (!ada_narrate_range(search->story, thread, window, &first, &end))
+		return;
+	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = take });
+	search->thread = thread;
+	search->first = position = first;
+	if (ada_narrate_feed_open(search->story, &calls, thread, first))
+		search->result = -ENOMEM;
+	while (position < end && !search->result) {
+		const struct ada_event *events = atf_thread_run(thread->events, position, &count);
+
+		count = count > end - position ? end - position : count;
+		count = count > RELEASE_EVENTS ? RELEASE_EVENTS : count;
+		for (uint64_t i = 0; i < count && !search->result; i++)
+			if (ada_calls_feed(&calls, &events[i], position + i))
+				search->result = -ENOMEM;
+		atf_thread_release(thread->events, position, position + count);
+		position += count;
+	}
+	/* What is still open lasted at least until the thread's last event here. */
+	ada_calls_end(&calls);
+	for (size_t i = 0; i < search->slow.count; i++)
+		if (search->slow.items[i].thread == thread && search->slow.items[i].outcome == ADA_OUTCOME_OPEN)
+			search->slow.items[i].end_position = end - 1;
+	ada_calls_close(&calls);
+}
+
+static uint64_t excess(const struct slow *slow)
+{
+	return slow->duration_ns - slow->norm->high_ns;
+}
+
+/* Those that lasted longest beyond what is usual come first. */
+static int compare_slow(const void *left, const void *right)
+{
+	const struct slow *a = left, *b = right;
+
+	if (excess(a) != excess(b))
+		return excess(a) > excess(b) ? -1 : 1;
+	return a->norm->key < b->norm->key ? -1 : a->norm->key > b->norm->key;
+}
+
+static void tell_slow(struct ada_story *story, const struct slow *slow)
+{
+	char name[ADA_WORDS_NAME], took[ADA_UNITS_TEXT], median[ADA_UNITS_TEXT], high[ADA_UNITS_TEXT], number[ADA_WORDS], more[ADA_WORDS];
+	const char *how = slow->outcome == ADA_OUTCOME_OPEN ? "was still open at the window's end, after at least" :
+			  slow->outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception after" : "took";
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	fprintf(telling.stream, "On thread %u a call of %s %s %s; its median is %s and its %s %s over %s calls", slow->thread->number,
+		ada_words_source(story, slow->thread->process, slow->id, name), how, ada_format_duration(slow->duration_ns, took),
+		ada_format_duration(slow->norm->p50_ns, median), slow->norm->high, ada_format_duration(slow->norm->high_ns, high),
+		ada_words_number(slow->norm->calls, number));
+	if (slow->calls > 1)
+		fprintf(telling.stream, ", and %s more call%s of it in this window took unusually long",
+			ada_words_number(slow->calls - 1, more), ada_words_s(slow->calls - 1));
+	fputs(".", telling.stream);
+	ada_telling_say(story, "slow", &telling);
+	ada_narrate_cite(story, slow->thread, slow->position, slow->position);
+	ada_narrate_cite(story, slow->thread, slow->end_position, slow->end_position);
+}
+
+void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_window *window)
+{
+	struct search search = { .story = story };
+	const struct ada_process *process = window->process;
+	size_t told = 0;
+
+	for (size_t i = 0; i < process->thread_count; i++)
+		search_thread(&search, window, &story->session->threads.items[process->first_thread + i]);
+	if (search.slow.count)
+		qsort(search.slow.items, search.slow.count, sizeof *search.slow.items, compare_slow);
+	while (told < search.slow.count && told < TOLD && excess(&search.slow.items[told]) >= excess(&search.slow.items[0]) / SMALL)
+		tell_slow(story, &search.slow.items[told++]);
+	if (search.slow.count > told) {
+		ada_narrate_say(story, "slow-more", "Calls of %zu more function%s took unusually long, by less.",
+				search.slow.count - told, ada_words_s(search.slow.count - told));
+		for (size_t i = told; i < search.slow.count; i++)
+			ada_narrate_cite(story, search.slow.items[i].thread, search.slow.items[i].position, search.slow.items[i].position);
+	}
+	if (search.result && !story->result)
+		story->result = search.result;
+	ada_table_free(&search.numbers);
+	ada_array_free(&search.slow);
+}

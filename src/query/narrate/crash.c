@@ -1,0 +1,208 @@
+/* A crash: the signal, the address, the open calls and the last ones before it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "query/calls.h"
+#include "query/narrate/internal.h"
+
+#define CALLS_TOLD 5
+#define EVENTS_READ 256		/* before the crash, for its last calls */
+
+static uint64_t address_of(const json_object *object, const char *field)
+{
+	return strtoull(ada_json_text(object, field, "0x0"), NULL, 16);
+}
+
+static const char *code_text(int number, int64_t code)
+{
+	if (code == SI_USER || code == SI_TKILL || code == SI_QUEUE)
+		return ", sent by a process";
+	if (number == SIGSEGV && code == SEGV_MAPERR)
+		return ", where nothing is mapped";
+	if (number == SIGSEGV && code == SEGV_ACCERR)
+		return ", which this access is not allowed to";
+	return "";
+}
+
+/* --- where an address lies ---------------------------------------------------------------------------------------------- */
+
+static const struct ada_symbol *symbol_at(const struct ada_module *module, uint64_t offset)
+{
+	for (uint32_t i = 0; i < module->symbol_count; i++)
+		if (offset >= module->symbols[i].address && offset - module->symbols[i].address < module->symbols[i].size)
+			return &module->symbols[i];
+	return NULL;
+}
+
+/* Module+offset and function of an address, where a function of the module holds it. False: none does. */
+static bool put_place(struct ada_story *story, FILE *stream, const struct ada_process *process, uint64_t address)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+	char name[ADA_WORDS_NAME];
+
+	for (size_t i = 0; i < ada_json_length(modules); i++) {
+		const json_object *entry = json_object_array_get_idx(modules, i);
+		uint64_t base = address_of(entry, "base"), id = ada_json_u64(entry, "id", i);
+		const struct ada_symbol *symbol;
+		struct ada_module *module;
+
+		if (id >= process->modules.count || !(module = process->modules.items[id]) || address < base ||
+		    ada_module_load(module))
+			continue;
+		symbol = symbol_at(module, address - base);
+		if (!symbol)
+			continue;
+		fprintf(stream, "%s+0x%llx in %s", ada_module_name(module), (unsigned long long)(address - base),
+			ada_words_source(story, process, ADA_FUNCTION_ID(id, symbol - module->symbols), name));
+		return true;
+	}
+	return false;
+}
+
+/* --- the sentences ------------------------------------------------------------------------------------------------------ */
+
+static void tell_signal(struct ada_story *story, const struct ada_process *process, const struct ada_thread *thread, uint64_t end)
+{
+	const json_object *crash = ada_json_get(process->manifest, "crash");
+	int number = (int)ada_json_u64(crash, "signal", 0);
+	int64_t code = json_object_get_int64(ada_json_get(crash, "code"));
+	char name[ADA_WORDS], time[ADA_WORDS];
+	struct ada_telling telling;
+
+	if (!ada_telling_open(story, &telling))
+		return;
+	if (thread)
+		fprintf(telling.stream, "Thread %u (tid %u)", thread->number, thread->tid);
+	else
+		fprintf(telling.stream, "The thread with tid %u", (unsigned)ada_json_u64(crash, "tid", 0));
+	fprintf(telling.stream, " crashed at %s with %s", ada_words_time(story, ada_json_u64(crash, "timestampNs", 0), time),
+		ada_words_signal(number, name));
+	if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
+		fprintf(telling.stream, " at address 0x%llx", (unsigned long long)address_of(crash, "faultAddress"));
+	fprintf(telling.stream, "%s.", code_text(number, code));
+	ada_telling_say(story, "crash", &telling);
+	ada_narrate_cite_file(story, process, "manifest.json", "crash");
+	if (thread && end)
+		ada_narrate_cite(story, thread, end - 1, end - 1);
+}
+
+static void tell_place(struct ada_story *story, const struct ada_process *process, const struct ada_thread *thread, uint64_t end)
+{
+	const json_object *registers = ada_json_get(ada_json_get(process->manifest, "crash"), "registers");
+	const char *counter = ada_json_get(registers, "rip") ? "rip" : "pc";
+	uint64_t address = address_of(registers, counter);
+	struct ada_telling telling;
+
+	if (!ada_json_get(registers, counter) || !ada_telling_open(story, &telling))
+		return;
+	fprintf(telling.stream, "The instruction pointer was 0x%llx, ", (unsigned long long)address);
+	if (!put_place(story, telling.stream, process, address))
+		fputs("in no function of the recorded modules (ada runs the first instructions of hooked functions from a copy)",
+		      telling.stream);
+	fputs(".", telling.stream);
+	ada_telling_say(story, "crash-address", &telling);
+	ada_narrate_cite_file(story, process, "manifest.json", "crash.registers.%s", counter);
+	if (thread && end)
+		ada_narrate_cite(story, thread, end - 1, end - 1);
+}
+
+static void tell_frames(struct ada_story *story, const struct ada_thread *thread, uint64_t end)
+{
+	struct ada_telling telling;
+	struct ada_stack stack;
+
+	if (ada_narrate_stack(story, &stack, thread, end))
+		return;
+	if (stack.frames.count && ada_telling_open(story, &telling)) {
+		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count,
+			stack.frames.count == 1 ? " was" : "s were", thread->number);
+		ada_words_stack(story, thread, &stack, telling.stream);
+		ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
+		fputs(".", telling.stream);
+		ada_telling_say(story, "open-frames", &telling);
+		ada_narrate_cite_stack(story, thread, &stack);
+	} else if (end) {
+		ada_narrate_say(story, "open-frames", "No recorded call was open on thread %u.", thread->number);
+		ada_narrate_cite(story, thread, end - 1, end - 1);
+	}
+	ada_stack_close(&stack);
+}
+
+struct last_calls {
+	struct ada_story *story;
+	const struct ada_thread *thread;
+	uint64_t first;
+	struct ada_call calls[CALLS_TOLD];
+	size_t count;
+};
+
+static void take(void *context, const struct ada_call *call)
+{
+	struct last_calls *last = context;
+
+	if (call->across_loss || (call->outcome != ADA_OUTCOME_RETURN && call->outcome != ADA_OUTCOME_EXCEPTION))
+		return;
+	if (call->position < last->first && ada_narrate_lost_between(last->story, last->thread, call->position, last->first))
+		return;
+	if (last->count == CALLS_TOLD)
+		memmove(last->calls, last->calls + 1, --last->count * sizeof *last->calls);
+	last->calls[last->count++] = *call;
+}
+
+/* The calls that ended last, in the order of their ends. */
+static void tell_last_calls(struct ada_story *story, const struct ada_thread *thread, uint64_t end)
+{
+	uint64_t first = end > EVENTS_READ ? end - EVENTS_READ : 0, lowest = UINT64_MAX;
+	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
+	struct last_calls last = { .story = story, .thread = thread, .first = first };
+	struct ada_telling telling;
+	struct ada_calls calls;
+
+	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = &last, .ended = take });
+	if (ada_narrate_feed_open(story, &calls, thread, first))
+		story->result = -ENOMEM;
+	for (uint64_t position = first; position < end; position++)
+		if (ada_calls_feed(&calls, atf_thread_get(thread->events, position), position))
+			story->result = -ENOMEM;
+	ada_calls_close(&calls);
+	if (!last.count || !ada_telling_open(story, &telling))
+		return;
+	fprintf(telling.stream, "The last call%s that ended on thread %u before the crash: ", ada_words_s(last.count), thread->number);
+	for (size_t i = 0; i < last.count; i++) {
+		fprintf(telling.stream, "%s%s (%s%s)", i ? ", " : "",
+			ada_words_function(story, thread->process, last.calls[i].function_id, name),
+			ada_format_duration(last.calls[i].end_ns - last.calls[i].start_ns, duration),
+			last.calls[i].outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception" : "");
+		lowest = last.calls[i].position < lowest ? last.calls[i].position : lowest;
+	}
+	fputs(".", telling.stream);
+	ada_telling_say(story, "last-calls", &telling);
+	ada_narrate_cite(story, thread, lowest, last.calls[last.count - 1].end_position);
+}
+
+void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns)
+{
+	const json_object *crash = ada_json_get(process->manifest, "crash");
+	uint64_t ns = ada_json_u64(crash, "timestampNs", UINT64_MAX), tid = ada_json_u64(crash, "tid", 0), end = 0;
+	const struct ada_thread *thread = NULL;
+
+	/* A thread id may have been used before: the newest of it. */
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *one = &story->session->threads.items[process->first_thread + i];
+
+		if (one->tid == tid && one->events && one->count && atf_thread_get(one->events, 0)->timestamp_ns <= ns)
+			thread = one;
+	}
+	if (thread)
+		end = ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, ns + 1);
+	tell_signal(story, process, thread, end);
+	tell_place(story, process, thread, end);
+	if (thread) {
+		tell_frames(story, thread, end);
+		tell_last_calls(story, thread, end);
+	}
+	if (ns != UINT64_MAX && ns != told_ns)
+		ada_narrate_others(story, process, thread, ns, false);
+}

@@ -1,0 +1,262 @@
+/* The windows: what of each is told, and which of many have a section of their own. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+#include "query/narrate/internal.h"
+#include "query/windows.h"
+
+#define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
+#define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */
+#define MARKS_TOLD 4		/* of a window */
+#define CITED_MAX 256
+
+static bool is_selected(const struct ada_story *story, uint64_t number)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
+
+	if (story->options.in_window)
+		return number == story->options.window;
+	return ada_narrate_selects_process(story, window->process) && window->start_ns < story->selection->to_ns &&
+	       window->end_ns >= story->selection->from_ns;
+}
+
+/* --- one window --------------------------------------------------------------------------------------------------------- */
+
+static void cite_window(struct ada_story *story, const struct ada_recorded_window *window)
+{
+	const struct ada_process *process = window->process;
+	uint64_t first, end;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
+
+		if (ada_narrate_range(story, thread, window, &first, &end))
+			ada_narrate_cite(story, thread, first, end - 1);
+	}
+}
+
+static void put_roll(FILE *stream, const json_object *entry, const char *what, const char *field, const char *asked)
+{
+	double saved = json_object_get_double(ada_json_get(entry, field)), wanted = json_object_get_double(ada_json_get(entry, asked));
+	char text[ADA_UNITS_TEXT], asked_text[ADA_UNITS_TEXT];
+
+	if (!(saved >= 0 && saved < 1e9 && wanted >= 0 && wanted < 1e9))
+		return;
+	ada_format_duration((uint64_t)(saved * 1e9 + 0.5), text);
+	ada_format_duration((uint64_t)(wanted * 1e9 + 0.5), asked_text);
+	fprintf(stream, ", %s %s", what, text);
+	if (wanted > 0 && strcmp(text, asked_text))
+		fprintf(stream, " (%s asked for)", asked_text);
+}
+
+static void tell_bounds(struct ada_story *story, const struct ada_recorded_window *window, uint64_t number)
+{
+	const struct ada_process *process = window->process;
+	uint64_t events = 0, details = 0, threads = 0, first, end;
+	uint64_t to_ns = window->end_ns == UINT64_MAX ? UINT64_MAX : window->end_ns + 1;
+	char from[ADA_WORDS], to[ADA_WORDS], count[ADA_WORDS], percent[ADA_WORDS], duration[ADA_UNITS_TEXT];
+	struct ada_telling telling;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
+
+		if (!ada_narrate_range(story, thread, window, &first, &end))
+			continue;
+		threads++;
+		events += end - first;
+		details += ada_thread_details(thread, window->start_ns > story->selection->from_ns ? window->start_ns :
+					      story->selection->from_ns, to_ns < story->selection->to_ns ? to_ns : story->selection->to_ns);
+	}
+	if (!ada_telling_open(story, &telling))
+		return;
+	if (window->end_ns == UINT64_MAX)
+		fprintf(telling.stream, "Window %llu begins at %s and has no end yet", (unsigned long long)number,
+			ada_words_time(story, window->start_ns, from));
+	else
+		fprintf(telling.stream, "Window %llu holds %s, from %s to %s", (unsigned long long)number,
+			ada_format_duration(window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0, duration),
+			ada_words_time(story, window->start_ns, from), ada_words_time(story, window->end_ns, to));
+	put_roll(telling.stream, window->entry, "with a pre-roll of", "preRollSec", "requestedPreRollSec");
+	put_roll(telling.stream, window->entry, "a post-roll of", "postRollSec", "requestedPostRollSec");
+	fprintf(telling.stream, ": %s event%s of %llu thread%s", ada_words_number(events, count), ada_words_s(events),
+		(unsigned long long)threads, ada_words_s(threads));
+	if (events)
+		fprintf(telling.stream, ", %s with detail", ada_words_percent((double)details / (double)events, percent));
+	fputs(".", telling.stream);
+	ada_telling_say(story, "window", &telling);
+	ada_narrate_cite_file(story, process, "manifest.json", "detail_lane.windows[%u]", window->id);
+	cite_window(story, window);
+}
+
+static void tell_short(struct ada_story *story, const struct ada_recorded_window *window)
+{
+	const char *reason = ada_json_text(window->entry, "shortReason", NULL);
+
+	if (reason) {
+		ada_narrate_say(story, "short", "It has less than was asked for: %s.", reason);
+		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].shortReason", window->id);
+		cite_window(story, window);
+	}
+	if (!ada_json_bool(window->entry, "settled", true)) {
+		ada_narrate_say(story, "short", "It is not written to its end yet.");
+		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].settled", window->id);
+	}
+}
+
+/* The marks, and what surrounds the first one: the others lie in the same window. */
+static void tell_marks(struct ada_story *story, uint64_t number)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
+	uint64_t count = ada_json_length(ada_json_get(window->entry, "marks")), told = 0;
+	uint64_t all = window->marked_count > count ? window->marked_count : count;
+	struct ada_mark_place place;
+	char text[ADA_WORDS];
+
+	for (uint64_t mark = 0; mark < MARKS_TOLD && ada_narrate_place(story, number, mark, &place); mark++) {
+		told++;
+		ada_narrate_mark(story, &place);
+		if (!mark) {
+			ada_narrate_path(story, &place);
+			ada_narrate_others(story, window->process, place.thread, place.ns, true);
+		}
+	}
+	if (all > told) {
+		ada_narrate_say(story, "trigger-more", "%s more mark%s in this window.", ada_words_number(all - told, text),
+				all - told == 1 ? " lies" : "s lie");
+		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
+		cite_window(story, window);
+	}
+	if (!all) {
+		ada_narrate_say(story, "trigger", "Nothing marked it.");
+		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
+	}
+}
+
+static bool holds_crash(const struct ada_story *story, uint64_t number)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
+	uint64_t ns = ada_json_u64(ada_json_get(window->process->manifest, "crash"), "timestampNs", UINT64_MAX);
+
+	return ns >= window->start_ns && ns <= window->end_ns;
+}
+
+static void tell_window(struct ada_story *story, uint64_t number)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
+	struct ada_mark_place place;
+	uint64_t told_ns = 0;
+
+	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
+			    window->process->directory, ada_json_text(window->entry, "triggerKind", "no trigger"));
+	if (story->result)
+		return;
+	tell_bounds(story, window, number);
+	tell_short(story, window);
+	tell_marks(story, number);
+	ada_narrate_unusual(story, window);
+	ada_narrate_new_callers(story, window);
+	ada_narrate_errors(story, window);
+	if (ada_narrate_place(story, number, 0, &place)) {
+		ada_narrate_followed(story, &place);
+		told_ns = place.ns;
+	}
+	if (holds_crash(story, number))
+		ada_narrate_crash(story, window->process, told_ns);
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------------- */
+
+static const char *kind_of(const struct ada_story *story, uint64_t number)
+{
+	return ada_json_text(story->session->windows.items[number].entry, "triggerKind", "");
+}
+
+/* Windows [i] of `rest` with the kind of the first that is left, in one sentence; they are taken out. */
+static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
+{
+	const char *kind = kind_of(story, rest[0]);
+	uint64_t first = rest[0], last = 0, like = 0, marks = 0;
+	char from[ADA_WORDS], to[ADA_WORDS], number[ADA_WORDS], text[ADA_WORDS];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(kind_of(story, rest[i]), kind)) {
+			like++;
+			last = rest[i];
+			marks += story->session->windows.items[rest[i]].marked_count;
+		}
+	ada_narrate_say(story, "windows", "%s more window%s triggered by %s, from %s to %s, with %s mark%s: the first of them is window"
+			" %llu, the last window %llu.", ada_words_number(like, number), like == 1 ? " was" : "s were",
+			*kind ? kind : "nothing",
+			ada_words_time(story, story->session->windows.items[first].start_ns, from),
+			ada_words_time(story, story->session->windows.items[last].end_ns, to), ada_words_number(marks, text),
+			ada_words_s(marks), (unsigned long long)first, (unsigned long long)last);
+	for (size_t i = 0; i < count; i++) {
+		struct ada_mark_place place;
+
+		if (strcmp(kind_of(story, rest[i]), kind)) {
+			rest[kept++] = rest[i];
+			continue;
+		}
+		if (i >= CITED_MAX && rest[i] != last)
+			continue;
+		ada_narrate_cite_file(story, story->session->windows.items[rest[i]].process, "manifest.json", "detail_lane.windows[%u]",
+				      story->session->windows.items[rest[i]].id);
+		if (ada_narrate_place(story, rest[i], 0, &place) && place.thread)
+			ada_narrate_cite(story, place.thread, place.position, place.position);
+	}
+	return kept;
+}
+
+/* Windows before this one with the same trigger, up to the number that matters. */
+static unsigned int like_before(const struct ada_story *story, const uint64_t *told, size_t count, uint64_t number)
+{
+	unsigned int like = 0;
+
+	for (size_t i = 0; i < count; i++)
+		like += !strcmp(kind_of(story, told[i]), kind_of(story, number));
+	return like;
+}
+
+void ada_narrate_windows(struct ada_story *story)
+{
+	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest), told[SECTIONS_MAX];
+	size_t rest_count = 0, told_count = 0, crashes = 0;
+
+	if (!rest) {
+		story->result = -ENOMEM;
+		return;
+	}
+	for (uint64_t i = 0; i < story->session->windows.count && !story->result; i++) {
+		if (!is_selected(story, i))
+			continue;
+		if (story->options.in_window || (crashes < SECTIONS_MAX && holds_crash(story, i))) {
+			crashes++;
+			tell_window(story, i);
+		} else if (told_count < SECTIONS_MAX && like_before(story, told, told_count, i) < LIKE_TOLD) {
+			told[told_count++] = i;
+			tell_window(story, i);
+		} else {
+			rest[rest_count++] = i;
+		}
+	}
+	if (rest_count && !story->result)
+		ada_narrate_section(story, NULL, ADA_NO_WINDOW, "More windows");
+	while (rest_count && !story->result)
+		rest_count = tell_like(story, rest, rest_count);
+	free(rest);
+	/* A crash that no window holds: detail was off, or --trigger did not ask for it. */
+	for (size_t i = 0; i < story->session->processes.count && !story->options.in_window && !story->result; i++) {
+		const struct ada_process *process = story->session->processes.items[i];
+		bool held = !ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process);
+
+		for (size_t j = 0; j < process->window_count && !held; j++)
+			held = holds_crash(story, process->first_window + j);
+		if (held)
+			continue;
+		ada_narrate_section(story, process, ADA_NO_WINDOW, "Crash of %s", process->directory);
+		if (!story->result)
+			ada_narrate_crash(story, process, 0);
+	}
+}

@@ -1,0 +1,126 @@
+/* Rules of no event: how a process ended, and the time of day. From session.json and the manifests. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "query/replay/internal.h"
+
+#define SECOND_NS 1000000000ull
+
+static uint64_t end_of(const struct ada_process *process)
+{
+	uint64_t end = ada_json_u64(process->manifest, "endNs", 0);
+
+	for (size_t i = 0; !end && i < process->thread_count; i++) {
+		const struct ada_thread *thread = &process->session->threads.items[process->first_thread + i];
+		uint64_t last = thread->count ? atf_thread_get(thread->events, thread->count - 1)->timestamp_ns : 0;
+
+		end = last > end ? last : end;
+	}
+	return end;
+}
+
+static const struct ada_thread *thread_of(const struct ada_process *process, uint64_t tid)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->session->threads.items[process->first_thread + i].tid == tid)
+			return &process->session->threads.items[process->first_thread + i];
+	return NULL;
+}
+
+static bool is_crash(uint64_t number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT ||
+	       number == SIGTRAP || number == SIGSYS;
+}
+
+/* A fatal signal: the crash record where the agent wrote one, else how the process ended. */
+static void find_end(const struct ada_trigger *trigger, const struct ada_process *process, ada_replay_moment *fits, void *context)
+{
+	const json_object *exit = ada_json_get(process->manifest, "exit"), *crash = ada_json_get(process->manifest, "crash");
+	const char *kind = ada_json_text(exit, "kind", "");
+	bool killed = !strcmp(kind, "signal"), failed = !strcmp(kind, "exited") && ada_json_u64(exit, "status", 0);
+	struct ada_replay_hit hit = { .ns = end_of(process), .process = process, .index_seq = UINT64_MAX, .kind = ADA_REPLAY_NUMBER };
+
+	hit.value.u = ada_json_u64(exit, killed ? "signal" : "status", 0);
+	if (trigger->kind == ADA_RULE_EXIT) {
+		hit.value.u += killed ? 128 : 0;
+		if (killed || failed)
+			fits(context, &hit);
+		return;
+	}
+	if (crash) {
+		hit.ns = ada_json_u64(crash, "timestampNs", hit.ns);
+		hit.value.u = ada_json_u64(crash, "signal", 0);
+		hit.thread = thread_of(process, ada_json_u64(crash, "tid", 0));
+	}
+	if (!crash && (!killed || (trigger->kind == ADA_RULE_CRASH && !is_crash(hit.value.u))))
+		return;
+	if (trigger->kind == ADA_RULE_CRASH || (hit.value.u && hit.value.u <= 64 && trigger->signals >> (hit.value.u - 1) & 1))
+		fits(context, &hit);
+}
+
+/* Wall-clock seconds at the session's start: RFC 3339 in UTC, with milliseconds. False: not known. */
+static bool wall_clock(const struct ada_session *session, time_t *seconds, uint64_t *ns)
+{
+	const char *text = ada_json_text(session->document, "started", "");
+	struct tm utc = { 0 };
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+	unsigned int milliseconds = 0;
+
+	if (!rest)
+		return false;
+	sscanf(rest, ".%3u", &milliseconds);
+	*seconds = timegm(&utc);
+	*ns = milliseconds * (SECOND_NS / 1000);
+	return true;
+}
+
+static bool inside(const struct ada_trigger *trigger, const struct tm *local)
+{
+	uint32_t minute = (uint32_t)(local->tm_hour * 60 + local->tm_min);
+
+	if (trigger->from_minute <= trigger->to_minute)
+		return minute >= trigger->from_minute && minute < trigger->to_minute;
+	return minute >= trigger->from_minute || minute < trigger->to_minute;
+}
+
+/* Minute by minute through the recording: marks where the interval begins, or the recording within it. */
+static void find_time(const struct ada_replay *replay, const struct ada_process *process, ada_replay_moment *fits, void *context)
+{
+	const struct ada_session *session = process->session;
+	uint64_t start = ada_json_u64(process->manifest, "startNs", session->start_ns), end = end_of(process), offset;
+	struct ada_replay_hit hit = { .process = process, .index_seq = UINT64_MAX };
+	bool was_inside = false;
+	time_t zero;
+
+	if (!wall_clock(session, &zero, &offset))
+		return;
+	for (uint64_t ns = start; ns <= end;) {
+		uint64_t wall_ns = offset + (ns - session->start_ns);
+		time_t now = zero + (time_t)(wall_ns / SECOND_NS);
+		struct tm local;
+		bool is_inside;
+
+		localtime_r(&now, &local);
+		is_inside = inside(replay->trigger, &local);
+		if (is_inside && !was_inside) {
+			hit.ns = ns;
+			fits(context, &hit);
+		}
+		was_inside = is_inside;
+		ns += (uint64_t)(60 - local.tm_sec % 60) * SECOND_NS - wall_ns % SECOND_NS;
+	}
+}
+
+void ada_replay_moments(const struct ada_replay *replay, ada_replay_moment *fits, void *context)
+{
+	const struct ada_session *session = replay->selection->session;
+
+	for (size_t i = 0; i < session->processes.count; i++) {
+		if (replay->trigger->kind == ADA_RULE_TIME)
+			find_time(replay, session->processes.items[i], fits, context);
+		else
+			find_end(replay->trigger, session->processes.items[i], fits, context);
+	}
+}

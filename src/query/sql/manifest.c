@@ -1,0 +1,267 @@
+/* Tables windows, marks, threads and modules: what the manifests say. */
+#include <stdio.h>
+#include <string.h>
+#include "query/sql/table.h"
+
+typedef void fill_rows(struct ada_sql *sql, struct ada_sql_rows *rows);
+
+static int fill(struct ada_sql_cursor *base, fill_rows *make)
+{
+	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
+
+	/* Once a cursor: as the inner side of a join it is asked again and again. */
+	if (!cursor->rows.column_count || cursor->rows.failed) {
+		ada_sql_rows_free(&cursor->rows);
+		cursor->rows.column_count = base->vtab->table->column_count;
+		make(base->sql, &cursor->rows);
+	}
+	return ada_sql_rows_first(cursor);
+}
+
+#define TABLE(table) \
+	static int table##_first(struct ada_sql_cursor *cursor, struct ada_error *error) \
+	{ \
+		return fill(cursor, make_##table); \
+	} \
+	const struct ada_sql_implementation ada_sql_##table = { \
+		.name = #table, .cursor_bytes = sizeof(struct ada_sql_rows_cursor), .first = table##_first, \
+		.next = ada_sql_rows_next, .column = ada_sql_rows_column, .rowid = ada_sql_rows_rowid, \
+		.close = ada_sql_rows_reset, .rows = ada_sql_few, \
+	}
+
+/* Null where the manifest has no number there. */
+static void add_number(struct ada_sql_rows *rows, const json_object *entry, const char *field)
+{
+	json_object *value = ada_json_get(entry, field);
+
+	if (json_object_is_type(value, json_type_int))
+		ada_sql_add_integer(rows, json_object_get_uint64(value));
+	else
+		ada_sql_add_null(rows);
+}
+
+static void add_real(struct ada_sql_rows *rows, const json_object *entry, const char *field)
+{
+	json_object *value = ada_json_get(entry, field);
+
+	if (json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double))
+		ada_sql_add_real(rows, json_object_get_double(value));
+	else
+		ada_sql_add_null(rows);
+}
+
+static uint64_t sum_of_values(const json_object *object)
+{
+	uint64_t total = 0;
+
+	if (!json_object_is_type(object, json_type_object))
+		return 0;
+	json_object_object_foreach((json_object *)object, key, value) {
+		(void)key;
+		total += json_object_get_uint64(value);
+	}
+	return total;
+}
+
+static bool process_is_selected(const struct ada_sql *sql, const struct ada_process *process)
+{
+	const struct ada_selection *selection = sql->selection;
+
+	if (selection->threads.count == sql->session->threads.count)
+		return true;
+	for (size_t i = 0; i < selection->threads.count; i++)
+		if (selection->threads.items[i]->process == process)
+			return true;
+	return false;
+}
+
+static bool window_is_selected(const struct ada_sql *sql, const struct ada_recorded_window *window)
+{
+	return window->start_ns < sql->selection->to_ns && window->end_ns >= sql->selection->from_ns &&
+	       process_is_selected(sql, window->process);
+}
+
+static void add_kinds(struct ada_sql_rows *rows, const json_object *entry)
+{
+	const json_object *kinds = ada_json_get(entry, "triggerKinds");
+	sqlite3_str *text = sqlite3_str_new(NULL);
+	char *made;
+
+	for (size_t i = 0; i < ada_json_length(kinds); i++) {
+		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
+
+		sqlite3_str_appendf(text, "%s%s", i ? "," : "", kind ? kind : "");
+	}
+	made = sqlite3_str_finish(text);
+	ada_sql_add_text(rows, made);
+	sqlite3_free(made);
+}
+
+static void make_windows(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	for (size_t i = 0; i < sql->session->windows.count; i++) {
+		const struct ada_recorded_window *window = &sql->session->windows.items[i];
+		bool open = window->end_ns == UINT64_MAX;
+
+		if (!window_is_selected(sql, window))
+			continue;
+		ada_sql_add_integer(rows, i);
+		ada_sql_add_text(rows, window->process->directory);
+		ada_sql_add_integer(rows, window->start_ns);
+		if (open)
+			ada_sql_add_null(rows);
+		else
+			ada_sql_add_integer(rows, window->end_ns);
+		if (open || window->end_ns < window->start_ns)
+			ada_sql_add_null(rows);
+		else
+			ada_sql_add_integer(rows, window->end_ns - window->start_ns);
+		ada_sql_add_text(rows, ada_json_text(window->entry, "triggerKind", NULL));
+		add_kinds(rows, window->entry);
+		add_number(rows, window->entry, "markedNs");
+		ada_sql_add_integer(rows, window->marked_count);
+		ada_sql_add_integer(rows, window->event_count);
+		add_real(rows, window->entry, "preRollSec");
+		add_real(rows, window->entry, "postRollSec");
+		add_real(rows, window->entry, "requestedPreRollSec");
+		add_real(rows, window->entry, "requestedPostRollSec");
+		ada_sql_add_text(rows, ada_json_text(window->entry, "keySymbolVersion", NULL));
+		ada_sql_add_text(rows, ada_json_text(window->entry, "shortReason", NULL));
+		ada_sql_add_integer(rows, window->process->pid);
+	}
+}
+
+static const struct ada_thread *find_thread(const struct ada_process *process, uint64_t number)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->session->threads.items[process->first_thread + i].number == number)
+			return &process->session->threads.items[process->first_thread + i];
+	return NULL;
+}
+
+/* A mark counts in its segment: the events of those before it come on top. */
+static void add_position(struct ada_sql_rows *rows, const struct ada_process *process, const json_object *mark)
+{
+	const struct ada_thread *thread = find_thread(process, ada_json_u64(mark, "thread", UINT64_MAX));
+	uint64_t segment = ada_json_u64(mark, "segment", UINT64_MAX), base = 0;
+
+	if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int) || !thread || !thread->events ||
+	    segment >= atf_thread_segments(thread->events)) {
+		ada_sql_add_null(rows);
+		return;
+	}
+	for (uint32_t i = 0; i < segment; i++)
+		base += atf_index_count(atf_thread_segment(thread->events, i));
+	ada_sql_add_integer(rows, base + ada_json_u64(mark, "indexSeq", 0));
+}
+
+static void add_mark(struct ada_sql *sql, struct ada_sql_rows *rows, size_t window, const json_object *mark)
+{
+	const struct ada_process *process = sql->session->windows.items[window].process;
+	const struct ada_sql_function *function = NULL;
+
+	if (json_object_is_type(ada_json_get(mark, "functionId"), json_type_int))
+		function = ada_sql_function_of(sql, process, ada_json_u64(mark, "functionId", 0));
+	ada_sql_add_integer(rows, window);
+	ada_sql_add_text(rows, process->directory);
+	add_number(rows, mark, "tsNs");
+	ada_sql_add_text(rows, ada_json_text(mark, "kind", NULL));
+	add_number(rows, mark, "rule");
+	add_number(rows, mark, "thread");
+	add_position(rows, process, mark);
+	if (function)
+		ada_sql_add_integer(rows, function->key);
+	else
+		ada_sql_add_null(rows);
+	ada_sql_add_text(rows, function ? function->name : NULL);
+	add_real(rows, mark, "value");
+	ada_sql_add_text(rows, ada_json_text(mark, "label", NULL));
+	ada_sql_add_integer(rows, process->pid);
+}
+
+static void make_marks(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	for (size_t i = 0; i < sql->session->windows.count; i++) {
+		const json_object *marks = ada_json_get(sql->session->windows.items[i].entry, "marks");
+
+		for (size_t j = 0; window_is_selected(sql, &sql->session->windows.items[i]) && j < ada_json_length(marks); j++)
+			add_mark(sql, rows, i, json_object_array_get_idx(marks, j));
+	}
+}
+
+static void make_threads(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	for (size_t i = 0; i < sql->selection->threads.count; i++) {
+		const struct ada_thread *thread = sql->selection->threads.items[i];
+
+		ada_sql_add_text(rows, thread->process->directory);
+		ada_sql_add_integer(rows, thread->number);
+		ada_sql_add_integer(rows, thread->tid);
+		ada_sql_add_text(rows, thread->name);
+		ada_sql_add_integer(rows, thread->count);
+		ada_sql_add_integer(rows, ada_thread_lost(thread));
+		ada_sql_add_integer(rows, thread->skipped);
+		if (thread->count) {
+			ada_sql_add_integer(rows, atf_thread_get(thread->events, 0)->timestamp_ns);
+			ada_sql_add_integer(rows, atf_thread_get(thread->events, thread->count - 1)->timestamp_ns);
+		} else {
+			ada_sql_add_null(rows);
+			ada_sql_add_null(rows);
+		}
+		ada_sql_add_integer(rows, thread->process->pid);
+	}
+}
+
+static const json_object *find_module(const struct ada_process *process, uint64_t id)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+
+	for (size_t i = 0; i < ada_json_length(modules); i++)
+		if (ada_json_u64(json_object_array_get_idx(modules, i), "id", i) == id)
+			return json_object_array_get_idx(modules, i);
+	return NULL;
+}
+
+static void add_module(struct ada_sql_rows *rows, const struct ada_process *process, size_t id)
+{
+	const struct ada_module *module = process->modules.items[id];
+	const json_object *entry = find_module(process, id);
+	const json_object *traced = ada_json_get(entry, "traced");
+
+	ada_sql_add_text(rows, process->directory);
+	ada_sql_add_integer(rows, id);
+	ada_sql_add_text(rows, ada_module_name(module));
+	ada_sql_add_text(rows, module->path);
+	ada_sql_add_text(rows, *module->build_id ? module->build_id : NULL);
+	ada_sql_add_text(rows, ada_json_text(entry, "base", NULL));
+	if (traced)
+		ada_sql_add_integer(rows, ada_json_bool(entry, "traced", false));
+	else
+		ada_sql_add_null(rows);
+	add_number(rows, entry, "functions");
+	add_number(rows, entry, "hooked");
+	if (entry)
+		ada_sql_add_integer(rows, sum_of_values(ada_json_get(entry, "skipped")));
+	else
+		ada_sql_add_null(rows);
+	add_number(rows, entry, "imports");
+	add_number(rows, entry, "loadNs");
+	add_number(rows, entry, "unloadNs");
+	ada_sql_add_integer(rows, process->pid);
+}
+
+static void make_modules(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	for (size_t i = 0; i < sql->session->processes.count; i++) {
+		const struct ada_process *process = sql->session->processes.items[i];
+
+		for (size_t j = 0; process_is_selected(sql, process) && j < process->modules.count; j++)
+			if (process->modules.items[j])
+				add_module(rows, process, j);
+	}
+}
+
+TABLE(windows);
+TABLE(marks);
+TABLE(threads);
+TABLE(modules);

@@ -1,0 +1,104 @@
+/* Functions for use in expressions: times and durations as people write them, and what a register's bits say. */
+#include <string.h>
+#include "base/units.h"
+#include "query/sql/table.h"
+
+static void fail(sqlite3_context *context, const struct ada_error *error)
+{
+	sqlite3_result_error(context, error->text, -1);
+}
+
+/* ns('50ms') */
+static void ns(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	struct ada_error error = {};
+	uint64_t number;
+
+	if (!text)
+		return;
+	if (ada_parse_duration(text, &number, &error))
+		fail(context, &error);
+	else
+		ada_sql_result_u64(context, number);
+}
+
+/* at('+1.5s'): from the session's start. */
+static void at(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct ada_sql *sql = sqlite3_user_data(context);
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	struct ada_error error = {};
+	uint64_t number;
+
+	if (!text)
+		return;
+	if (ada_parse_time(text, sql->session->start_ns, &number, &error))
+		fail(context, &error);
+	else
+		ada_sql_result_u64(context, number);
+}
+
+/* hex64(x0): the register without a sign. */
+static void hex64(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	char text[24];
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	sqlite3_snprintf(sizeof text, text, "0x%llx", sqlite3_value_int64(argv[0]));
+	sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
+/* as_double(fp0), as_float(fp0) */
+static void as_double(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	int64_t bits = sqlite3_value_int64(argv[0]);
+	double number;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	memcpy(&number, &bits, sizeof number);
+	sqlite3_result_double(context, number);
+}
+
+static void as_float(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	uint32_t bits = (uint32_t)sqlite3_value_int64(argv[0]);
+	float number;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	memcpy(&number, &bits, sizeof number);
+	sqlite3_result_double(context, number);
+}
+
+/* For the tests: how many events were looked at so far. */
+static void visited(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct ada_sql *sql = sqlite3_user_data(context);
+
+	sqlite3_result_int64(context, (int64_t)sql->visited);
+}
+
+static void free_state(void *context)
+{
+	ada_sql_release(context);
+}
+
+int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql)
+{
+	static const struct { const char *name; int count, flags; void (*call)(sqlite3_context *, int, sqlite3_value **); } list[] = {
+		{ "ns", 1, SQLITE_DETERMINISTIC, ns }, { "at", 1, SQLITE_DETERMINISTIC, at },
+		{ "hex64", 1, SQLITE_DETERMINISTIC, hex64 }, { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
+		{ "as_float", 1, SQLITE_DETERMINISTIC, as_float }, { "ada_visited", 0, 0, visited },
+	};
+	int result = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++) {
+		sql->references++;
+		result = sqlite3_create_function_v2(database, list[i].name, list[i].count, SQLITE_UTF8 | list[i].flags, sql,
+						    list[i].call, NULL, NULL, free_state);
+	}
+	return result;
+}

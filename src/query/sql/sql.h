@@ -1,0 +1,41 @@
+/* SQL over a session: SQLite virtual tables that read the recording's files. docs/man/ada-query.1 lists tables and columns. */
+#ifndef ADA_QUERY_SQL_H
+#define ADA_QUERY_SQL_H
+#include <sqlite3.h>
+#include "base/output.h"
+#include "query/selection.h"
+
+/* Makes the tables (eponymous virtual tables: events, calls, ...) and table-valued functions (fn_stats, callers, callees, around,
+ * stack_at) known to a connection. They show what the selection holds, which must stay until the connection is closed. Sorted by
+ * nothing but what each table says. A scan ends with SQLITE_INTERRUPT once ada_interrupted(). */
+int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, struct ada_error *error);
+
+/* A table's columns, as the help and the exports name them. */
+struct ada_sql_column { const char *name, *type, *help; bool hidden; uint8_t role; /* table.h */ };
+struct ada_sql_table { const char *name, *help; const struct ada_sql_column *columns; size_t column_count; bool function; };
+extern const struct ada_sql_table ada_sql_tables[];
+extern const size_t ada_sql_table_count;
+const struct ada_sql_table *ada_sql_table_find(const char *name);	/* NULL: there is none */
+/* All tables in short, or one of them (NULL: all) with its columns. */
+void ada_sql_help(struct ada_output *output);
+void ada_sql_schema(struct ada_output *output, const struct ada_sql_table *table);
+
+/* What is wrong with a statement, and where. */
+struct ada_sql_error {
+	char message[512];		/* one line */
+	bool has_place;
+	char line[240];			/* of the statement, or the part of it around the place */
+	size_t column;			/* of the place in it, in code points */
+	size_t line_number;		/* from 1 */
+};
+#define ADA_SQL_ERROR_TEXT 1024
+/* Message, line and caret: lines without a newline behind the last. */
+char *ada_sql_error_text(const struct ada_sql_error *error, char text[ADA_SQL_ERROR_TEXT]);
+
+/* A connection with the tables that can only read, and whose memory is bounded: what it sorts goes to temporary files. */
+int ada_sql_open(sqlite3 **database, const struct ada_selection *selection, struct ada_error *error);
+/* One statement. 0, or -errno with the reason; the statement is the caller's to finalize. */
+int ada_sql_prepare(sqlite3 *database, const char *text, sqlite3_stmt **statement, struct ada_sql_error *error);
+/* Why a step failed (also by interruption: ada_interrupt_expired). */
+void ada_sql_failure(sqlite3 *database, struct ada_sql_error *error);
+#endif

@@ -1,0 +1,254 @@
+/* The tables and their columns, in the order of SELECT *. The enums of columns in the other files follow these lists. */
+#include <strings.h>
+#include "query/sql/table.h"
+
+#define COLUMNS(list) list, sizeof(list) / sizeof *(list)
+
+/* Hidden columns: not in SELECT *. Those of arguments come first, for arguments are bound to them in this order. */
+#define HIDDEN_PROCESS { "process", "TEXT", "directory of its process, where a session has several", true, ADA_SQL_PROCESS }
+#define HIDDEN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PID }
+#define THREAD { "thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_THREAD }
+#define TID { "tid", "INTEGER", "the system's number of the thread", false, ADA_SQL_TID }
+#define FUNCTION_ID { "function_id", "INTEGER", "the same over all processes", false, ADA_SQL_FUNCTION_ID }
+#define FUNCTION { "function", "TEXT", "its name, demangled", false, ADA_SQL_FUNCTION }
+#define ARGUMENT(name, type, help) { name, type, help, true, ADA_SQL_ARGUMENT }
+
+#define EVENT_COLUMNS \
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, \
+	THREAD, TID, \
+	{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION }, \
+	{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND }, \
+	FUNCTION_ID, FUNCTION, \
+	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN }, \
+	{ "detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN }
+
+static const struct ada_sql_column events[] = {
+	EVENT_COLUMNS,
+	HIDDEN_PROCESS, HIDDEN_PID,
+	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column around[] = {
+	EVENT_COLUMNS,
+	{ "offset", "INTEGER", "events from the one asked for: -2, -1, 0, 1, ...", false, ADA_SQL_PLAIN },
+	ARGUMENT("of_thread", "INTEGER", "number of the thread"),
+	ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
+	ARGUMENT("n", "INTEGER", "events before and after, 10 if not given"),
+	HIDDEN_PROCESS, HIDDEN_PID,
+	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column calls[] = {
+	THREAD, TID,
+	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_POSITION },
+	{ "end_index_seq", "INTEGER", "of the event that ended it; null: none was recorded", false, ADA_SQL_PLAIN },
+	{ "start_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
+	{ "end_ns", "INTEGER", "of an open call: of the thread's last event", false, ADA_SQL_PLAIN },
+	{ "duration_ns", "INTEGER", "null: not known", false, ADA_SQL_PLAIN },
+	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN },
+	FUNCTION_ID, FUNCTION,
+	{ "caller", "TEXT", "the function around it; null: outermost", false, ADA_SQL_PLAIN },
+	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN },
+	{ "outcome", "TEXT", "return, exception, open (at the end of the recording) or unknown", false, ADA_SQL_PLAIN },
+	HIDDEN_PROCESS, HIDDEN_PID,
+	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+	{ "caller_id", "INTEGER", "function_id of the caller", true, ADA_SQL_PLAIN },
+	{ "across_loss", "INTEGER", "1: events were lost meanwhile, duration and self are a guess", true, ADA_SQL_PLAIN },
+};
+
+static const struct ada_sql_column functions[] = {
+	{ "function_id", "INTEGER", "as in events, calls and detail", false, ADA_SQL_FUNCTION_ID },
+	{ "name", "TEXT", "demangled", false, ADA_SQL_FUNCTION },
+	{ "mangled", "TEXT", "as the module's file has it", false, ADA_SQL_PLAIN },
+	{ "module", "TEXT", "file name of the module", false, ADA_SQL_PLAIN },
+	{ "address", "INTEGER", "in the module's file", false, ADA_SQL_PLAIN },
+	{ "size", "INTEGER", "of its code, in bytes", false, ADA_SQL_PLAIN },
+	{ "file", "TEXT", "where it is written; null: no debug information", false, ADA_SQL_PLAIN },
+	{ "line", "INTEGER", "the same", false, ADA_SQL_PLAIN },
+};
+
+#define REGISTER(name) { name, "INTEGER", "register", false, ADA_SQL_PLAIN }
+#define VECTOR(name) { name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN }
+static const struct ada_sql_column detail[] = {
+	THREAD,
+	{ "index_seq", "INTEGER", "of its event", false, ADA_SQL_POSITION },
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
+	{ "kind", "TEXT", "call, return or exception", false, ADA_SQL_KIND },
+	FUNCTION,
+	{ "x0", "INTEGER", "x86-64 call: rdi rsi rdx rcx r8 r9 rax r10; return: rax rdx xmm0 xmm1", false, ADA_SQL_PLAIN },
+	REGISTER("x1"), REGISTER("x2"), REGISTER("x3"), REGISTER("x4"), REGISTER("x5"), REGISTER("x6"), REGISTER("x7"),
+	{ "lr", "INTEGER", "return address", false, ADA_SQL_PLAIN },
+	{ "fp", "INTEGER", "frame pointer", false, ADA_SQL_PLAIN },
+	{ "sp", "INTEGER", "stack pointer", false, ADA_SQL_PLAIN },
+	VECTOR("fp0"), VECTOR("fp1"), VECTOR("fp2"), VECTOR("fp3"), VECTOR("fp4"), VECTOR("fp5"), VECTOR("fp6"), VECTOR("fp7"),
+	{ "stack", "BLOB", "bytes of the stack", false, ADA_SQL_PLAIN },
+	HIDDEN_PROCESS, HIDDEN_PID,
+	{ "tid", "INTEGER", "the system's number of the thread", true, ADA_SQL_TID },
+	{ "function_id", "INTEGER", "the same over all processes", true, ADA_SQL_FUNCTION_ID },
+	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+	{ "detail_seq", "INTEGER", "as in events", true, ADA_SQL_PLAIN },
+	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN },
+};
+
+#define PROCESS { "process", "TEXT", "directory of the process", false, ADA_SQL_PLAIN }
+#define PLAIN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PLAIN }
+static const struct ada_sql_column windows[] = {
+	{ "window", "INTEGER", "number, as in `ada windows`", false, ADA_SQL_PLAIN },
+	PROCESS,
+	{ "start_ns", "INTEGER", "its first ns", false, ADA_SQL_PLAIN },
+	{ "end_ns", "INTEGER", "its last ns; null: still open", false, ADA_SQL_PLAIN },
+	{ "duration_ns", "INTEGER", "null: still open", false, ADA_SQL_PLAIN },
+	{ "trigger_kind", "TEXT", "of the first mark", false, ADA_SQL_PLAIN },
+	{ "trigger_kinds", "TEXT", "of all marks, comma-separated", false, ADA_SQL_PLAIN },
+	{ "marked_ns", "INTEGER", "the first mark", false, ADA_SQL_PLAIN },
+	{ "marks", "INTEGER", "how many", false, ADA_SQL_PLAIN },
+	{ "events", "INTEGER", "detail records that it kept", false, ADA_SQL_PLAIN },
+	{ "pre_roll_s", "REAL", "seconds saved before the first mark", false, ADA_SQL_PLAIN },
+	{ "post_roll_s", "REAL", "behind the last one", false, ADA_SQL_PLAIN },
+	{ "requested_pre_roll_s", "REAL", "seconds asked for", false, ADA_SQL_PLAIN },
+	{ "requested_post_roll_s", "REAL", "the same", false, ADA_SQL_PLAIN },
+	{ "policy", "TEXT", "version and hash of the rules at its first mark", false, ADA_SQL_PLAIN },
+	{ "short_reason", "TEXT", "why it has less than was asked for; null: it has all", false, ADA_SQL_PLAIN },
+	PLAIN_PID,
+};
+
+static const struct ada_sql_column marks[] = {
+	{ "window", "INTEGER", "that it belongs to", false, ADA_SQL_PLAIN },
+	PROCESS,
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_PLAIN },
+	{ "kind", "TEXT", "of the first of its rules", false, ADA_SQL_PLAIN },
+	{ "rule", "INTEGER", "its number in the policy", false, ADA_SQL_PLAIN },
+	{ "thread", "INTEGER", "null: of no thread", false, ADA_SQL_PLAIN },
+	{ "index_seq", "INTEGER", "of the marked event in its thread", false, ADA_SQL_PLAIN },
+	{ "function_id", "INTEGER", "of the marked event", false, ADA_SQL_PLAIN },
+	{ "function", "TEXT", "its name", false, ADA_SQL_PLAIN },
+	{ "value", "REAL", "what the rule compared, in its unit", false, ADA_SQL_PLAIN },
+	{ "label", "TEXT", "of the rule, or of `ada mark`", false, ADA_SQL_PLAIN },
+	PLAIN_PID,
+};
+
+static const struct ada_sql_column threads[] = {
+	PROCESS,
+	{ "thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_PLAIN },
+	{ "tid", "INTEGER", "the system's number of it", false, ADA_SQL_PLAIN },
+	{ "name", "TEXT", "as the program called it", false, ADA_SQL_PLAIN },
+	{ "events", "INTEGER", "in its files", false, ADA_SQL_PLAIN },
+	{ "lost", "INTEGER", "events that are missing", false, ADA_SQL_PLAIN },
+	{ "skipped", "INTEGER", "calls that could not be recorded", false, ADA_SQL_PLAIN },
+	{ "first_ns", "INTEGER", "time of its first event", false, ADA_SQL_PLAIN },
+	{ "last_ns", "INTEGER", "of its last", false, ADA_SQL_PLAIN },
+	PLAIN_PID,
+};
+
+static const struct ada_sql_column modules[] = {
+	PROCESS,
+	{ "module_id", "INTEGER", "number in the process", false, ADA_SQL_PLAIN },
+	{ "module", "TEXT", "file name", false, ADA_SQL_PLAIN },
+	{ "path", "TEXT", "of the file", false, ADA_SQL_PLAIN },
+	{ "build_id", "TEXT", "null: it has none", false, ADA_SQL_PLAIN },
+	{ "base", "TEXT", "load bias, hexadecimal", false, ADA_SQL_PLAIN },
+	{ "traced", "INTEGER", "1: its functions are recorded, 0: library functions as called from traced modules", false,
+	  ADA_SQL_PLAIN },
+	{ "functions", "INTEGER", "that it has", false, ADA_SQL_PLAIN },
+	{ "hooked", "INTEGER", "of them, those that are recorded", false, ADA_SQL_PLAIN },
+	{ "skipped", "INTEGER", "of them, those that are not", false, ADA_SQL_PLAIN },
+	{ "imports", "INTEGER", "library functions that it calls", false, ADA_SQL_PLAIN },
+	{ "load_ns", "INTEGER", "when it was loaded", false, ADA_SQL_PLAIN },
+	{ "unload_ns", "INTEGER", "null: was not", false, ADA_SQL_PLAIN },
+	PLAIN_PID,
+};
+
+static const struct ada_sql_column losses[] = {
+	PROCESS,
+	{ "thread", "INTEGER", "null: of the whole process", false, ADA_SQL_PLAIN },
+	{ "tid", "INTEGER", "the system's number of it", false, ADA_SQL_PLAIN },
+	{ "index_seq", "INTEGER", "of the record of the loss; null: nothing says where it was", false, ADA_SQL_PLAIN },
+	{ "timestamp_ns", "INTEGER", "the same", false, ADA_SQL_PLAIN },
+	{ "events", "INTEGER", "how many are missing; null: not known", false, ADA_SQL_PLAIN },
+	{ "skipped", "INTEGER", "calls that could not be recorded", false, ADA_SQL_PLAIN },
+	{ "reason", "TEXT", "null: not known", false, ADA_SQL_PLAIN },
+	PLAIN_PID,
+};
+
+#define STATISTICS \
+	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN }, \
+	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
+	{ "calls", "INTEGER", "how many began", false, ADA_SQL_PLAIN }, \
+	{ "total_ns", "INTEGER", "sum of durations, recursion once", false, ADA_SQL_PLAIN }, \
+	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }
+#define FROM_TO_THREAD \
+	ARGUMENT("from_time", "", "only calls that begin at this time or later: ns, or '+1.5s' from the start"), \
+	ARGUMENT("to_time", "", "and before this one"), \
+	ARGUMENT("of_thread", "", "only of this thread: number, OS thread id or name")
+
+static const struct ada_sql_column fn_stats[] = {
+	STATISTICS,
+	{ "min_ns", "INTEGER", "of all calls; null: none has a known end", false, ADA_SQL_PLAIN },
+	{ "mean_ns", "INTEGER", "the same", false, ADA_SQL_PLAIN },
+	{ "p50_ns", "INTEGER", "percentiles within 1 %", false, ADA_SQL_PLAIN },
+	{ "p90_ns", "INTEGER", "the same", false, ADA_SQL_PLAIN },
+	{ "p99_ns", "INTEGER", "the same", false, ADA_SQL_PLAIN },
+	{ "max_ns", "INTEGER", "as min_ns", false, ADA_SQL_PLAIN },
+	FROM_TO_THREAD,
+	{ "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN },
+	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },
+};
+
+#define EDGE_COLUMNS \
+	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN }, \
+	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
+	{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN }, \
+	{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN }, \
+	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }, \
+	{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN }, \
+	{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN }, \
+	{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN }, \
+	{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN }, \
+	ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), \
+	FROM_TO_THREAD, \
+	{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN }, \
+	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN }, \
+	{ "process", "TEXT", "of the first call", true, ADA_SQL_PLAIN }
+
+static const struct ada_sql_column callers[] = { EDGE_COLUMNS };
+static const struct ada_sql_column callees[] = { EDGE_COLUMNS };
+
+static const struct ada_sql_column stack_at[] = {
+	{ "depth", "INTEGER", "0: outermost", false, ADA_SQL_PLAIN },
+	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN },
+	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },
+	{ "start_ns", "INTEGER", "when the call began", false, ADA_SQL_PLAIN },
+	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_PLAIN },
+	ARGUMENT("of_thread", "INTEGER", "number of the thread"),
+	ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
+	HIDDEN_PROCESS, HIDDEN_PID,
+	{ "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN },
+};
+
+const struct ada_sql_table ada_sql_tables[] = {
+	{ "events", "every event, thread by thread, each in the order of time", COLUMNS(events), false },
+	{ "calls", "every call: its beginning paired with its end, in the order of ends", COLUMNS(calls), false },
+	{ "functions", "all functions of the modules, also those never called", COLUMNS(functions), false },
+	{ "detail", "registers and stack of the events in windows", COLUMNS(detail), false },
+	{ "windows", "stretches of time that kept their detail", COLUMNS(windows), false },
+	{ "marks", "what made windows: the first 1,000 of each", COLUMNS(marks), false },
+	{ "threads", "of all processes", COLUMNS(threads), false },
+	{ "modules", "programs and libraries, as each process loaded them", COLUMNS(modules), false },
+	{ "losses", "what is missing, and why", COLUMNS(losses), false },
+	{ "fn_stats", "calls and times per function, as `ada report`: fn_stats(from_time, to_time, of_thread)", COLUMNS(fn_stats), true },
+	{ "callers", "who calls a function: callers(f, from_time, to_time, of_thread)", COLUMNS(callers), true },
+	{ "callees", "what a function calls: callees(f, from_time, to_time, of_thread)", COLUMNS(callees), true },
+	{ "around", "events around one of a thread: around(of_thread, of_index_seq, n)", COLUMNS(around), true },
+	{ "stack_at", "calls open right before an event: stack_at(of_thread, of_index_seq)", COLUMNS(stack_at), true },
+};
+const size_t ada_sql_table_count = sizeof ada_sql_tables / sizeof *ada_sql_tables;
+
+const struct ada_sql_table *ada_sql_table_find(const char *name)
+{
+	for (size_t i = 0; i < ada_sql_table_count; i++)
+		if (!strcasecmp(ada_sql_tables[i].name, name))
+			return &ada_sql_tables[i];
+	return NULL;
+}
