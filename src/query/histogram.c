@@ -2,7 +2,9 @@
 #include "query/histogram.h"
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static_assert(1 << ADA_HISTOGRAM_BITS == ADA_HISTOGRAM_BUCKETS, "buckets");
 static_assert(ADA_HISTOGRAM_OCTAVES == 64 - ADA_HISTOGRAM_BITS + 1, "octaves");
@@ -19,16 +21,32 @@ int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint
 	return 0;
 }
 
-static int merge_bucket(struct ada_histogram *into, const struct ada_histogram *from, unsigned int index)
+static int merge_octave(struct ada_histogram *into, const struct ada_histogram *from, unsigned int octave)
 {
-	uint64_t count = ada_histogram_bucket(from, index);
+	int result = 0;
 
-	if (index < ADA_HISTOGRAM_FEW) {
-		count += into->few[index];
-		into->few[index] = (uint8_t)count;
-		count &= ~(uint64_t)UINT8_MAX;
+	for (unsigned int i = 0; i < ADA_HISTOGRAM_BUCKETS && !result; i++) {
+		unsigned int index = octave * ADA_HISTOGRAM_BUCKETS + i;
+		uint64_t count = ada_histogram_bucket(from, index);
+
+		if (index < ADA_HISTOGRAM_FEW) {
+			count += into->few[index];
+			into->few[index] = (uint8_t)count;
+			count &= ~(uint64_t)UINT8_MAX;
+		}
+		if (count)
+			result = ada_histogram_more(into, index, count);
 	}
-	return count ? ada_histogram_more(into, index, count) : 0;
+	return result;
+}
+
+/* Most octaves of most functions are. */
+static bool is_empty(const struct ada_histogram *histogram, unsigned int octave)
+{
+	static const uint8_t none[ADA_HISTOGRAM_BUCKETS];
+
+	return !histogram->many[octave] && (octave >= ADA_HISTOGRAM_FEW / ADA_HISTOGRAM_BUCKETS ||
+					    !memcmp(histogram->few + octave * ADA_HISTOGRAM_BUCKETS, none, sizeof none));
 }
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from)
@@ -37,8 +55,9 @@ int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *
 
 	if (!from->count)
 		return 0;
-	for (unsigned int i = 0; i < ADA_HISTOGRAM_OCTAVES * ADA_HISTOGRAM_BUCKETS && !result; i++)
-		result = merge_bucket(into, from, i);
+	for (unsigned int octave = 0; octave < ADA_HISTOGRAM_OCTAVES; octave++)
+		if (!is_empty(from, octave) && !result)
+			result = merge_octave(into, from, octave);
 	if (!into->count || from->min < into->min)
 		into->min = from->min;
 	if (from->max > into->max)

@@ -9,7 +9,7 @@
 #include "query/tally.h"
 
 #define WORKERS_MAX 64
-#define PIECE_EVENTS (1u << 20)		/* 32 MiB */
+#define PIECE_EVENTS (1u << 22)		/* 128 MiB: beside it, adding up its functions is nothing */
 
 struct part {				/* of a track: what one worker takes */
 	struct track *track;
