@@ -4,6 +4,7 @@
 """
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -36,6 +37,28 @@ def ada(build_dir, pytestconfig):
     path = build_dir / "ada"
     assert path.exists(), f"{path} is missing: run make first"
     return Ada(path)
+
+
+@pytest.fixture(scope="session")
+def session(build_dir, tmp_path_factory):
+    """session(SCENARIO): a session whose answers are known (tests/query/synth_main.c makes it): its directory. It is shared by all
+    tests, which must not change it. Of random:... expected.json lies beside it."""
+    made = {}
+
+    def make(scenario):
+        if scenario not in made:
+            made[scenario] = tmp_path_factory.mktemp(scenario.replace(":", "-")) / "session"
+            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
+        return made[scenario]
+    yield make
+    for path in made.values():
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+@pytest.fixture
+def copy(session, tmp_path):
+    """copy(SCENARIO): a copy of its session, to be damaged."""
+    return lambda scenario: shutil.copytree(session(scenario), tmp_path / "copy")
 
 
 @pytest.fixture

@@ -1,25 +1,8 @@
 """Fixtures of the tests of ada export."""
-import shutil
-import subprocess
 
 import pytest
 
 import perfetto
-
-
-@pytest.fixture(scope="session")
-def session(build_dir, tmp_path_factory):
-    """session(SCENARIO): its directory, shared by all tests, which must not change it. Of random:... expected.json lies beside."""
-    made = {}
-
-    def make(scenario):
-        if scenario not in made:
-            made[scenario] = tmp_path_factory.mktemp(scenario.replace(":", "-")) / "session"
-            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
-        return made[scenario]
-    yield make
-    for path in made.values():
-        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 @pytest.fixture

@@ -3,32 +3,12 @@ import json
 import pathlib
 import random
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from claims import Story
 
 GOLDEN = pathlib.Path(__file__).with_name("golden")
-
-
-@pytest.fixture(scope="module")
-def session(build_dir, tmp_path_factory):
-    """session(SCENARIO): its directory; shared by the tests of this file, which must not change it."""
-    made = {}
-
-    def make(scenario):
-        if scenario not in made:
-            made[scenario] = tmp_path_factory.mktemp(scenario.replace(":", "_")) / "session"
-            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
-        return made[scenario]
-    return make
-
-
-@pytest.fixture
-def copy(session, tmp_path):
-    return lambda scenario: shutil.copytree(session(scenario), tmp_path / "copy")
 
 
 def text(ada, session, *arguments, status=0):

@@ -20,25 +20,6 @@ EVENT_BYTES = 32
 HEADER_BYTES = 64
 
 
-@pytest.fixture(scope="module")
-def session(build_dir, tmp_path_factory):
-    """session(SCENARIO): its directory; shared by the tests of this file, which must not change it."""
-    made = {}
-
-    def make(scenario):
-        if scenario not in made:
-            made[scenario] = tmp_path_factory.mktemp(scenario) / "session"
-            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
-        return made[scenario]
-    return make
-
-
-@pytest.fixture
-def copy(session, tmp_path):
-    """A copy of a scenario's session, to be damaged."""
-    return lambda scenario: shutil.copytree(session(scenario), tmp_path / "copy")
-
-
 def answer(ada, *arguments, status=0):
     result = ada(*arguments)
     assert result.status == status, result.stderr.decode()

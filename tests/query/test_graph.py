@@ -13,18 +13,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 SCENARIOS = ["plain", "names", "lossy", "processes", "rules", "running", "detail", "pair", "empty", "fibers", "lossy_story"]
 
 
-@pytest.fixture(scope="module")
-def session(build_dir, tmp_path_factory):
-    made = {}
-
-    def make(scenario):
-        if scenario not in made:
-            made[scenario] = tmp_path_factory.mktemp(scenario) / "session"
-            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
-        return made[scenario]
-    return make
-
-
 def answer(ada, *arguments, status=0):
     result = ada(*arguments)
     assert result.status == status, result.stderr.decode()

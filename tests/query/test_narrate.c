@@ -148,10 +148,10 @@ static void test_words(void **state)
 	struct ada_story story = { .session = &session };
 	char text[ADA_WORDS];
 
-	assert_string_equal(ada_words_number(0, text), "0");
-	assert_string_equal(ada_words_number(999, text), "999");
-	assert_string_equal(ada_words_number(1000, text), "1,000");
-	assert_string_equal(ada_words_number(UINT64_MAX, text), "18,446,744,073,709,551,615");
+	assert_string_equal(ada_format_grouped(0, text), "0");
+	assert_string_equal(ada_format_grouped(999, text), "999");
+	assert_string_equal(ada_format_grouped(1000, text), "1,000");
+	assert_string_equal(ada_format_grouped(UINT64_MAX, text), "18,446,744,073,709,551,615");
 	assert_string_equal(ada_words_time(&story, 1000, text), "+0.000000000s");
 	assert_string_equal(ada_words_time(&story, 3500001000, text), "+3.500000000s");
 	assert_string_equal(ada_words_time(&story, 0, text), "+0.000000000s");

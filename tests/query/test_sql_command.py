@@ -20,19 +20,6 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELEC
 EXCEPTION = 3
 
 
-@pytest.fixture(scope="module")
-def session(build_dir, tmp_path_factory):
-    """session(SCENARIO): its directory; shared by the tests of this file, which must not change it."""
-    made = {}
-
-    def make(scenario):
-        if scenario not in made:
-            made[scenario] = tmp_path_factory.mktemp(scenario) / "session"
-            subprocess.run([build_dir / "tests" / "query" / "synth", scenario, made[scenario]], check=True)
-        return made[scenario]
-    return make
-
-
 def rows(ada, session, sql, status=0):
     result = ada("query", "--format=json", session, sql)
     assert result.status == status, result.stderr.decode()
