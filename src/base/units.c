@@ -141,3 +141,17 @@ char *ada_format_count(uint64_t count, char text[ADA_UNITS_TEXT])
 
 	return unit_format(count, units, 1000, text);
 }
+
+char *ada_format_grouped(uint64_t number, char text[ADA_UNITS_TEXT])
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			text[used++] = ',';
+		text[used++] = digits[i];
+	}
+	text[used] = 0;
+	return text;
+}

@@ -17,4 +17,5 @@ int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada
 char *ada_format_duration(uint64_t ns, char text[ADA_UNITS_TEXT]);
 char *ada_format_size(uint64_t bytes, char text[ADA_UNITS_TEXT]);
 char *ada_format_count(uint64_t count, char text[ADA_UNITS_TEXT]);
+char *ada_format_grouped(uint64_t number, char text[ADA_UNITS_TEXT]);	/* all its digits: "12,003" */
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/interrupt.h"
+#include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/export_target.h"
@@ -163,29 +164,14 @@ static const struct argp argp = {
 	.children = (const struct argp_child[]){ { .argp = &ada_cut_argp }, {} },
 };
 
-/* "1,234" */
-static const char *grouped(uint64_t number, char text[32])
-{
-	char digits[24];
-	size_t count = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i && (count - i) % 3 == 0)
-			text[at++] = ',';
-		text[at++] = digits[i];
-	}
-	text[at] = 0;
-	return text;
-}
-
 static void tell(const char *command, const struct ada_completeness *completeness)
 {
-	char events[32], lost[32];
+	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 
-	fprintf(stderr, "%s: exported %s event%s; ", command, grouped(completeness->events, events),
+	fprintf(stderr, "%s: exported %s event%s; ", command, ada_format_grouped(completeness->events, events),
 		completeness->events == 1 ? "" : "s");
 	if (completeness->lost)
-		fprintf(stderr, "%s %s lost in what it covers\n", grouped(completeness->lost, lost),
+		fprintf(stderr, "%s %s lost in what it covers\n", ada_format_grouped(completeness->lost, lost),
 			completeness->lost == 1 ? "was" : "were");
 	else if (completeness->complete)
 		fputs("none was lost\n", stderr);

@@ -66,19 +66,6 @@ struct info {
 	enum ada_format format;
 };
 
-static uint64_t sum_of_values(const json_object *object)
-{
-	uint64_t total = 0;
-
-	if (!json_object_is_type(object, json_type_object))
-		return 0;
-	json_object_object_foreach((json_object *)object, key, value) {
-		(void)key;
-		total += json_object_get_uint64(value);
-	}
-	return total;
-}
-
 static const char *exit_text(const json_object *exit, char text[64])
 {
 	const char *kind = ada_json_text(exit, "kind", "unknown");
@@ -92,20 +79,6 @@ static const char *exit_text(const json_object *exit, char text[64])
 	return text;
 }
 
-/* Where nothing says when a process ended, it lasted at least until its last event. */
-static uint64_t last_event_ns(const struct ada_session *session, size_t first, size_t count)
-{
-	uint64_t last = 0;
-
-	for (size_t i = first; i < first + count; i++) {
-		const struct ada_thread *thread = &session->threads.items[i];
-
-		if (thread->count && atf_thread_get(thread->events, thread->count - 1)->timestamp_ns > last)
-			last = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
-	}
-	return last;
-}
-
 static int add_process(struct ada_rows *rows, const struct ada_process *process)
 {
 	const struct ada_session *session = process->session;
@@ -116,7 +89,7 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	char exit[64];
 
 	if (!end_ns)
-		end_ns = last_event_ns(session, process->first_thread, process->thread_count);
+		end_ns = ada_session_last_ns(session, process->first_thread, process->thread_count);
 	duration_ns = end_ns > start_ns ? end_ns - start_ns : 0;
 	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
 		events += session->threads.items[i].count;
@@ -135,7 +108,7 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 		{ .number = modules },
 		{ .number = ada_json_u64(hooks, "functions", 0) },
 		{ .number = ada_json_u64(hooks, "hooked", 0) },
-		{ .number = sum_of_values(ada_json_get(hooks, "skipped")) },
+		{ .number = ada_json_sum(ada_json_get(hooks, "skipped")) },
 		{ .number = events },
 		{ .number = lost },
 		{ .number = process->window_count },
@@ -194,7 +167,7 @@ static void print_modules(struct info *info)
 				{ .number = ada_json_bool(module, "traced", false) },
 				{ .number = ada_json_u64(module, "functions", 0) },
 				{ .number = ada_json_u64(module, "hooked", 0) },
-				{ .number = sum_of_values(ada_json_get(module, "skipped")) },
+				{ .number = ada_json_sum(ada_json_get(module, "skipped")) },
 				{ .number = ada_json_u64(module, "imports", 0) },
 				{ .text = ada_json_text(module, "buildId", ""),
 				  .absent = !ada_json_text(module, "buildId", NULL) },
@@ -254,7 +227,7 @@ static void print_head_text(struct info *info)
 	print_line(info->output, "host", text);
 	print_line(info->output, "started", ada_json_text(document, "started", "?"));
 	if (!end_ns)
-		end_ns = last_event_ns(info->session, 0, info->session->threads.count);
+		end_ns = ada_session_last_ns(info->session, 0, info->session->threads.count);
 	print_line(info->output, "lasted", ada_format_duration(end_ns > info->session->start_ns ?
 							       end_ns - info->session->start_ns : 0, text));
 	print_line(info->output, "ended", ada_json_bool(document, "finalized", false) ?

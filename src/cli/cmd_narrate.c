@@ -1,7 +1,6 @@
 /* ada narrate: what happened, in sentences that cite their events. */
 #include <string.h>
 #include <unistd.h>
-#include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
@@ -13,14 +12,14 @@ struct options {
 	enum ada_narrative_format format;
 };
 
-enum { OPTION_FROM = 0x3000, OPTION_TO, OPTION_WINDOW };
-
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
 	struct options *options = state->input;
-	struct ada_error error = {};
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->narrowing;
+		return 0;
 	case 'f':
 		if (!strcmp(argument, "text"))
 			options->format = ADA_NARRATIVE_TEXT;
@@ -30,20 +29,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 			options->format = ADA_NARRATIVE_JSON;
 		else
 			ada_options_fail(state, "unknown format '%s': it is text, markdown or json", argument);
-		return 0;
-	case 't':
-		options->narrowing.thread = argument;
-		return 0;
-	case OPTION_FROM:
-		options->narrowing.from = argument;
-		return 0;
-	case OPTION_TO:
-		options->narrowing.to = argument;
-		return 0;
-	case OPTION_WINDOW:
-		if (ada_parse_count(argument, 0, UINT64_MAX, &options->narrowing.window, &error))
-			ada_options_fail(state, "--window: %s", error.text);
-		options->narrowing.in_window = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->reading.session)
@@ -57,10 +42,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
-		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`", 0 },
-		{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 },
-		{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 },
-		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
 		{ "format", 'f', "FORMAT", 0, "text (default), markdown or json", 0 },
 		{},
 	},
@@ -70,6 +51,7 @@ static const struct argp argp = {
 	       " triggered it, how the program came there, what was unusual and what followed."
 	       "\vEach sentence cites its evidence: [thread 3 #120-135] are the events with index_seq 120 to 135 of thread 3, which `ada"
 	       " dump` prints. What is usual for a function is that of the whole recording.",
+	.children = (const struct argp_child[]){ { .argp = &ada_cut_argp }, {} },
 };
 
 static void print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)

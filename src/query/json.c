@@ -57,3 +57,16 @@ size_t ada_json_length(const json_object *array)
 {
 	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
+
+uint64_t ada_json_sum(const json_object *object)
+{
+	uint64_t total = 0;
+
+	if (!json_object_is_type(object, json_type_object))
+		return 0;
+	json_object_object_foreach((json_object *)object, key, value) {
+		(void)key;
+		total += json_object_get_uint64(value);
+	}
+	return total;
+}

@@ -12,5 +12,6 @@ json_object *ada_json_get(const json_object *object, const char *key);	/* NULL: 
 uint64_t ada_json_u64(const json_object *object, const char *key, uint64_t otherwise);
 const char *ada_json_text(const json_object *object, const char *key, const char *otherwise);
 bool ada_json_bool(const json_object *object, const char *key, bool otherwise);
+uint64_t ada_json_sum(const json_object *object);			/* of its values, which are numbers */
 size_t ada_json_length(const json_object *array);			/* 0: no array */
 #endif

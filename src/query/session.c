@@ -131,6 +131,19 @@ static uint64_t first_event_ns(const struct ada_session *session)
 	return first == UINT64_MAX ? 0 : first;
 }
 
+uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count)
+{
+	uint64_t last = 0;
+
+	for (size_t i = first; i < first + count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		if (thread->count && atf_thread_get(thread->events, thread->count - 1)->timestamp_ns > last)
+			last = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
+	}
+	return last;
+}
+
 static int open_directory(struct ada_session *session, const char *given, struct ada_error *error)
 {
 	bool is_process = path_exists(session->path, "manifest.json") || holds_directory(session->path, "thread_");

@@ -70,6 +70,10 @@ struct ada_module *ada_process_module(const struct ada_process *process, uint64_
 /* The same number for the same function of the same module, in whichever process. */
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id);
 
+/* The time of the last event of `count` threads from `first` on; 0: they have none. Where nothing says when a process ended, it
+ * lasted at least until then. */
+uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count);
+
 /* Names of processes and threads, "12" in "pid_12_1": the digits behind `prefix`; false where it doesn't begin so. */
 bool ada_directory_number(const char *name, const char *prefix, uint32_t *number);
 #endif

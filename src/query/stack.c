@@ -6,7 +6,7 @@
 
 #define RELEASE_EVENTS (1u << 18)	/* 8 MiB */
 
-static void reverse(struct ada_stack *stack)
+void ada_stack_reverse(struct ada_stack *stack)
 {
 	struct ada_frame *items = stack->frames.items;
 
@@ -47,7 +47,7 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 			return -ENOMEM;
 		}
 	}
-	reverse(stack);
+	ada_stack_reverse(stack);
 	return 0;
 }
 

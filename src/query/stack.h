@@ -16,5 +16,6 @@ struct ada_stack { ADA_ARRAY(struct ada_frame) frames; };	/* outermost first */
 /* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not
  * among them. 0 or -ENOMEM. The frames are the caller's to free with ada_stack_close. */
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
+void ada_stack_reverse(struct ada_stack *stack);
 void ada_stack_close(struct ada_stack *stack);
 #endif

@@ -108,6 +108,16 @@ static void test_formats_have_three_digits(void **state)
 	}
 }
 
+static void test_digits_are_grouped(void **state)
+{
+	char text[ADA_UNITS_TEXT];
+
+	assert_string_equal(ada_format_grouped(0, text), "0");
+	assert_string_equal(ada_format_grouped(999, text), "999");
+	assert_string_equal(ada_format_grouped(12003, text), "12,003");
+	assert_string_equal(ada_format_grouped(UINT64_MAX, text), "18,446,744,073,709,551,615");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_counts_have_bounds),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_formats_have_three_digits),
+		cmocka_unit_test(test_digits_are_grouped),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);

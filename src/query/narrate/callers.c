@@ -70,7 +70,7 @@ static void tell(struct ada_story *story, const struct new_caller *caller)
 	}
 	ada_narrate_say(story, "new-caller", "On thread %u %s was called by %s for the first time in this recording; before that %s had"
 			" called it (%s calls in the whole recording)%s.", edge->thread->number, name, from, before,
-			ada_words_number(caller->calls, number),
+			ada_format_grouped(caller->calls, number),
 			story->edges.completeness.lost ? ", as far as the events say that were not lost" : "");
 	ada_narrate_cite(story, caller->before->thread, caller->before->first_position, caller->before->first_position);
 	ada_narrate_cite(story, edge->thread, edge->first_position, edge->first_position);

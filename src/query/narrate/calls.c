@@ -140,10 +140,10 @@ static void tell_slow(struct ada_story *story, const struct slow *slow)
 	fprintf(telling.stream, "On thread %u a call of %s %s %s; its median is %s and its %s %s over %s calls", slow->thread->number,
 		ada_words_source(story, slow->thread->process, slow->id, name), how, ada_format_duration(slow->duration_ns, took),
 		ada_format_duration(slow->norm->p50_ns, median), slow->norm->high, ada_format_duration(slow->norm->high_ns, high),
-		ada_words_number(slow->norm->calls, number));
+		ada_format_grouped(slow->norm->calls, number));
 	if (slow->calls > 1)
 		fprintf(telling.stream, ", and %s more call%s of it in this window took unusually long",
-			ada_words_number(slow->calls - 1, more), ada_words_s(slow->calls - 1));
+			ada_format_grouped(slow->calls - 1, more), ada_words_s(slow->calls - 1));
 	fputs(".", telling.stream);
 	ada_telling_say(story, "slow", &telling);
 	ada_narrate_cite(story, slow->thread, slow->position, slow->position);

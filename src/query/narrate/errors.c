@@ -178,8 +178,8 @@ static void tell(struct ada_story *story, const struct failing *failing)
 				failing->thread->number, name, value);
 	else
 		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; %s of its %s returns with detail in this window"
-				" %s %s.", failing->thread->number, name, value, ada_words_number(failing->errors, errors),
-				ada_words_number(failing->returns, returns), failing->errors == 1 ? "is" : "are",
+				" %s %s.", failing->thread->number, name, value, ada_format_grouped(failing->errors, errors),
+				ada_format_grouped(failing->returns, returns), failing->errors == 1 ? "is" : "are",
 				failing->kind == RESULT_POINTER ? "NULL or -1" : "negative");
 	ada_narrate_cite(story, failing->thread, failing->position, failing->position);
 }

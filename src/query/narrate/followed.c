@@ -120,7 +120,7 @@ static void tell_next(struct ada_story *story, const struct after *after)
 	}
 	if (after->next_count > after->next.count)
 		fprintf(telling.stream, " and, at this depth or above it, %s more call%s by the window's end",
-			ada_words_number(after->next_count - after->next.count, number),
+			ada_format_grouped(after->next_count - after->next.count, number),
 			ada_words_s(after->next_count - after->next.count));
 	fputs(".", telling.stream);
 	ada_telling_say(story, "followed", &telling);
@@ -144,7 +144,7 @@ static void tell_exceptions(struct ada_story *story, const struct after *after, 
 		return;
 	event = atf_thread_get(thread->events, after->first_exception);
 	ada_narrate_say(story, "followed", "%s call%s on thread %u ended by an exception or jump by the window's end, first that of %s.",
-			ada_words_number(after->exceptions, number), ada_words_s(after->exceptions), thread->number,
+			ada_format_grouped(after->exceptions, number), ada_words_s(after->exceptions), thread->number,
 			ada_words_function(story, thread->process, event->function_id, name));
 	ada_narrate_cite(story, thread, after->first_exception, after->exceptions == 1 ? after->first_exception : end - 1);
 }
@@ -161,7 +161,7 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (ada_telling_open(story, &telling)) {
-		fprintf(telling.stream, "%s event%s follow%s on thread %u in this window, to %s; ", ada_words_number(behind, number),
+		fprintf(telling.stream, "%s event%s follow%s on thread %u in this window, to %s; ", ada_format_grouped(behind, number),
 			ada_words_s(behind), behind == 1 ? "s" : "", thread->number,
 			ada_words_time(story, atf_thread_get(thread->events, end - 1)->timestamp_ns, time));
 		if (stack.frames.count) {

@@ -2,6 +2,7 @@
 #ifndef ADA_QUERY_NARRATE_INTERNAL_H
 #define ADA_QUERY_NARRATE_INTERNAL_H
 #include <stdio.h>
+#include "base/units.h"
 #include "query/calls.h"
 #include "query/edges.h"
 #include "query/name_list.h"
@@ -70,7 +71,6 @@ void ada_telling_drop(struct ada_telling *telling);
 /* --- words ------------------------------------------------------------------------------------------------------------ */
 
 #define ADA_WORDS 64
-char *ada_words_number(uint64_t number, char text[ADA_WORDS]);			/* "12,003" */
 char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS]);	/* "+0.091011549s", as --from takes it */
 char *ada_words_signal(int number, char text[ADA_WORDS]);			/* "SIGSEGV" */
 char *ada_words_percent(double share, char text[ADA_WORDS]);			/* "5.03 %" */

@@ -75,7 +75,7 @@ static void tell_one(struct ada_story *story, const struct ada_thread *thread, u
 	else
 		snprintf(where, sizeof where, "before #%llu", (unsigned long long)last);
 	ada_narrate_say(story, "lost", "Thread %u lost %s event%s at %s, %s.", thread->number,
-			ada_words_number(event->function_id, number), ada_words_s(event->function_id),
+			ada_format_grouped(event->function_id, number), ada_words_s(event->function_id),
 			ada_words_time(story, event->timestamp_ns, time), where);
 	ada_narrate_cite(story, thread, first, last);
 }
@@ -95,7 +95,7 @@ static void tell_thread(struct ada_story *story, const struct ada_thread_losses 
 
 	if (losses->count > LOSSES_TOLD) {
 		ada_narrate_say(story, "lost", "Thread %u lost %s events at %s places, most of them at #%llu (%llu).", thread->number,
-				ada_words_number(losses->lost, number), ada_words_number(losses->count, count),
+				ada_format_grouped(losses->lost, number), ada_format_grouped(losses->count, count),
 				(unsigned long long)losses->largest_position, (unsigned long long)losses->largest);
 		for (size_t i = 0; i < losses->positions.count && i < 64; i++)
 			ada_narrate_cite(story, thread, losses->positions.items[i], losses->positions.items[i]);
@@ -107,7 +107,7 @@ static void tell_thread(struct ada_story *story, const struct ada_thread_losses 
 		}
 	if (thread->lost > losses->lost) {
 		ada_narrate_say(story, "lost", "Of thread %u %s more event%s lost at places that are not known.", thread->number,
-				ada_words_number(thread->lost - losses->lost, number),
+				ada_format_grouped(thread->lost - losses->lost, number),
 				thread->lost - losses->lost == 1 ? " was" : "s were");
 		ada_narrate_cite_file(story, thread->process, "manifest.json", "threads[%u].lost", thread->number);
 	}
@@ -124,7 +124,7 @@ void ada_narrate_losses(struct ada_story *story, const struct ada_process *proce
 		tell_thread(story, losses_of(story, thread));
 		if (thread->skipped) {
 			ada_narrate_say(story, "lost", "%s call%s of thread %u could not be recorded.",
-					ada_words_number(thread->skipped, number), ada_words_s(thread->skipped), thread->number);
+					ada_format_grouped(thread->skipped, number), ada_words_s(thread->skipped), thread->number);
 			ada_narrate_cite_file(story, process, "manifest.json", "threads[%u].skipped", thread->number);
 		}
 	}

@@ -21,19 +21,6 @@ static void put_command(FILE *stream, const json_object *command)
 	}
 }
 
-static uint64_t last_event_ns(const struct ada_session *session, size_t first, size_t count)
-{
-	uint64_t last = 0;
-
-	for (size_t i = first; i < first + count; i++) {
-		const struct ada_thread *thread = &session->threads.items[i];
-
-		if (thread->count && atf_thread_get(thread->events, thread->count - 1)->timestamp_ns > last)
-			last = atf_thread_get(thread->events, thread->count - 1)->timestamp_ns;
-	}
-	return last;
-}
-
 static void cite_all_threads(struct ada_story *story)
 {
 	for (size_t i = 0; i < story->selection->threads.count; i++)
@@ -53,7 +40,7 @@ static void tell_recorded(struct ada_story *story)
 		threads += session->threads.items[i].count > 0;
 	}
 	if (!end_ns)
-		end_ns = last_event_ns(session, 0, session->threads.count);
+		end_ns = ada_session_last_ns(session, 0, session->threads.count);
 	if (!ada_telling_open(story, &telling))
 		return;
 	if (ada_json_length(ada_json_get(document, "command"))) {
@@ -67,7 +54,7 @@ static void tell_recorded(struct ada_story *story)
 	fprintf(telling.stream, " for %s: %zu process%s, %" PRIu64 " thread%s with events, %s event%s.",
 		ada_format_duration(end_ns > session->start_ns ? end_ns - session->start_ns : 0, duration),
 		session->processes.count, session->processes.count == 1 ? "" : "es", threads, ada_words_s(threads),
-		ada_words_number(events, number), ada_words_s(events));
+		ada_format_grouped(events, number), ada_words_s(events));
 	ada_telling_say(story, "session", &telling);
 	if (document)
 		ada_narrate_cite_file(story, NULL, "session.json", "%s", "");
@@ -89,7 +76,7 @@ static void tell_selected(struct ada_story *story)
 	ada_narrate_say(story, "selected", "What follows is of %zu of %zu threads, from %s to %s: %s event%s.", selection->threads.count,
 			story->session->threads.count, ada_words_time(story, selection->from_ns, from),
 			selection->to_ns == UINT64_MAX ? "the end" : ada_words_time(story, selection->to_ns, to),
-			ada_words_number(completeness->events, number), ada_words_s(completeness->events));
+			ada_format_grouped(completeness->events, number), ada_words_s(completeness->events));
 	cite_all_threads(story);
 	if (!completeness->events)
 		for (size_t i = 0; i < selection->threads.count; i++)
@@ -107,7 +94,7 @@ static void tell_completeness(struct ada_story *story)
 	if (completeness->events) {
 		ada_narrate_say(story, "losses", completeness->lost ? "%s event%s lost." : completeness->complete ?
 				"No event was lost." : "No loss is recorded, but the recording is not complete.",
-				ada_words_number(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
+				ada_format_grouped(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
 	if (!session->windows.count && completeness->detail_coverage == 0) {
@@ -180,7 +167,7 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 	if (!manifest || !ada_telling_open(story, &telling))
 		return;
 	if (!end_ns)
-		end_ns = last_event_ns(story->session, process->first_thread, process->thread_count);
+		end_ns = ada_session_last_ns(story->session, process->first_thread, process->thread_count);
 	fprintf(telling.stream, "Process %" PRIu32 " ran %s from %s for %s and ", process->pid,
 		ada_json_text(manifest, "program", "an unknown program"), ada_words_time(story, start_ns, time),
 		ada_format_duration(end_ns > start_ns ? end_ns - start_ns : 0, duration));
@@ -211,24 +198,24 @@ static void tell_recording(struct ada_story *story, const struct ada_process *pr
 	char number[ADA_WORDS], hooked[ADA_WORDS], duration[ADA_UNITS_TEXT];
 
 	if (functions) {
-		ada_narrate_say(story, "hooked", "Of %s function%s of the traced modules %s %s hooked.", ada_words_number(functions, number),
-				ada_words_s(functions), ada_words_number(ada_json_u64(hooks, "hooked", 0), hooked),
+		ada_narrate_say(story, "hooked", "Of %s function%s of the traced modules %s %s hooked.", ada_format_grouped(functions, number),
+				ada_words_s(functions), ada_format_grouped(ada_json_u64(hooks, "hooked", 0), hooked),
 				ada_json_u64(hooks, "hooked", 0) == 1 ? "was" : "were");
 		ada_narrate_cite_file(story, process, "manifest.json", "hooks");
 	}
 	if (waits) {
-		ada_narrate_say(story, "waited", "The program waited %s time%s for the recorder, %s in all.", ada_words_number(waits, number),
+		ada_narrate_say(story, "waited", "The program waited %s time%s for the recorder, %s in all.", ada_format_grouped(waits, number),
 				ada_words_s(waits), ada_format_duration(ada_json_u64(index, "waitNs", 0), duration));
 		ada_narrate_cite_file(story, process, "manifest.json", "buffering.index");
 	}
 	if (overwritten) {
 		ada_narrate_say(story, "lost", "Of the events lost %s %s overwritten by newer ones, as asked.",
-				ada_words_number(overwritten, number), overwritten == 1 ? "was" : "were");
+				ada_format_grouped(overwritten, number), overwritten == 1 ? "was" : "were");
 		ada_narrate_cite_file(story, process, "manifest.json", "index_lane.overwritten");
 	}
 	if (dropped) {
 		ada_narrate_say(story, "detail-dropped", "%s event%s captured without detail, for no chunk of the buffer was free.",
-				ada_words_number(dropped, number), dropped == 1 ? " was" : "s were");
+				ada_format_grouped(dropped, number), dropped == 1 ? " was" : "s were");
 		ada_narrate_cite_file(story, process, "manifest.json", "buffering.detail.dropped");
 	}
 }
@@ -278,7 +265,7 @@ static void put_functions(struct ada_story *story, FILE *stream, const struct ad
 
 		fprintf(stream, "%s%s (%s in %s call%s)", !i ? "" : i + 1 == told ? " and " : ", ",
 			ada_words_function(story, thread->process, function->function_id, name),
-			ada_format_duration(function->self_ns, duration), ada_words_number(function->calls, number),
+			ada_format_duration(function->self_ns, duration), ada_format_grouped(function->calls, number),
 			ada_words_s(function->calls));
 	}
 }
@@ -308,7 +295,7 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 		evidence.last = (one.to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, one.to_ns)) - 1;
 		first_ns = atf_thread_get(thread->events, evidence.first)->timestamp_ns;
 		fprintf(telling.stream, "Thread %" PRIu32 " (%s%stid %" PRIu32 ") has %s event%s from %s on over %s", thread->number,
-			thread->name, *thread->name ? ", " : "", thread->tid, ada_words_number(stats.completeness.events, number),
+			thread->name, *thread->name ? ", " : "", thread->tid, ada_format_grouped(stats.completeness.events, number),
 			ada_words_s(stats.completeness.events), ada_words_time(story, first_ns, from),
 			ada_format_duration(atf_thread_get(thread->events, evidence.last)->timestamp_ns - first_ns, duration));
 		put_functions(story, telling.stream, thread, &stats);
@@ -350,7 +337,7 @@ static void tell_rest(struct ada_story *story, struct ada_thread *const *threads
 	for (size_t i = 0; i < count; i++)
 		events += threads[i]->count;
 	ada_narrate_say(story, "threads", "%zu more thread%s recorded %s event%s together.", count, ada_words_s(count),
-			ada_words_number(events, number), ada_words_s(events));
+			ada_format_grouped(events, number), ada_words_s(events));
 	for (size_t i = 0; i < count; i++)
 		ada_narrate_cite(story, threads[i], 0, threads[i]->count - 1);
 }

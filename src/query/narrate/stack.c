@@ -64,18 +64,6 @@ static int read_to(struct ada_stack_track *track, const struct ada_thread *threa
 	return result;
 }
 
-static void reverse(struct ada_stack *stack)
-{
-	struct ada_frame *items = stack->frames.items;
-
-	for (size_t i = 0, j = stack->frames.count; i + 1 < j--; i++) {
-		struct ada_frame frame = items[i];
-
-		items[i] = items[j];
-		items[j] = frame;
-	}
-}
-
 /* From `position` back to the checkpoint, then what is open there; innermost first. */
 static int read_back(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position, const struct ada_stack_track *track,
 		     const struct ada_checkpoint *checkpoint, uint32_t limit)
@@ -124,7 +112,7 @@ int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const st
 			limit = event->call_depth;
 	}
 	result = read_back(stack, thread, position, track, checkpoint, limit);
-	reverse(stack);
+	ada_stack_reverse(stack);
 	if (result)
 		ada_stack_close(stack);
 	return result;

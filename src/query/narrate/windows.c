@@ -79,7 +79,7 @@ static void tell_bounds(struct ada_story *story, const struct ada_recorded_windo
 			ada_words_time(story, window->start_ns, from), ada_words_time(story, window->end_ns, to));
 	put_roll(telling.stream, window->entry, "with a pre-roll of", "preRollSec", "requestedPreRollSec");
 	put_roll(telling.stream, window->entry, "a post-roll of", "postRollSec", "requestedPostRollSec");
-	fprintf(telling.stream, ": %s event%s of %llu thread%s", ada_words_number(events, count), ada_words_s(events),
+	fprintf(telling.stream, ": %s event%s of %llu thread%s", ada_format_grouped(events, count), ada_words_s(events),
 		(unsigned long long)threads, ada_words_s(threads));
 	if (events)
 		fprintf(telling.stream, ", %s with detail", ada_words_percent((double)details / (double)events, percent));
@@ -122,7 +122,7 @@ static void tell_marks(struct ada_story *story, uint64_t number)
 		}
 	}
 	if (all > told) {
-		ada_narrate_say(story, "trigger-more", "%s more mark%s in this window.", ada_words_number(all - told, text),
+		ada_narrate_say(story, "trigger-more", "%s more mark%s in this window.", ada_format_grouped(all - told, text),
 				all - told == 1 ? " lies" : "s lie");
 		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
 		cite_window(story, window);
@@ -187,10 +187,10 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 			marks += story->session->windows.items[rest[i]].marked_count;
 		}
 	ada_narrate_say(story, "windows", "%s more window%s triggered by %s, from %s to %s, with %s mark%s: the first of them is window"
-			" %llu, the last window %llu.", ada_words_number(like, number), like == 1 ? " was" : "s were",
+			" %llu, the last window %llu.", ada_format_grouped(like, number), like == 1 ? " was" : "s were",
 			*kind ? kind : "nothing",
 			ada_words_time(story, story->session->windows.items[first].start_ns, from),
-			ada_words_time(story, story->session->windows.items[last].end_ns, to), ada_words_number(marks, text),
+			ada_words_time(story, story->session->windows.items[last].end_ns, to), ada_format_grouped(marks, text),
 			ada_words_s(marks), (unsigned long long)first, (unsigned long long)last);
 	for (size_t i = 0; i < count; i++) {
 		struct ada_mark_place place;

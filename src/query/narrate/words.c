@@ -9,20 +9,6 @@
 #define FRAMES_LAST 12		/* and innermost calls */
 #define NAME_MAX_BYTES 200
 
-char *ada_words_number(uint64_t number, char text[ADA_WORDS])
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof digits, "%" PRIu64, number), used = 0;
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			text[used++] = ',';
-		text[used++] = digits[i];
-	}
-	text[used] = 0;
-	return text;
-}
-
 char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS])
 {
 	uint64_t start_ns = story->session->start_ns, since = ns > start_ns ? ns - start_ns : 0;

@@ -50,19 +50,6 @@ static void add_real(struct ada_sql_rows *rows, const json_object *entry, const 
 		ada_sql_add_null(rows);
 }
 
-static uint64_t sum_of_values(const json_object *object)
-{
-	uint64_t total = 0;
-
-	if (!json_object_is_type(object, json_type_object))
-		return 0;
-	json_object_object_foreach((json_object *)object, key, value) {
-		(void)key;
-		total += json_object_get_uint64(value);
-	}
-	return total;
-}
-
 static bool process_is_selected(const struct ada_sql *sql, const struct ada_process *process)
 {
 	const struct ada_selection *selection = sql->selection;
@@ -241,7 +228,7 @@ static void add_module(struct ada_sql_rows *rows, const struct ada_process *proc
 	add_number(rows, entry, "functions");
 	add_number(rows, entry, "hooked");
 	if (entry)
-		ada_sql_add_integer(rows, sum_of_values(ada_json_get(entry, "skipped")));
+		ada_sql_add_integer(rows, ada_json_sum(ada_json_get(entry, "skipped")));
 	else
 		ada_sql_add_null(rows);
 	add_number(rows, entry, "imports");
