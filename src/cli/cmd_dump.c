@@ -88,7 +88,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
-		{ "function", 'F', "NAME", 0, "only this function's events, and losses; NAME may be a glob", 0 },
+		{ "function", 'F', "NAME", 0, "only its events (name or glob), and losses", 0 },
 		{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
 		{ "detail", OPTION_DETAIL, NULL, 0, "arguments, registers and stack, where kept", 0 },
 		{ "source", OPTION_SOURCE, NULL, 0, "where each function is written: file and line", 0 },

@@ -93,19 +93,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = (const struct argp_option[]){
-		{ "function", 'F', "NAME", 0, "what lies below this function (name or glob), its paths merged", 0 },
+		{ "function", 'F', "NAME", 0, "below this one (name or glob), its paths merged", 0 },
 		{ "callers", OPTION_CALLERS, NULL, 0, "of --function: who led to it, turned around", 0 },
 		{ "fold", OPTION_FOLD, NULL, 0, "recursion counts in the outermost call's line", 0 },
 		{ "depth", OPTION_DEPTH, "N", 0, "at most N calls below each other (text: 100)", 0 },
 		{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the run (text: 0.5)", 0 },
 		{ "sort", 's', "FIELD", 0, "total (default), self or calls, largest first", 0 },
-		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (before)", 0 },
+		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
 		{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
 		{},
 	},
 	.parser = parse_option,
 	.doc = "Prints the call tree of all threads: calls merged by the path that led there."
-	       "\v% is of the time of all outermost calls. --limit keeps the heaviest. \"-\": began before --from.",
+	       "\v% is of the time of all outermost calls; \"-\" began before --from.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
 };
 

@@ -100,7 +100,7 @@ error_t ada_reading_parse(int key, char *argument, struct argp_state *state)
 
 enum { OPTION_FROM = 0x1000, OPTION_TO, OPTION_WINDOW };
 
-static error_t parse_narrowing(int key, char *argument, struct argp_state *state)
+static error_t parse_cut(int key, char *argument, struct argp_state *state)
 {
 	struct ada_narrowing *narrowing = state->input;
 	struct ada_error error = {};
@@ -123,6 +123,31 @@ static error_t parse_narrowing(int key, char *argument, struct argp_state *state
 			ada_options_fail(state, "--window: %s", error.text);
 		narrowing->in_window = true;
 		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp ada_cut_argp = {
+	.options = (const struct argp_option[]){
+		{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
+		{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
+		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`, in its process", 0 },
+		{},
+	},
+	.parser = parse_cut,
+};
+
+static error_t parse_limit(int key, char *argument, struct argp_state *state)
+{
+	struct ada_narrowing *narrowing = state->input;
+	struct ada_error error = {};
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = narrowing;
+		return 0;
 	case 'n':
 		if (ada_parse_count(argument, 1, UINT64_MAX, &narrowing->limit, &error))
 			ada_options_fail(state, "--limit: %s", error.text);
@@ -134,23 +159,9 @@ static error_t parse_narrowing(int key, char *argument, struct argp_state *state
 
 const struct argp ada_narrowing_argp = {
 	.options = (const struct argp_option[]){
-		{ "thread", 't', "THREAD", 0, "only this thread: its number, OS thread id or name", 0 },
-		{ "from", OPTION_FROM, "TIME", 0, "from this time on: +1.5s from the session's start, or ns", 0 },
-		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
-		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process, between its bounds", 0 },
 		{ "limit", 'n', "N", 0, "at most N rows", 0 },
 		{},
 	},
-	.parser = parse_narrowing,
-};
-
-const struct argp ada_cut_argp = {
-	.options = (const struct argp_option[]){
-		{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
-		{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
-		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
-		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`: its process", 0 },
-		{},
-	},
-	.parser = parse_narrowing,
+	.parser = parse_limit,
+	.children = (const struct argp_child[]){ { .argp = &ada_cut_argp }, {} },
 };

@@ -27,6 +27,6 @@ struct ada_narrowing {
 	uint64_t window;
 	uint64_t limit;			/* rows; UINT64_MAX: all */
 };
-extern const struct argp ada_narrowing_argp;	/* --thread --from --to --window --limit */
-extern const struct argp ada_cut_argp;		/* the same without --limit, in fewer words */
+extern const struct argp ada_cut_argp;		/* --thread --from --to --window */
+extern const struct argp ada_narrowing_argp;	/* these and --limit */
 #endif
