@@ -235,7 +235,7 @@ static void print_head_text(struct info *info)
 }
 
 /* What there is of detail: nothing where it was off, and none where nothing marked. */
-static void print_detail(struct info *info, double coverage)
+static void print_detail(struct info *info)
 {
 	const struct ada_session *session = info->session;
 	uint64_t records = 0;
@@ -245,8 +245,8 @@ static void print_detail(struct info *info, double coverage)
 		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
 	if (!session->windows.count && !records)
 		return;
-	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s: %.3g %% of the events",
-		 (unsigned long long)records, session->windows.count, session->windows.count == 1 ? "" : "s", 100 * coverage);
+	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s",
+		 (unsigned long long)records, session->windows.count, session->windows.count == 1 ? "" : "s");
 	print_line(info->output, "detail", text);
 }
 
@@ -305,7 +305,7 @@ static void print_info(struct info *info)
 		print_head_text(info);
 		print_label(info->output, "events");
 		ada_completeness_text(info->output, &completeness);
-		print_detail(info, completeness.detail_coverage);
+		print_detail(info);
 		print_reasons(info);
 		ada_output_string(info->output, "\n");
 		print_processes(info);

@@ -204,14 +204,21 @@ void ada_completeness_json(struct ada_output *output, const struct ada_completen
 
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)
 {
+	char coverage[32];
+
 	ada_output_u64(output, completeness->events);
 	ada_output_string(output, completeness->events == 1 ? " event; " : " events; ");
 	if (completeness->lost) {
 		ada_output_u64(output, completeness->lost);
-		ada_output_string(output, " were lost.\n");
+		ada_output_string(output, completeness->lost == 1 ? " was lost" : " were lost");
 	} else if (completeness->complete) {
-		ada_output_string(output, "none was lost.\n");
+		ada_output_string(output, "none was lost");
 	} else {
-		ada_output_string(output, "no loss is recorded, but the recording is not complete (`ada info` says why).\n");
+		ada_output_string(output, "no loss is recorded, but the recording is not complete (`ada info` says why)");
 	}
+	if (completeness->detail_coverage > 0) {
+		snprintf(coverage, sizeof coverage, "; %.3g %% have detail", 100 * completeness->detail_coverage);
+		ada_output_string(output, coverage);
+	}
+	ada_output_string(output, ".\n");
 }

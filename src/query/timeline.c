@@ -20,6 +20,7 @@ struct ada_timeline {
 	size_t track_count;
 	uint64_t *lost;			/* by thread of the selection */
 	uint64_t events;
+	uint64_t last_ns;		/* of those read */
 	bool durations, ended;
 	struct ada_moment *moment;	/* being filled: where `ended` puts the duration */
 };
@@ -87,6 +88,7 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 	moment->thread = timeline->selection->threads.items[track->number];
 	moment->duration_known = false;
 	timeline->events++;
+	timeline->last_ns = moment->event->timestamp_ns;
 	if (moment->event->event_kind == ADA_EVENT_LOST)
 		timeline->lost[track->number] += moment->event->function_id;
 	timeline->moment = moment;
@@ -96,9 +98,14 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 	return true;
 }
 
+/* Of a timeline that wasn't read to its end: up to the last event that was. */
 struct ada_completeness ada_timeline_completeness(const struct ada_timeline *timeline)
 {
-	return ada_selection_completeness(timeline->selection, timeline->ended, timeline->events, timeline->lost);
+	struct ada_selection selection = *timeline->selection;
+
+	if (!timeline->ended)
+		selection.to_ns = timeline->last_ns + 1;
+	return ada_selection_completeness(&selection, timeline->ended, timeline->events, timeline->lost);
 }
 
 void ada_timeline_close(struct ada_timeline *timeline)
