@@ -30,7 +30,8 @@ int ada_compare_open(struct ada_comparison *comparison, const char *command, con
 	return 0;
 }
 
-uint64_t ada_compare_length_ns(const struct ada_selection *selection)
+/* From the first event of the selection to its last. */
+static uint64_t length_ns(const struct ada_selection *selection)
 {
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 
@@ -58,11 +59,11 @@ static void put_json_end(const struct ada_comparison *comparison, struct ada_out
 		ada_output_string(output, "\"session\": ");
 		ada_output_json(output, comparison->sessions[ADA_NOW]->path);
 		ada_output_string(output, ", \"length_ns\": ");
-		ada_output_u64(output, ada_compare_length_ns(&comparison->selections[ADA_NOW]));
+		ada_output_u64(output, length_ns(&comparison->selections[ADA_NOW]));
 		ada_output_string(output, ",\n\"otherSession\": ");
 		ada_output_json(output, comparison->sessions[ADA_BEFORE]->path);
 		ada_output_string(output, ", \"otherLength_ns\": ");
-		ada_output_u64(output, ada_compare_length_ns(&comparison->selections[ADA_BEFORE]));
+		ada_output_u64(output, length_ns(&comparison->selections[ADA_BEFORE]));
 		ada_output_string(output, ",\n\"otherCompleteness\": ");
 		ada_completeness_object(output, &comparison->completeness[ADA_BEFORE]);
 		ada_output_string(output, ",\n");
@@ -77,7 +78,7 @@ static void put_side(const struct ada_comparison *comparison, int side, struct a
 	ada_output_string(output, side == ADA_NOW ? "now     " : "before  ");
 	ada_output_text(output, comparison->sessions[side]->path);
 	ada_output_string(output, ": ");
-	ada_output_string(output, ada_format_duration(ada_compare_length_ns(&comparison->selections[side]), text));
+	ada_output_string(output, ada_format_duration(length_ns(&comparison->selections[side]), text));
 	ada_output_string(output, ", ");
 	ada_completeness_text(output, &comparison->completeness[side]);
 }

@@ -16,8 +16,6 @@ struct ada_comparison {
  * 0, or the exit status after a line on stderr. Close it in any case. */
 int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_reading *reading,
 		     const struct ada_narrowing *narrowing, const char *diff);
-/* From the first event of the selection to its last. */
-uint64_t ada_compare_length_ns(const struct ada_selection *selection);
 /* The end of the answer: completeness, and of a comparison that of the other one, too, and how long both are. */
 void ada_compare_put_end(const struct ada_comparison *comparison, enum ada_format format, struct ada_output *output);
 /* Says why there is no answer (`error`; an interrupted one needs no words): the exit status. */

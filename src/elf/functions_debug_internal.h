@@ -43,7 +43,6 @@ bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to);	/* `to
 /* What the entry's DW_AT_type leads to, behind typedef, const and the like. False: void, or there is none. */
 bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type);
 uint64_t ada_debug_bytes(Dwarf_Die *type);		/* 0: not known */
-uint64_t ada_debug_elements(Dwarf_Die *array);		/* 0: not known, or none */
 bool ada_debug_is_vector(Dwarf_Die *array);
 /* Offset of a member or base class in its structure; false: it has no place of its own there. */
 bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);

@@ -56,7 +56,8 @@ static bool number_at(Dwarf_Die *die, unsigned name, Dwarf_Word *number)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), number) == 0;
 }
 
-uint64_t ada_debug_elements(Dwarf_Die *array)
+/* 0: not known, or none. */
+static uint64_t elements_of(Dwarf_Die *array)
 {
 	uint64_t count = 1;
 	Dwarf_Word number;
@@ -91,7 +92,7 @@ uint64_t ada_debug_bytes(Dwarf_Die *type)
 		case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type:
 			return __builtin_mul_overflow(bytes, 8, &bytes) ? 0 : bytes;
 		case DW_TAG_array_type:
-			if (__builtin_mul_overflow(bytes, ada_debug_elements(&die), &bytes))
+			if (__builtin_mul_overflow(bytes, elements_of(&die), &bytes))
 				return 0;
 			break;
 		case DW_TAG_enumeration_type: case DW_TAG_subrange_type:
@@ -236,7 +237,7 @@ static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifi
 
 static void put_array(struct text *text, Dwarf_Die *die, unsigned nesting)
 {
-	uint64_t elements = ada_debug_elements(die);
+	uint64_t elements = elements_of(die);
 	char count[32] = " []";
 
 	put_type_of(text, die, nesting);
@@ -425,7 +426,7 @@ static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struc
 /* As a structure without names. */
 static void read_array(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
-	uint64_t elements = ada_debug_elements(die);
+	uint64_t elements = elements_of(die);
 	Dwarf_Die of;
 
 	type->class = ADA_DEBUG_OTHER;

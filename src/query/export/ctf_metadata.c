@@ -117,10 +117,10 @@ static void put_environment(struct ada_output *output, const struct ada_export *
 	put_number(output, ";\n\tevents = ", export->completeness.events, ";\n");
 	put_number(output, "\tlost = ", export->completeness.lost, ";\n};\n\n");
 	ada_output_string(output, "clock {\n\tname = boottime;\n\tdescription = \"CLOCK_BOOTTIME\";\n\tfreq = 1000000000;\n");
-	if (offset)
+	if (offset) {
 		put_number(output, "\toffset_s = ", offset / 1000000000, ";\n");
-	if (offset)
 		put_number(output, "\toffset = ", offset % 1000000000, ";\n");
+	}
 	ada_output_string(output, "};\n\n");
 }
 

@@ -92,8 +92,8 @@ const char *ada_export_process_name(const struct ada_process *process)
 
 /* --- marks and windows ------------------------------------------------------------------------------------------------ */
 
-const struct ada_thread *ada_export_thread_of(const struct ada_selection *selection, const struct ada_process *process,
-					      uint64_t number)
+/* The thread of the process with this number, if it is selected; else NULL. */
+static const struct ada_thread *thread_of(const struct ada_selection *selection, const struct ada_process *process, uint64_t number)
 {
 	for (size_t i = 0; i < selection->threads.count; i++)
 		if (selection->threads.items[i]->process == process && selection->threads.items[i]->number == number)
@@ -145,7 +145,7 @@ static int tell_mark(const struct ada_selection *selection, const struct ada_rec
 	if (mark.ns < selection->from_ns || mark.ns >= selection->to_ns)
 		return 0;
 	if (has_number(entry, "thread")) {
-		mark.thread = ada_export_thread_of(selection, window->process, ada_json_u64(entry, "thread", 0));
+		mark.thread = thread_of(selection, window->process, ada_json_u64(entry, "thread", 0));
 		if (!mark.thread)
 			return 0;
 	}

@@ -55,9 +55,6 @@ struct ada_export_marks_receiver {
 /* Those of the process that lie in the selection, window by window. 0 or what a receiver returned. */
 int ada_export_marks(const struct ada_selection *selection, const struct ada_process *process,
 		     const struct ada_export_marks_receiver *receiver);
-/* The thread of the process with this number, if it is selected; else NULL. */
-const struct ada_thread *ada_export_thread_of(const struct ada_selection *selection, const struct ada_process *process,
-					      uint64_t number);
 
 /* --- events and losses of one process over time ----------------------------------------------------------------------- */
 #define ADA_EXPORT_BUCKET_NS 10000000ull

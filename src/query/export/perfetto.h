@@ -66,8 +66,6 @@ void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint6
 int ada_perfetto_packet_done(struct ada_perfetto *perfetto);	/* writes it: 0 or -ENOMEM */
 void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value);
 void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text);	/* any bytes */
-uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what,
-			   uint64_t number);
 
 /* The trace's frame: clocks, processes with their windows, marks and counters, threads, and what is missing. */
 int ada_perfetto_begin(struct ada_perfetto *perfetto);

@@ -71,8 +71,7 @@ void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const ch
 	ada_proto_end(packet, note);
 }
 
-uint64_t ada_perfetto_uuid(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what,
-			   uint64_t number)
+static uint64_t uuid_of(const struct ada_perfetto *perfetto, const struct ada_process *process, const char *what, uint64_t number)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
 	char text[512];
@@ -192,7 +191,7 @@ int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
 	struct ada_proto *packet = &perfetto->packet;
 	size_t track, described, defaults, event;
 
-	perfetto->thread_uuid = ada_perfetto_uuid(perfetto, thread->process, "thread", thread->number);
+	perfetto->thread_uuid = uuid_of(perfetto, thread->process, "thread", thread->number);
 	packet->bytes.count = 0;
 	packet->failed = false;
 	ada_proto_varint(packet, PACKET_SEQUENCE_ID, perfetto->sequence);
@@ -275,7 +274,7 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 {
 	struct ada_perfetto *perfetto = context;
 	struct ada_proto *packet = &perfetto->packet;
-	uint64_t uuid = mark->thread ? ada_perfetto_uuid(perfetto, mark->process, "thread", mark->thread->number) :
+	uint64_t uuid = mark->thread ? uuid_of(perfetto, mark->process, "thread", mark->thread->number) :
 				       perfetto->windows_uuid;
 	size_t event = begin_event(perfetto, mark->ns, TYPE_INSTANT, uuid);
 
@@ -303,8 +302,8 @@ int ada_perfetto_begin_process(struct ada_perfetto *perfetto, const struct ada_p
 	int result;
 
 	perfetto->process = process;
-	perfetto->process_uuid = ada_perfetto_uuid(perfetto, process, "process", 0);
-	perfetto->windows_uuid = ada_perfetto_uuid(perfetto, process, "windows", 0);
+	perfetto->process_uuid = uuid_of(perfetto, process, "process", 0);
+	perfetto->windows_uuid = uuid_of(perfetto, process, "windows", 0);
 	result = put_process(perfetto, process);
 	if (!result && process->window_count)
 		result = end_track(perfetto, begin_track(perfetto, perfetto->windows_uuid, perfetto->process_uuid, "windows"));
@@ -324,7 +323,7 @@ static int put_counter(struct ada_perfetto *perfetto, const char *what, const ui
 {
 	int result;
 
-	perfetto->counter_uuid = ada_perfetto_uuid(perfetto, perfetto->process, what, 0);
+	perfetto->counter_uuid = uuid_of(perfetto, perfetto->process, what, 0);
 	result = put_counter_track(perfetto, perfetto->counter_uuid, what);
 	return result ? result : ada_export_rates_tell(&perfetto->rates, values, perfetto, put_point);
 }
@@ -349,7 +348,7 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 int ada_perfetto_end(struct ada_perfetto *perfetto)
 {
 	const struct ada_completeness *completeness = &perfetto->export->completeness;
-	uint64_t uuid = ada_perfetto_uuid(perfetto, NULL, "ada", 0);
+	uint64_t uuid = uuid_of(perfetto, NULL, "ada", 0);
 	struct ada_proto *packet = &perfetto->packet;
 	int result = ada_perfetto_end_process(perfetto);
 	size_t event, note;

@@ -66,7 +66,6 @@ void ada_narrate_cite_thread(struct ada_story *story, const struct ada_thread *t
 struct ada_telling { FILE *stream; char *text; size_t length; };
 bool ada_telling_open(struct ada_story *story, struct ada_telling *telling);
 void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telling *telling);
-void ada_telling_drop(struct ada_telling *telling);
 
 /* --- words ------------------------------------------------------------------------------------------------------------ */
 
@@ -74,7 +73,6 @@ void ada_telling_drop(struct ada_telling *telling);
 char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS]);	/* "+0.091011549s", as --from takes it */
 char *ada_words_signal(int number, char text[ADA_WORDS]);			/* "SIGSEGV" */
 char *ada_words_percent(double share, char text[ADA_WORDS]);			/* "5.03 %" */
-char *ada_words_thread(const struct ada_thread *thread, char text[ADA_WORDS]);	/* "thread 3" */
 static inline const char *ada_words_s(uint64_t count) { return count == 1 ? "" : "s"; }
 
 #define ADA_WORDS_NAME 400
@@ -121,7 +119,6 @@ bool ada_narrate_selects_process(const struct ada_story *story, const struct ada
 
 void ada_narrate_session(struct ada_story *story);
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process);
-void ada_narrate_threads(struct ada_story *story, const struct ada_process *process);
 void ada_narrate_windows(struct ada_story *story);
 bool ada_narrate_place(const struct ada_story *story, uint64_t window, uint64_t mark, struct ada_mark_place *place);
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place);

@@ -220,16 +220,6 @@ static void tell_recording(struct ada_story *story, const struct ada_process *pr
 	}
 }
 
-void ada_narrate_process(struct ada_story *story, const struct ada_process *process)
-{
-	ada_narrate_section(story, process, ADA_NO_WINDOW, "Process %s", process->directory);
-	tell_life(story, process);
-	if (!story->result)
-		tell_recording(story, process);
-	ada_narrate_threads(story, process);
-	ada_narrate_losses(story, process);
-}
-
 /* --- its threads -------------------------------------------------------------------------------------------------------- */
 
 static int compare_busy(const void *left, const void *right)
@@ -342,7 +332,7 @@ static void tell_rest(struct ada_story *story, struct ada_thread *const *threads
 		ada_narrate_cite(story, threads[i], 0, threads[i]->count - 1);
 }
 
-void ada_narrate_threads(struct ada_story *story, const struct ada_process *process)
+static void tell_threads(struct ada_story *story, const struct ada_process *process)
 {
 	struct ada_thread **threads = calloc(process->thread_count + 1, sizeof *threads);
 	size_t count = 0, told;
@@ -365,4 +355,14 @@ void ada_narrate_threads(struct ada_story *story, const struct ada_process *proc
 	if (told < count)
 		tell_rest(story, threads + told, count - told);
 	free(threads);
+}
+
+void ada_narrate_process(struct ada_story *story, const struct ada_process *process)
+{
+	ada_narrate_section(story, process, ADA_NO_WINDOW, "Process %s", process->directory);
+	tell_life(story, process);
+	if (!story->result)
+		tell_recording(story, process);
+	tell_threads(story, process);
+	ada_narrate_losses(story, process);
 }

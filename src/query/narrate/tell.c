@@ -76,12 +76,6 @@ void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telli
 	fail(story);
 }
 
-void ada_telling_drop(struct ada_telling *telling)
-{
-	fclose(telling->stream);
-	free(telling->text);
-}
-
 /* --- evidence ----------------------------------------------------------------------------------------------------------- */
 
 static void add_evidence(struct ada_story *story, const struct ada_evidence *evidence)

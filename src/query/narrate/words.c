@@ -34,12 +34,6 @@ char *ada_words_percent(double share, char text[ADA_WORDS])
 	return text;
 }
 
-char *ada_words_thread(const struct ada_thread *thread, char text[ADA_WORDS])
-{
-	snprintf(text, ADA_WORDS, "thread %" PRIu32, thread->number);
-	return text;
-}
-
 /* At most NAME_MAX_BYTES, not within a character. */
 static void put_cut(const char *name, char text[ADA_WORDS_NAME])
 {

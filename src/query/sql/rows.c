@@ -35,7 +35,7 @@ void ada_sql_add_text(struct ada_sql_rows *rows, const char *text)
 	add(rows, (struct ada_sql_cell){ .type = text ? SQLITE_TEXT : SQLITE_NULL, .text = copy });
 }
 
-size_t ada_sql_rows_count(const struct ada_sql_rows *rows)
+static size_t row_count(const struct ada_sql_rows *rows)
 {
 	return rows->column_count ? rows->cells.count / rows->column_count : 0;
 }
@@ -51,7 +51,7 @@ void ada_sql_rows_free(struct ada_sql_rows *rows)
 int ada_sql_rows_first(struct ada_sql_rows_cursor *cursor)
 {
 	cursor->row = 0;
-	cursor->cursor.eof = !ada_sql_rows_count(&cursor->rows);
+	cursor->cursor.eof = !row_count(&cursor->rows);
 	return cursor->rows.failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
@@ -59,7 +59,7 @@ int ada_sql_rows_next(struct ada_sql_cursor *base)
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 
-	base->eof = ++cursor->row >= ada_sql_rows_count(&cursor->rows);
+	base->eof = ++cursor->row >= row_count(&cursor->rows);
 	return SQLITE_OK;
 }
 

@@ -50,9 +50,9 @@ static int next_piece(struct ada_sql_scan *scan)
 
 static int find(struct ada_sql_scan *scan)
 {
-	int result = SQLITE_OK;
-
 	for (;;) {
+		int result;
+
 		while (scan->event < scan->run_end) {
 			if (fits(scan))
 				return SQLITE_OK;

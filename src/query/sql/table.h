@@ -177,7 +177,6 @@ void ada_sql_add_null(struct ada_sql_rows *rows);
 void ada_sql_add_integer(struct ada_sql_rows *rows, uint64_t number);	/* saturates */
 void ada_sql_add_real(struct ada_sql_rows *rows, double number);
 void ada_sql_add_text(struct ada_sql_rows *rows, const char *text);	/* NULL: null */
-size_t ada_sql_rows_count(const struct ada_sql_rows *rows);
 void ada_sql_rows_free(struct ada_sql_rows *rows);
 
 struct ada_sql_rows_cursor {
