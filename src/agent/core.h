@@ -109,6 +109,12 @@ static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, in
 	return (struct ada_frame *)thread->shadow + number;
 }
 
+/* The address of a frame's slot, watched (shadow.c) or not. */
+static inline uint64_t ada_frame_slot(const struct ada_frame *frame)
+{
+	return frame->slot + (frame->slot & 1);
+}
+
 /* --- detail.c: all with signals blocked */
 /* Takes a detail chunk to go with the index chunk, whose header is whole; or none, and says so in both. */
 void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk);

@@ -45,7 +45,7 @@
 #define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
 
 struct ada_frame {
-	uint64_t slot;				/* address of the return slot on the machine stack */
+	uint64_t slot;				/* address of the return slot on the machine stack; less 1: watched (shadow.c) */
 	uint64_t counter;			/* of the call */
 	uint64_t function_id;
 	uint32_t depth;				/* of its CALL: frames below may go first (fibers) */

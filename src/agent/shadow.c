@@ -31,8 +31,9 @@ static const uint8_t *policy_flags(void)
 
 /* Depth rules without function. The hook compares each new frame with shadow_end anyway, so that is where it is told to come
  * here: at the first frame that is deeper than the nearest such rule allows. Rules whose depth is exceeded already are out of
- * sight until a slow path (each chunk has one) finds the thread at a lower depth. The table may change as it is read: then the
- * limit is wrong until the next slow path, and the judge decides by the table in force.
+ * sight until that frame is left: it is watched, its slot is written 1 lower. No slot is odd, and it is neither the next call's
+ * nor near below it, so whatever the hook does with that frame comes here. The table may change as it is read: then the limit
+ * is wrong until the next slow path (each chunk has one), and the judge decides by the table in force.
  */
 void ada_shadow_arm(struct ada_thread *thread)
 {
@@ -46,7 +47,7 @@ void ada_shadow_arm(struct ada_thread *thread)
 	for (uint64_t rules = table->global_calls; rules; rules &= rules - 1) {
 		uint64_t limit = table->rules[__builtin_ctzll(rules)].operand.u;
 
-		if (limit >= depth && limit < nearest)
+		if (limit + 1 >= depth && limit < nearest)
 			nearest = limit;
 	}
 	if (nearest < ADA_SHADOW_FRAMES)
@@ -58,12 +59,12 @@ static void judge(struct ada_thread *thread, enum ada_event_kind kind, const str
 {
 	struct ada_judged event = {
 		.counter = written->counter, .function_id = frame->function_id, .seq = written->seq,
-		.start_counter = frame->counter, .slot = frame->slot, .number = frame->number,
+		.start_counter = frame->counter, .slot = ada_frame_slot(frame), .number = frame->number,
 		.thread = thread->entry - ada_core->entries, .depth = frame->depth, .kind = kind, .registers = moment->registers,
 	};
 
 	if (moment->registers) {
-		event.return_address = ada_site_return_address(*(const uint64_t *)frame->slot);
+		event.return_address = ada_site_return_address(*(const uint64_t *)event.slot);
 		__asm__("movq %%xmm0,%0" : "=m"(event.xmm0));	/* the program's: no code of ours touches it */
 	}
 	ada_judge(&event);
@@ -86,13 +87,13 @@ static void close_at(struct ada_thread *thread, struct ada_frame *frame, enum ad
 
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind)
 {
-	close_at(thread, frame, kind, &(struct ada_moment){ NULL, frame->slot });
+	close_at(thread, frame, kind, &(struct ada_moment){ NULL, ada_frame_slot(frame) });
 }
 
 void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high)
 {
 	for (struct ada_frame *frame = innermost(thread); any(thread, frame); frame--)
-		if (frame->slot >= low && frame->slot < high)
+		if (ada_frame_slot(frame) >= low && ada_frame_slot(frame) < high)
 			ada_shadow_close(thread, frame, ADA_EVENT_EXCEPTION);
 }
 
@@ -101,9 +102,9 @@ void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high)
 static void drop_below(struct ada_thread *thread, uint64_t end)
 {
 	for (struct ada_frame *frame = innermost(thread); any(thread, frame); frame--) {
-		if (!ada_stack_own(thread, frame->slot))
+		if (!ada_stack_own(thread, ada_frame_slot(frame)))
 			continue;
-		if (frame->slot >= end)
+		if (ada_frame_slot(frame) >= end)
 			return;
 		ada_shadow_close(thread, frame, ADA_EVENT_EXCEPTION);
 	}
@@ -112,9 +113,9 @@ static void drop_below(struct ada_thread *thread, uint64_t end)
 /* A chain of tail calls shares one slot; an endless one must not pile up frames, so all but the first are closed. */
 static void tail_calls_limit(struct ada_thread *thread, uint64_t slot)
 {
-	if (innermost(thread)[1 - ADA_TAIL_CALLS_MAX].slot != slot)
+	if (ada_frame_slot(innermost(thread) + 1 - ADA_TAIL_CALLS_MAX) != slot)
 		return;
-	while (any(thread, innermost(thread) - 1) && innermost(thread)[-1].slot == slot)
+	while (any(thread, innermost(thread) - 1) && ada_frame_slot(innermost(thread) - 1) == slot)
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_RETURN);
 }
 
@@ -122,7 +123,7 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 {
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, tail_call ? slot : slot + 1);
-	while (!tail_call && any(thread, innermost(thread)) && innermost(thread)->slot == slot)
+	while (!tail_call && any(thread, innermost(thread)) && ada_frame_slot(innermost(thread)) == slot)
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);	/* the slot has a new owner */
 	if (tail_call)
 		tail_calls_limit(thread, slot);
@@ -153,6 +154,8 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << 32));
 	if (deeper || policy_flags()[hook->number] & ADA_POLICY_CALL)
 		judge(thread, ADA_EVENT_CALL, frame, moment, &written);
+	if (deeper)
+		frame->slot--;
 	ada_shadow_arm(thread);
 	return true;
 }
@@ -164,11 +167,11 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, slot);
-	for (frame = innermost(thread); any(thread, frame) && frame->slot != slot; frame--)
+	for (frame = innermost(thread); any(thread, frame) && ada_frame_slot(frame) != slot; frame--)
 		;
 	if (!any(thread, frame))
 		return false;
-	for (; any(thread, frame) && frame->slot == slot; frame--)
+	for (; any(thread, frame) && ada_frame_slot(frame) == slot; frame--)
 		close_at(thread, frame, kind, moment);
 	ada_shadow_arm(thread);
 	return true;
@@ -195,6 +198,7 @@ void ada_core_longjmp(uint64_t sp)
 	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
 	if (alternate.ss_flags & SS_ONSTACK && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
 		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
+	ada_shadow_arm(thread);
 out:
 	ada_slow_end(thread);
 }

@@ -59,7 +59,7 @@ void ada_shadow_sweep(struct ada_thread *thread)
 
 	for (int64_t i = (int64_t)ada_frames(thread) - 1; i >= 0; i--) {
 		struct ada_frame *frame = ada_frame_at(thread, i);
-		uint64_t slot = frame->slot;
+		uint64_t slot = ada_frame_slot(frame);
 		bool own = ada_stack_own(thread, slot), dead;
 
 		dead = own ? slot < own_highest : slot != slot_above && ((hash && seen_add(&seen, slot)) || !slot_holds_stub(slot));

@@ -98,6 +98,13 @@ def test_depth(ada, tmp_path, programs):
     assert [marks for _, marks in found] == [2 + 12 + 22 + 32, 4, 4, 0, 1]
 
 
+def test_each_way_beyond_a_depth(ada, tmp_path, programs):
+    """100 rounds of calls down to depth 22, 22 (left by longjmp) and 22 (in one slot), by paths that are known after the first."""
+    rules = ["depth>1", "depth>2", "depth>11", "depth>20", "depth>21", "depth>22"]
+    found = record(ada, tmp_path, rules, [programs / "kinds", "dips"], "--no-libcalls")
+    assert [marks for _, marks in found] == [300, 300, 300, 300, 300, 0]
+
+
 def test_rate(ada, tmp_path, programs):
     """100 calls at once: the rule marks when the rate begins to exceed."""
     found = record(ada, tmp_path, ["rate=tick>50/min", "rate=tick>100/min"], [programs / "kinds", "ticks"])

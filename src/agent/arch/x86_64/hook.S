@@ -424,8 +424,9 @@ ada_exit:
 	EXIT_EVENT exit, plain
 .Lexit_recorded:
 	lea EXIT_SLOT(%rsp),%rax
-	cmp %rax,FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi)
-	je .Lexit_again			# this slot's next frame: it tail-called the one just closed
+	sub FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi),%rax
+	cmp $1,%rax			# watched (shadow.c): 1
+	jbe .Lexit_again		# this slot's next frame: it tail-called the one just closed
 .Lexit_done:
 	RESTORE
 	lea 8(%rsp),%rsp
