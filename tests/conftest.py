@@ -22,6 +22,24 @@ def pytest_addoption(parser):
     parser.addoption("--untraced", action="store_true", help="test the tests: run the programs without ada")
     parser.addoption("--all-variants", action="store_true", help="PIE and not for every compiler and level (default: in turn)")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
+    parser.addoption("--no-traces", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces)")
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "traces: traces a program, with the agent")
+
+
+def pytest_collection_modifyitems(config, items):
+    """What tests/meson.build leaves out of a sanitized build."""
+    step, cases, chosen, left = config.getoption("--sample"), {}, [], []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] = cases.get(test, -1) + 1
+        leave = cases[test] % step or config.getoption("--no-traces") and item.get_closest_marker("traces")
+        (left if leave else chosen).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = chosen
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pytest
 from harness import Session
 from oracle import Recording, brackets, folded, statistics, tree
 
+pytestmark = pytest.mark.traces
 FIB = 465       # calls that fib(12) makes: 2 F(13) - 1
 CALLS = {"main": 1, "outer": 3, "inner": 12, "leaf": 12, "fib": FIB, "catcher": 10, "middle": 10, "thrower": 10, "nap": 5, "run": 4,
          "work": 4000, "child_work": 7, "ns::Thing::update(int)": 6}

@@ -6,6 +6,7 @@ import pytest
 from calls import from_chrome, from_csv, from_dump, from_speedscope, reported, shapes, shifted, sums
 from harness import check_recording
 
+pytestmark = pytest.mark.traces
 PROGRAM = """
 #include <stdexcept>
 #include <thread>

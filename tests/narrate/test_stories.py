@@ -9,6 +9,7 @@ from claims import Story, duration
 from harness import Session
 from live import Live
 
+pytestmark = pytest.mark.traces
 LATENCY = "--trigger=latency=function:process_image>20ms@pre=100ms,post=10ms"
 
 
