@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <time.h>
 
-static volatile sig_atomic_t caught;
+static atomic_int caught;		/* the signal; of all threads, so no sig_atomic_t */
 static _Atomic uint64_t limit_ns;	/* of CLOCK_MONOTONIC; 0: none */
 
 static uint64_t now_ns(void)

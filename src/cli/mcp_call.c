@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "query/json.h"
 
@@ -127,10 +126,9 @@ static int spawn(struct ada_mcp_call *call, const char *root, const ada_mcp_word
 	return call->process < 0 ? -errno : 0;
 }
 
-int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t limit_ns, struct ada_error *error)
+int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t deadline_ns, struct ada_error *error)
 {
 	ada_mcp_words words = {};
-	struct timespec now;
 	int result = 0;
 
 	if (call->tool->command)
@@ -141,8 +139,7 @@ int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t lim
 			ada_error_system(error, -result, "can't run %s", call->tool->name);
 	}
 	ada_mcp_words_free(&words);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	call->deadline_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + limit_ns;
+	call->deadline_ns = deadline_ns;
 	return result;
 }
 

@@ -29,8 +29,9 @@ struct ada_mcp_call {
 
 /* NULL: no memory. id and arguments get a reference more. */
 struct ada_mcp_call *ada_mcp_call_new(json_object *id, const struct ada_mcp_tool *tool, json_object *arguments);
-/* Runs the command, in a process group of its own that dies with us. -errno: what *error says is the answer. */
-int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t limit_ns, struct ada_error *error);
+/* Runs the command, in a process group of its own that dies with us, until `deadline_ns` of CLOCK_MONOTONIC at the latest.
+ * -errno: what *error says is the answer. */
+int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t deadline_ns, struct ada_error *error);
 void ada_mcp_call_poll(const struct ada_mcp_call *call, struct pollfd polls[ADA_MCP_CALL_POLLS]);
 /* Reads what there is and ends it where its time is over; sets `ended` once it has. */
 void ada_mcp_call_step(struct ada_mcp_call *call, uint64_t now_ns);

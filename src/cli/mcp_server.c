@@ -172,6 +172,7 @@ static int cancel(struct ada_mcp_server *server, const struct ada_mcp_message *m
 int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns)
 {
 	size_t running = 0;
+	uint64_t deadline_ns = server->limit_ns < UINT64_MAX - now_ns ? now_ns + server->limit_ns : UINT64_MAX;
 	int status = 0;
 
 	for (size_t i = 0; i < server->calls.count && !status;) {
@@ -184,7 +185,7 @@ int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns)
 			if (call->ended)
 				result = ada_mcp_call_answer(call, server->version);
 		} else if (running < ADA_MCP_RUNNING_MAX) {
-			if (ada_mcp_call_start(call, server->root, server->limit_ns, &error))
+			if (ada_mcp_call_start(call, server->root, deadline_ns, &error))
 				result = ada_mcp_call_failure(error.text);
 		}
 		if (result) {

@@ -16,7 +16,7 @@ int ada_mcp_server_take(struct ada_mcp_server *server, const char *line, size_t 
 /* Sends an answer; it is gone afterwards. */
 int ada_mcp_server_send(struct ada_mcp_server *server, json_object *message);
 /* Starts calls whose turn has come, and answers those that have ended. */
-int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns);
+int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns);	/* CLOCK_MONOTONIC */
 void ada_mcp_server_close(struct ada_mcp_server *server);
 
 #define ADA_MCP_RUNNING_MAX 4		/* calls at a time; reports use every CPU by themselves */
