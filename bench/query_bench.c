@@ -2,10 +2,9 @@
  *
  *   query_bench [-n EVENTS] [-r RUNS] [-d DIRECTORY] [-a ADA]     (ADA: the program, or in the environment)
  *
- * EVENTS: 100M by default, 32 bytes each in DIRECTORY (/tmp), once over eight threads and once in a single one. Their calls nest
- * as a program's: some thousand functions in three modules, each of which calls a few others in loops, down to 24 deep; one call
- * in 32 goes another way than the last. A CPU guesses the next event about as well as in recordings of lua and bash, which were
- * the measure for it: it is what aggregation spends most of its time on.
+ * EVENTS: 100M by default, 32 bytes each in DIRECTORY (/tmp): a regular mix of calls once over eight threads and once in a single
+ * one, an irregular mix (query_session.h), and lua as it was recorded here. What aggregation costs depends on how well a CPU
+ * guesses whether a call or a return comes next: so look at all three. Then a session of very many threads.
  *
  * The bare scan adds up one field of all events through the same mapping, shared out over as many threads in pieces of the same
  * size, and releases its pages likewise: what nobody can do without. All figures are medians of runs that take turns; the ratio is
@@ -13,7 +12,6 @@
  * which counts mapped pages too).
  */
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,92 +26,16 @@
 #include "atf.h"
 #include "base/units.h"
 #include "query/stats.h"
-#include "synth.h"
+#include "query_session.h"
 
 #define RUNS_MAX 15
 #define PIECE_EVENTS (1u << 20)
 #define BLOCK_EVENTS (1u << 16)
-#define FUNCTIONS 3000
-#define CALLEES 5
 
 static void die(const char *what, const char *why)
 {
 	fprintf(stderr, "query_bench: %s: %s\n", what, why);
 	exit(1);
-}
-
-/* --- the session -------------------------------------------------------------------------------------------------------- */
-
-struct program {
-	uint64_t state, left;
-	struct synth_thread *thread;
-};
-
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t value = *state += 0x9e3779b97f4a7c15u;
-
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	return value ^ value >> 27;
-}
-
-static uint64_t id_of(uint32_t function)
-{
-	return ADA_FUNCTION_ID(function % 3, function / 3);
-}
-
-/* A function's callees and how it calls them are its own; how often varies from call to call. */
-static void run_function(struct program *program, uint32_t function, unsigned int depth)
-{
-	uint64_t own = function * 0x9e3779b97f4a7c15u, chance = draw(&program->state);
-	unsigned int loops = depth < 3 ? 8 : (own >> 20) % 3 + !(chance & 31);
-
-	synth_call(program->thread, id_of(function));
-	synth_pass(program->thread, chance >> 8 & 63);
-	for (unsigned int i = 0; i < loops && depth < 24 && program->left > 2; i++) {
-		uint64_t callee = own + i % CALLEES * 0x2545f4914f6cdd1du;
-
-		program->left -= 2;
-		/* Few functions are called most. */
-		run_function(program, (uint32_t)((callee >> 33) % ((callee & 7) ? FUNCTIONS / 20 : FUNCTIONS)), depth + 1);
-		synth_pass(program->thread, chance >> (16 + i % 4 * 8) & 31);
-	}
-	synth_pass(program->thread, chance >> 50 ? 5 : 20000);
-	synth_return(program->thread);
-}
-
-static void make_session(const char *path, uint64_t events, uint32_t threads)
-{
-	static char buffers[FUNCTIONS / 3][16];
-	static const char *names[FUNCTIONS / 3];
-	struct synth *synth = synth_open(path);
-	char module[64];
-
-	for (uint32_t i = 0; i < FUNCTIONS / 3; i++) {
-		snprintf(buffers[i], sizeof buffers[i], "function_%u", i);
-		names[i] = buffers[i];
-	}
-	synth_process(synth, 100);
-	for (unsigned int i = 0; i < 3; i++) {
-		snprintf(module, sizeof module, "/usr/lib/libbench%u.so", i);
-		synth_module(synth, module, names, FUNCTIONS / 3);
-	}
-	for (uint32_t i = 0; i < threads; i++) {
-		struct program program = { .state = i, .left = events / threads - 2, .thread = synth_thread(synth, 100 + i, "bench") };
-
-		synth_call(program.thread, id_of(0));
-		for (uint32_t next = 0; program.left > 2; next++) {
-			program.left -= 2;
-			run_function(&program, 1 + next % 50, 1);
-		}
-		synth_return(program.thread);
-	}
-	synth_close(synth, true);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	return remove(path);
 }
 
 /* --- the bare scan ------------------------------------------------------------------------------------------------------ */
@@ -187,10 +109,10 @@ static uint64_t bare_scan(const struct ada_session *session, unsigned int worker
 /* --- measuring ---------------------------------------------------------------------------------------------------------- */
 
 struct bench {
-	char session[PATH_MAX - 64];
+	char session[PATH_MAX];
 	uint64_t events;
 	unsigned int runs;
-	const char *ada;
+	const char *directory, *ada;
 };
 
 static double seconds_since(uint64_t start_ns)
@@ -344,28 +266,95 @@ static void bench_commands(const struct bench *bench)
 		       median(queries, bench->runs) / median(reports, bench->runs));
 }
 
-static void bench_session(struct bench *bench, const char *directory, uint32_t threads)
+static double load(void)
 {
-	uint64_t start_ns = ada_get_timestamp_ns();
 	double load[1];
+
+	return getloadavg(load, 1) == 1 ? load[0] : -1;
+}
+
+static uint64_t count_events(const char *path)
+{
+	struct ada_session *session = open_session(path);
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		events += session->threads.items[i].count;
+	ada_session_close(session);
+	return events;
+}
+
+static void bench_made(struct bench *bench)
+{
 	int cpus = get_nprocs();
 
-	snprintf(bench->session, sizeof bench->session, "%s/ada-query-bench-%d-%u", directory, (int)getpid(), threads);
-	make_session(bench->session, bench->events, threads);
-	printf("session of %.1f M events in %u threads (made in %.1f s), load %.1f\n", bench->events / 1e6, threads,
-	       seconds_since(start_ns), getloadavg(load, 1) == 1 ? load[0] : -1);
 	bench_aggregation(bench, 1);
 	if (cpus > 1)
 		bench_aggregation(bench, cpus < 64 ? (unsigned int)cpus : 64);
 	if (bench->ada)
 		bench_commands(bench);
-	nftw(bench->session, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void bench_session(struct bench *bench, uint64_t events, uint32_t threads, const struct bench_mix *mix)
+{
+	uint64_t start_ns = ada_get_timestamp_ns();
+
+	snprintf(bench->session, sizeof bench->session, "%s/ada-query-bench-%d", bench->directory, (int)getpid());
+	bench_make(bench->session, events, threads, mix);
+	printf("%s session of %.1f M events in %u thread%s (made in %.1f s), load %.1f\n", mix->name, events / 1e6, threads,
+	       threads == 1 ? "" : "s", seconds_since(start_ns), load());
+	bench_made(bench);
+	bench_remove(bench->session);
+}
+
+static void bench_recording(struct bench *bench)
+{
+	char directory[PATH_MAX - 64];
+
+	if (!bench->ada)
+		return;
+	snprintf(directory, sizeof directory, "%s/ada-query-bench-%d", bench->directory, (int)getpid());
+	if (bench_record(bench->session, sizeof bench->session, directory, bench->ada)) {
+		printf("recording of lua, %.1f M events, load %.1f\n", count_events(bench->session) / 1e6, load());
+		bench_made(bench);
+	} else {
+		printf("no recording of lua: not measured\n");
+	}
+	bench_remove(directory);
+}
+
+/* Also what a command costs that reads next to nothing else. */
+static void bench_many(struct bench *bench, uint32_t threads)
+{
+	const char *info[] = { bench->ada, "info", bench->session, NULL };
+	const char *report[] = { bench->ada, "report", "--format=csv", bench->session, NULL };
+	double opens[RUNS_MAX], cpus[RUNS_MAX], infos[RUNS_MAX], reports[RUNS_MAX];
+	unsigned int runs = bench->runs;
+	long peak;
+
+	snprintf(bench->session, sizeof bench->session, "%s/ada-query-bench-%d", bench->directory, (int)getpid());
+	bench_make_many(bench->session, threads);
+	for (unsigned int i = 0; i < runs; i++) {
+		double cpu = cpu_seconds();
+		uint64_t start_ns = ada_get_timestamp_ns();
+		struct ada_session *session = open_session(bench->session);
+
+		opens[i] = seconds_since(start_ns);
+		cpus[i] = cpu_seconds() - cpu;
+		ada_session_close(session);
+		infos[i] = bench->ada ? time_of(info, &peak) : 0;
+		reports[i] = bench->ada ? time_of(report, &peak) : 0;
+	}
+	printf("session of %u threads with detail, load %.1f\n", threads, load());
+	printf("  open                        %8.2f ms   %.2f ms of CPU time\n", median(opens, runs) * 1e3, median(cpus, runs) * 1e3);
+	if (bench->ada)
+		printf("  ada info, ada report        %8.2f ms, %.2f ms\n", median(infos, runs) * 1e3, median(reports, runs) * 1e3);
+	bench_remove(bench->session);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench bench = { .events = 100000000, .runs = 5, .ada = getenv("ADA") };
-	const char *directory = "/tmp";
+	struct bench bench = { .events = 100000000, .runs = 5, .directory = "/tmp", .ada = getenv("ADA") };
 	struct ada_error error = {};
 	int option;
 
@@ -375,7 +364,7 @@ int main(int argc, char **argv)
 		else if (option == 'r')
 			bench.runs = (unsigned int)atoi(optarg);
 		else if (option == 'd')
-			directory = optarg;
+			bench.directory = optarg;
 		else if (option == 'a')
 			bench.ada = optarg;
 		else if (option == '?')
@@ -383,7 +372,10 @@ int main(int argc, char **argv)
 	}
 	if (bench.runs < 1 || bench.runs > RUNS_MAX)
 		die("-r", "1 to 15 runs");
-	bench_session(&bench, directory, 8);
-	bench_session(&bench, directory, 1);
+	bench_session(&bench, bench.events, 8, &bench_regular);
+	bench_session(&bench, bench.events, 1, &bench_regular);
+	bench_session(&bench, bench.events, 8, &bench_irregular);
+	bench_recording(&bench);
+	bench_many(&bench, 1024);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #define SEGMENTS_MAX 4
 #define PROCESSES_MAX 8
 #define MODULES_MAX 8
-#define WINDOWS_MAX 8
+#define WINDOWS_MAX 4096
 
 struct synth_thread {
 	struct synth *synth;

@@ -8,7 +8,7 @@
 #include "abi/record.h"
 
 #define SYNTH_START_NS 1000000000000ull	/* of the session, and of each thread */
-#define SYNTH_THREADS_MAX 256
+#define SYNTH_THREADS_MAX 4096
 
 struct synth;
 struct synth_thread;
