@@ -121,6 +121,8 @@ int atf_index_verify(const char *path, atf_finding *found, void *context);
 struct atf_thread;
 /* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. */
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
+/* The same for less, where someone who should know says how many segments there are; if they are others, it looks for itself. */
+int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message);
 void atf_thread_close(struct atf_thread *thread);
 bool atf_thread_is_cut(const struct atf_thread *thread);
 uint32_t atf_thread_segments(const struct atf_thread *thread);

@@ -27,6 +27,7 @@ struct atf_mapping {
 	uint64_t size;				/* 0: empty, nothing is mapped */
 };
 int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message);
+bool atf_read_ends(int fd, uint64_t size, uint8_t head[64], uint8_t tail[64]);	/* of a file of at least 64 bytes */
 void atf_unmap(const struct atf_mapping *mapping);
 void atf_unneed(const struct atf_mapping *mapping, const void *from, const void *to);	/* as atf_thread_release */
 bool atf_has_grown(int fd, uint64_t size);
@@ -62,6 +63,8 @@ struct atf_layout {
 	uint64_t size;
 };
 int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t size, struct atf_message *message);
+/* From the first and the last 64 bytes alone. False: the file is not complete, so all of it has to be looked at. */
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size);
 
 struct atf_index {
 	struct atf_layout layout;

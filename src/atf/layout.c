@@ -30,14 +30,12 @@ static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t si
 	return 0;
 }
 
-/* A footer at `offset`, if what stands there is one that belongs there. */
-static bool footer_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t offset)
+/* The bytes at `offset` as a footer, if they are one that belongs there. */
+static bool footer_take(struct atf_layout *layout, const uint8_t *bytes, uint64_t offset)
 {
 	AtfIndexFooter footer;
 
-	if (offset < ATF_EVENTS_OFFSET || offset > layout->size || layout->size - offset < FOOTER_BYTES)
-		return false;
-	memcpy(&footer, bytes + offset, sizeof footer);
+	memcpy(&footer, bytes, sizeof footer);
 	if (memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) ||
 	    footer.bytes_written != offset - ATF_EVENTS_OFFSET || footer.bytes_written % EVENT_BYTES ||
 	    footer.event_count != footer.bytes_written / EVENT_BYTES)
@@ -46,6 +44,13 @@ static bool footer_read(struct atf_layout *layout, const uint8_t *bytes, uint64_
 	layout->footer_offset = offset;
 	layout->count = footer.event_count;
 	return true;
+}
+
+static bool footer_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t offset)
+{
+	if (offset < ATF_EVENTS_OFFSET || offset > layout->size || layout->size - offset < FOOTER_BYTES)
+		return false;
+	return footer_take(layout, bytes + offset, offset);
 }
 
 static void layout_with_footer(struct atf_layout *layout, struct atf_message *message)
@@ -142,4 +147,14 @@ int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t si
 	else
 		layout_without_footer(layout, bytes, message);
 	return 0;
+}
+
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size)
+{
+	*layout = (struct atf_layout){ .size = size };
+	if (size < ATF_EVENTS_OFFSET + FOOTER_BYTES || header_read(&layout->header, head, size, NULL) ||
+	    !footer_take(layout, tail, size - FOOTER_BYTES))
+		return false;
+	layout_with_footer(layout, NULL);
+	return layout->completeness == ATF_COMPLETE;
 }

@@ -27,6 +27,11 @@ int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message)
 	return 0;
 }
 
+bool atf_read_ends(int fd, uint64_t size, uint8_t head[64], uint8_t tail[64])
+{
+	return size >= 64 && pread(fd, head, 64, 0) == 64 && pread(fd, tail, 64, (off_t)size - 64) == 64;
+}
+
 void atf_unmap(const struct atf_mapping *mapping)
 {
 	if (mapping->size)

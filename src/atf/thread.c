@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct segment {
 	struct atf_index *index;
@@ -112,22 +113,12 @@ static int thread_open_segments(struct atf_thread *thread, const char *directory
 	return 0;
 }
 
-int atf_thread_open(struct atf_thread **thread_out, const char *directory, struct atf_message *message)
+/* These segments, in so far as they can be read. */
+static int thread_open(struct atf_thread **thread_out, const char *directory, uint32_t count, struct atf_message *message)
 {
-	struct atf_thread *thread;
-	uint32_t count, highest;
+	struct atf_thread *thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
 	int status;
 
-	*thread_out = NULL;
-	atf_say(message, "%s", "");
-	status = segments_find(directory, &count, &highest, message);
-	if (status)
-		return status;
-	if (!count)
-		return atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
-	if (highest != count - 1)
-		return atf_fail_of(message, directory, ATF_ERROR_CORRUPT, "segments of the index are missing");
-	thread = calloc(1, sizeof *thread + count * sizeof *thread->segments);
 	if (thread)
 		thread->directory = strdup(directory);
 	if (!thread || !thread->directory) {
@@ -141,6 +132,41 @@ int atf_thread_open(struct atf_thread **thread_out, const char *directory, struc
 	}
 	*thread_out = thread;
 	return 0;
+}
+
+int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message)
+{
+	uint32_t count, highest;
+	int status;
+
+	*thread = NULL;
+	atf_say(message, "%s", "");
+	status = segments_find(directory, &count, &highest, message);
+	if (status)
+		return status;
+	if (!count)
+		return atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
+	if (highest != count - 1)
+		return atf_fail_of(message, directory, ATF_ERROR_CORRUPT, "segments of the index are missing");
+	return thread_open(thread, directory, count, message);
+}
+
+int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message)
+{
+	char path[PATH_MAX];
+
+	*thread = NULL;
+	/* One more than expected: someone else knows better. */
+	if (segments && !atf_index_path(path, sizeof path, directory, segments) && access(path, F_OK)) {
+		int status = thread_open(thread, directory, segments, message);
+
+		if (!status && !(*thread)->cut)
+			return 0;
+		if (!status)
+			atf_thread_close(*thread);
+		*thread = NULL;
+	}
+	return atf_thread_open(thread, directory, message);
 }
 
 void atf_thread_close(struct atf_thread *thread)

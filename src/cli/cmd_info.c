@@ -85,7 +85,7 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	const json_object *hooks = ada_json_get(process->manifest, "hooks");
 	uint64_t start_ns = ada_json_u64(process->manifest, "startNs", session->start_ns);
 	uint64_t end_ns = ada_json_u64(process->manifest, "endNs", 0), duration_ns;
-	uint64_t events = 0, lost = 0, modules = 0, records = 0;
+	uint64_t events = 0, lost = 0, modules = 0, records = ada_process_details(process);
 	char exit[64];
 
 	if (!end_ns)
@@ -94,7 +94,6 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	for (size_t i = process->first_thread; i < process->first_thread + process->thread_count; i++) {
 		events += session->threads.items[i].count;
 		lost += ada_thread_lost(&session->threads.items[i]);
-		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
 	}
 	for (size_t i = 0; i < process->modules.count; i++)
 		modules += process->modules.items[i] != NULL;
@@ -241,8 +240,8 @@ static void print_detail(struct info *info)
 	uint64_t records = 0;
 	char text[128];
 
-	for (size_t i = 0; i < session->threads.count; i++)
-		records += ada_thread_details(&session->threads.items[i], 0, UINT64_MAX);
+	for (size_t i = 0; i < session->processes.count; i++)
+		records += ada_process_details(session->processes.items[i]);
 	if (!session->windows.count && !records)
 		return;
 	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s",

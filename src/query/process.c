@@ -155,6 +155,7 @@ static const json_object *find_manifest_thread(const struct ada_process *process
 struct opening {			/* of a thread's files */
 	struct ada_thread *thread;
 	bool expected, missing;
+	uint32_t segments;		/* that a finalized manifest lists; 0: it does not say */
 	int result;
 	struct atf_message message;
 };
@@ -173,10 +174,10 @@ static void open_events(struct opening *opening)
 	opening->missing = true;
 	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || ada_path(index, "%s/index.atf", path))
 		return;
-	if (access(index, F_OK))
+	if (!opening->segments && access(index, F_OK))
 		return;
-	opening->missing = false;
-	opening->result = atf_thread_open(&thread->events, path, &opening->message);
+	opening->result = atf_thread_open_known(&thread->events, path, opening->segments, &opening->message);
+	opening->missing = opening->result && access(index, F_OK);
 }
 
 static void *open_some(void *context)
@@ -248,6 +249,8 @@ static int open_threads(struct ada_process *process)
 
 		openings.items[i].thread = &threads[i];
 		openings.items[i].expected = ada_json_u64(entry, "events", 0) > 0;
+		if (process->finalized)
+			openings.items[i].segments = ada_json_length(ada_json_get(entry, "segments"));
 	}
 	open_all(&openings);
 	for (size_t i = 0; i < openings.count; i++)

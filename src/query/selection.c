@@ -104,6 +104,30 @@ static double detail_coverage(struct ada_thread *const *threads, size_t count, u
 	return events ? (double)records / events : 0;
 }
 
+uint64_t ada_process_details(const struct ada_process *process)
+{
+	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
+	uint64_t records = 0;
+
+	if (process->finalized && ada_json_get(lane, "event_count"))
+		return ada_json_u64(lane, "event_count", 0);
+	for (size_t i = 0; i < process->thread_count; i++)
+		records += ada_thread_details(&process->session->threads.items[process->first_thread + i], 0, UINT64_MAX);
+	return records;
+}
+
+/* Of all threads and times. */
+static double whole_coverage(const struct ada_session *session)
+{
+	uint64_t events = 0, records = 0;
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		events += session->threads.items[i].count;
+	for (size_t i = 0; i < session->processes.count; i++)
+		records += ada_process_details(session->processes.items[i]);
+	return events ? (double)records / events : 0;
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
 						   const uint64_t *lost)
 {
@@ -122,8 +146,11 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
 	answer.complete &= !answer.lost;
-	answer.detail_coverage = detail_coverage(selection->threads.items, selection->threads.count, selection->from_ns,
-						 selection->to_ns);
+	if (selection->threads.count == session->threads.count && !selection->from_ns && selection->to_ns == UINT64_MAX)
+		answer.detail_coverage = whole_coverage(session);
+	else
+		answer.detail_coverage = detail_coverage(selection->threads.items, selection->threads.count,
+							 selection->from_ns, selection->to_ns);
 	return answer;
 }
 
@@ -158,34 +185,18 @@ uint64_t ada_thread_lost(const struct ada_thread *thread)
 	return own->lost;
 }
 
-/* Records kept of a process's detail. A finalized manifest says it, and no file has to be opened. */
-static uint64_t process_details(const struct ada_process *process)
-{
-	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
-	uint64_t records = 0;
-
-	if (process->finalized && ada_json_get(lane, "event_count"))
-		return ada_json_u64(lane, "event_count", 0);
-	for (size_t i = 0; i < process->thread_count; i++)
-		records += ada_thread_details(&process->session->threads.items[process->first_thread + i], 0, UINT64_MAX);
-	return records;
-}
-
 struct ada_completeness ada_session_completeness(const struct ada_session *session)
 {
 	struct ada_completeness answer = { .complete = !session->problems.count };
-	uint64_t records = 0;
 
 	for (size_t i = 0; i < session->threads.count; i++) {
 		answer.events += session->threads.items[i].count;
 		answer.lost += ada_thread_lost(&session->threads.items[i]);
 		answer.complete &= !session->threads.items[i].skipped;
 	}
-	for (size_t i = 0; i < session->processes.count; i++) {
+	for (size_t i = 0; i < session->processes.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
-		records += process_details(session->processes.items[i]);
-	}
 	answer.complete &= !answer.lost;
-	answer.detail_coverage = answer.events ? (double)records / answer.events : 0;
+	answer.detail_coverage = whole_coverage(session);
 	return answer;
 }

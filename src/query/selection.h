@@ -33,4 +33,6 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 struct ada_completeness ada_session_completeness(const struct ada_session *session);
 /* Events that a thread lost: what its LOST records stand for, or more where the manifest knows more. */
 uint64_t ada_thread_lost(const struct ada_thread *thread);
+/* Records kept of a process's detail. A finalized manifest says it, and no file has to be opened. */
+uint64_t ada_process_details(const struct ada_process *process);
 #endif

@@ -79,6 +79,36 @@ static void test_threads_that_do_not_open(void **state)
 }
 
 /* What a crash in the instant of a segment's creation leaves, and what damage leaves: the segments before it count. */
+/* Told or not, right or wrong: the same thread. */
+static void test_the_number_of_segments_told(void **state)
+{
+	static const size_t counts[] = { 3, 4, 5 };
+	struct fixture *fixture = *state;
+	struct atf_message message;
+	struct atf_thread *thread;
+	char path[128];
+
+	segments_write(fixture, counts, 3);
+	for (uint32_t told = 0; told < 6; told++) {
+		assert_int_equal(atf_thread_open_known(&thread, fixture->directory, told, &message), 0);
+		assert_string_equal(message.text, "");
+		assert_int_equal(atf_thread_segments(thread), 3);
+		assert_int_equal(atf_thread_count(thread), 12);
+		assert_false(atf_thread_is_cut(thread));
+		atf_thread_close(thread);
+	}
+	snprintf(path, sizeof path, "%s/index.1.atf", fixture->directory);
+	assert_int_equal(truncate(path, 10), 0);
+	assert_int_equal(atf_thread_open_known(&thread, fixture->directory, 3, &message), 0);
+	assert_true(atf_thread_is_cut(thread));
+	assert_int_equal(atf_thread_count(thread), 3);
+	assert_non_null(strstr(message.text, "index.1.atf"));
+	atf_thread_close(thread);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(atf_thread_open_known(&thread, fixture->directory, 3, &message), -ATF_ERROR_CORRUPT);
+	assert_null(thread);
+}
+
 static void test_an_unreadable_segment_cuts_the_thread(void **state)
 {
 	static const size_t counts[] = { 3, 4, 5 };
@@ -275,6 +305,7 @@ int main(void)
 		FIXTURE_TEST(test_the_message_names_the_incomplete_segment),
 		FIXTURE_TEST(test_merge_against_a_sort),
 		cmocka_unit_test(test_merge_of_nothing),
+		FIXTURE_TEST(test_the_number_of_segments_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
