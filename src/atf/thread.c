@@ -60,24 +60,17 @@ static int64_t segment_number(const char *name)
 	return strcmp(name, expected) ? -1 : (int64_t)number;
 }
 
-/* Segments in the directory, and the highest number among them: more than count - 1 where some are missing. */
-static int segments_find(const char *directory, uint32_t *count, uint32_t *highest, struct atf_message *message)
+/* Segments in the directory: so many, or one of a lower number is missing. */
+static int segments_find(const char *directory, uint32_t *count, struct atf_message *message)
 {
 	struct dirent *entry;
 	DIR *stream = opendir(directory);
 
-	*count = *highest = 0;
+	*count = 0;
 	if (!stream)
 		return atf_fail_of(message, directory, ATF_ERROR_SYSTEM, strerror(errno));
-	while ((entry = readdir(stream))) {
-		int64_t number = segment_number(entry->d_name);
-
-		if (number < 0)
-			continue;
-		++*count;
-		if (number > *highest)
-			*highest = (uint32_t)number;
-	}
+	while ((entry = readdir(stream)))
+		*count += segment_number(entry->d_name) >= 0;
 	closedir(stream);
 	return 0;
 }
@@ -136,18 +129,16 @@ static int thread_open(struct atf_thread **thread_out, const char *directory, ui
 
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message)
 {
-	uint32_t count, highest;
+	uint32_t count;
 	int status;
 
 	*thread = NULL;
 	atf_say(message, "%s", "");
-	status = segments_find(directory, &count, &highest, message);
+	status = segments_find(directory, &count, message);
 	if (status)
 		return status;
 	if (!count)
 		return atf_fail_of(message, directory, ATF_ERROR_NOT_ATF, "holds no index.atf");
-	if (highest != count - 1)
-		return atf_fail_of(message, directory, ATF_ERROR_CORRUPT, "segments of the index are missing");
 	return thread_open(thread, directory, count, message);
 }
 

@@ -11,6 +11,19 @@
 #include <unistd.h>
 #include "base/array.h"
 
+int ada_file_open_regular(const char *path, struct ada_error *error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat found;
+
+	if (fd < 0)
+		return ada_error_system(error, errno, "can't open %s", path);
+	if (!fstat(fd, &found) && S_ISREG(found.st_mode))
+		return fd;
+	close(fd);
+	return ada_error_set(error, EINVAL, "can't read %s: not a regular file", path);
+}
+
 /* Reads to the end rather than by size: files of /proc say that they have none. */
 static int file_read_fd(int fd, char **bytes, size_t *length)
 {
@@ -50,6 +63,17 @@ int ada_file_read(const char *path, char **bytes, size_t *length, struct ada_err
 	if (status)
 		return ada_error_system(error, -status, "can't read %s", path);
 	return 0;
+}
+
+int ada_file_read_regular(const char *path, char **bytes, size_t *length, struct ada_error *error)
+{
+	int fd = ada_file_open_regular(path, error), status;
+
+	if (fd < 0)
+		return fd;
+	status = file_read_fd(fd, bytes, length);
+	close(fd);
+	return status ? ada_error_system(error, -status, "can't read %s", path) : 0;
 }
 
 int ada_file_write_all(int fd, const void *bytes, size_t length)

@@ -1,6 +1,8 @@
 /* Opening a session for a command, and ending with the right status. */
 #include "cli/answer.h"
 #include <stdio.h>
+#include <stdint.h>
+#include "base/fault.h"
 
 int ada_answer_fail(const char *command, const struct ada_error *error)
 {
@@ -12,6 +14,7 @@ int ada_answer_open(const char *command, const struct ada_reading *reading, stru
 {
 	struct ada_error error = {};
 
+	ada_fault_catch();
 	return ada_session_open(session, reading->session, &error) ? ada_answer_fail(command, &error) : 0;
 }
 
@@ -23,12 +26,45 @@ int ada_answer_select(struct ada_selection *selection, const struct ada_session 
 	return result || !narrowing->in_window ? result : ada_selection_narrow(selection, narrowing->window, error);
 }
 
+/* The file whose mapping has this address; NULL: none of the index files. */
+static const struct ada_thread *thread_at(const struct ada_session *session, uintptr_t address)
+{
+	for (size_t i = 0; i < session->threads.count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		for (uint32_t j = 0; thread->events && j < atf_thread_segments(thread->events); j++) {
+			const struct atf_index *index = atf_thread_segment(thread->events, j);
+			uintptr_t begin = (uintptr_t)atf_index_events(index);
+
+			if (address >= begin && address - begin < atf_index_count(index) * sizeof(struct ada_event))
+				return thread;
+		}
+	}
+	return NULL;
+}
+
+int ada_answer_fault(const char *command, const struct ada_session *session)
+{
+	const struct ada_thread *thread = thread_at(session, ada_fault_address());
+
+	if (!ada_fault_address())
+		return 0;
+	if (thread)
+		fprintf(stderr, "%s: %s/thread_%u: became shorter, or its disk failed, while it was read: ask again\n", command,
+			thread->process->directory, thread->number);
+	else
+		fprintf(stderr, "%s: a file became shorter, or its disk failed, while it was read: ask again\n", command);
+	return ADA_EXIT_FAILED;
+}
+
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session)
 {
 	int status = ada_output_finish(output, command);
 	size_t count = session->problems.count;
 
-	if (!count)
+	if (!status)
+		status = ada_answer_fault(command, session);
+	if (!count || ada_fault_address())
 		return status;
 	fprintf(stderr, "%s: answered without what can't be read: %s", command, session->problems.items[0]);
 	if (count > 1)

@@ -13,4 +13,6 @@ int ada_answer_select(struct ada_selection *selection, const struct ada_session 
 int ada_answer_fail(const char *command, const struct ada_error *error);
 /* Writes what is left of the answer, and names on stderr what of the session could not be read: the exit status. */
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
+/* Says so where files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED, else 0. */
+int ada_answer_fault(const char *command, const struct ada_session *session);
 #endif

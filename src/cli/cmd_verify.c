@@ -94,6 +94,8 @@ int ada_cmd_verify(int argc, char **argv)
 	}
 	/* What can't be read is among the findings: not said again on stderr. */
 	status = ada_output_finish(&output, argv[0]);
+	if (!status)
+		status = ada_answer_fault(argv[0], session);
 	if (!status && verify.failures)
 		status = EXIT_DAMAGED;
 done:

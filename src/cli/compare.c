@@ -1,6 +1,7 @@
 /* Two recordings in one answer. */
 #include "cli/compare.h"
 #include <stdio.h>
+#include <string.h>
 #include "base/interrupt.h"
 #include "base/units.h"
 #include "cli/rows.h"
@@ -107,7 +108,8 @@ int ada_compare_finish(struct ada_comparison *comparison, const char *command, s
 
 	ada_progress_close(&comparison->progress);
 	status = ada_answer_finish(command, output, comparison->sessions[ADA_NOW]);
-	if (comparison->sessions[ADA_BEFORE] && comparison->sessions[ADA_BEFORE]->problems.count)
+	if (comparison->sessions[ADA_BEFORE] && comparison->sessions[ADA_BEFORE]->problems.count &&
+	    strcmp(comparison->sessions[ADA_BEFORE]->path, comparison->sessions[ADA_NOW]->path))
 		other = ada_answer_finish(command, output, comparison->sessions[ADA_BEFORE]);
 	return status ? status : other;
 }

@@ -1,7 +1,9 @@
 /* ada COMMAND ...: finds the command and runs it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "cli/commands.h"
 #include "trigger/trigger.h"
@@ -67,6 +69,15 @@ static int finish(int status)
 	return status;
 }
 
+/* A file that is opened must not get the number of a closed standard stream, or an answer goes where nobody looks: such a stream
+ * is taken by one that can't be written to. Not for a traced program, whose streams are its own. */
+static void occupy_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -89,6 +100,8 @@ int main(int argc, char **argv)
 			/* Messages of getopt and argp begin with argv[0]. */
 			snprintf(full_name, sizeof full_name, "ada %s", name);
 			argv[1] = full_name;
+			if (commands[i].run != ada_cmd_trace)
+				occupy_streams();
 			return finish(commands[i].run(argc - 1, argv + 1));
 		}
 	if (*name == '-') {

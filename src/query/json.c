@@ -9,7 +9,7 @@ int ada_json_read(json_object **object, const char *path, struct ada_error *erro
 	enum json_tokener_error reason = json_tokener_success;
 	size_t length;
 	char *bytes;
-	int result = ada_file_read(path, &bytes, &length, error);
+	int result = ada_file_read_regular(path, &bytes, &length, error);
 
 	if (result)
 		return result;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "abi/record.h"
 #include "base/array.h"
 #include "base/file.h"
@@ -145,7 +146,7 @@ int ada_module_load(struct ada_module *module)
 	module->tried = true;
 	if (!module->table_path)
 		return ada_error_set(&module->problem, ENOENT, "%s: the recording has no table of its functions", module->path);
-	if (ada_file_read(module->table_path, &module->text, &length, &module->problem))
+	if (ada_file_read_regular(module->table_path, &module->text, &length, &module->problem))
 		return -EBADMSG;
 	return parse_table(module, module->text);
 }
@@ -153,13 +154,18 @@ int ada_module_load(struct ada_module *module)
 int ada_module_head(const char *table_path, char **path, char **build_id, struct ada_error *error)
 {
 	char *head_path, *head_build_id, *line = NULL;
-	FILE *file = fopen(table_path, "re");
+	int fd = ada_file_open_regular(table_path, error), result = -EBADMSG;
 	size_t size = 0;
-	int result = -EBADMSG;
+	FILE *file;
 
 	*path = *build_id = NULL;
-	if (!file)
-		return ada_error_system(error, errno, "%s", table_path);
+	if (fd < 0)
+		return fd;
+	file = fdopen(fd, "r");
+	if (!file) {
+		close(fd);
+		return ada_error_system(error, ENOMEM, "%s", table_path);
+	}
 	if (getline(&line, &size, file) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		result = parse_head(line, &head_path, &head_build_id);

@@ -111,7 +111,8 @@ static void read_document(struct ada_session *session, const char *directory)
 	struct ada_error error = {};
 	char path[PATH_MAX];
 
-	if (ada_path(path, "%s/session.json", directory) || access(path, F_OK))
+	/* One that is there and leads nowhere (a link to itself) is a problem; none at all is not. */
+	if (ada_path(path, "%s/session.json", directory) || (access(path, F_OK) && errno == ENOENT))
 		return;
 	if (ada_json_read(&session->document, path, &error))
 		ada_session_problem(session, "%s", error.text);

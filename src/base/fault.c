@@ -1,0 +1,38 @@
+/* See fault.h. */
+#include "base/fault.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static _Atomic uintptr_t first;
+static uintptr_t page_bytes;
+
+/* mmap is a bare system call. What is no mapped file's fault, or can't be mended, kills as before. */
+static void mend(int number, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(page_bytes - 1), none = 0;
+	int before = errno;
+
+	if (info->si_code == BUS_ADRERR && page &&
+	    mmap((void *)page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+		atomic_compare_exchange_strong(&first, &none, (uintptr_t)info->si_addr);
+	else
+		signal(number, SIG_DFL);
+	errno = before;
+}
+
+void ada_fault_catch(void)
+{
+	struct sigaction action = { .sa_sigaction = mend, .sa_flags = SA_SIGINFO };
+
+	page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+uintptr_t ada_fault_address(void)
+{
+	return atomic_load(&first);
+}
