@@ -225,6 +225,9 @@ static void settle_opening(struct opening *opening)
 	}
 	if (atf_thread_is_cut(thread->events))
 		ada_session_problem(process->session, "%s", text);
+	else if (opening->segments > atf_thread_segments(thread->events))
+		ada_session_problem(process->session, "%s/thread_%u: only %u of its %u index files are there", process->directory,
+				    thread->number, atf_thread_segments(thread->events), opening->segments);
 	for (uint32_t i = 0; i < atf_thread_segments(thread->events); i++)
 		if (atf_index_completeness(atf_thread_segment(thread->events, i)) == ATF_DAMAGED) {
 			ada_session_problem(process->session, "%s", text);
