@@ -133,8 +133,8 @@ uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
 /* For reading much of it: the events from `position` on that lie side by side in memory, *count of them up to the end of their
  * segment; NULL, 0 behind the last. */
 const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t position, uint64_t *count);
-/* The pages of events [from, to) may leave this process's memory (they stay in the page cache, and come back when read): keeps
- * a long scan small. Safe beside other readers of the same thread. */
+/* The pages of events [from, to) may leave this process's memory (they stay in the page cache, and come back when read), and
+ * so may what the kernel has mapped around them: keeps a long scan small. Safe beside other readers of the same thread. */
 void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t to);
 
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */

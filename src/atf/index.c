@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define HOLE_MAX (256u << 10)			/* events: 8 MiB */
+#define AROUND_EVENTS 2048u			/* that the kernel maps beside the one touched: 64 KiB */
 
 static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)
 {
@@ -115,6 +116,15 @@ int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_
 	return 0;
 }
 
+/* A search over many events looks at one here and one there, and each look maps its surroundings. */
+static void forget_around(const struct atf_index *index, uint64_t first, uint64_t last)
+{
+	uint64_t from = first > AROUND_EVENTS ? first - AROUND_EVENTS : 0;
+	uint64_t to = index->layout.count - last > AROUND_EVENTS ? last + AROUND_EVENTS : index->layout.count;
+
+	atf_unneed(&index->mapping, index->events + from, index->events + to);
+}
+
 /* A record that a crash left unwritten (kind 0) has no time of its own: it counts as of the next one's. A crash leaves
  * at most what a writer has in flight, which is less than HOLE_MAX.
  */
@@ -123,7 +133,7 @@ uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 	uint64_t low = 0, high = index->layout.count;
 
 	while (low < high) {
-		uint64_t middle = low + (high - low) / 2, written = middle;
+		uint64_t middle = low + (high - low) / 2, written = middle, span = high - low;
 
 		while (written < high && written - middle < HOLE_MAX && !index->events[written].event_kind)
 			written++;
@@ -131,6 +141,8 @@ uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 			low = written + 1;
 		else
 			high = middle;
+		if (span > 4 * AROUND_EVENTS)
+			forget_around(index, middle, written);
 	}
 	return low;
 }

@@ -4,7 +4,7 @@
 #include "query/stack.h"
 #include <errno.h>
 
-#define RELEASE_EVENTS (1u << 18)	/* 8 MiB */
+#define BLOCK_EVENTS (1u << 16)		/* 2 MiB: mapped at a time */
 
 void ada_stack_reverse(struct ada_stack *stack)
 {
@@ -18,10 +18,26 @@ void ada_stack_reverse(struct ada_stack *stack)
 	}
 }
 
+/* Of events [from, to), which lie side by side. Nearly all of them lie deeper. */
+static int read_back(struct ada_stack *stack, const struct ada_event *events, uint64_t from, uint64_t to, uint32_t *limit)
+{
+	for (uint64_t i = to - from; i-- > 0 && *limit;) {
+		const struct ada_event *event = &events[i];
+
+		if (event->call_depth >= *limit || event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
+			continue;
+		*limit = event->call_depth;
+		if (event->event_kind == ADA_EVENT_CALL && ada_array_push(&stack->frames,
+				((struct ada_frame){ from + i, event->function_id, event->timestamp_ns, *limit })))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
 {
-	uint64_t kept = position;
 	uint32_t limit = UINT32_MAX;
+	int result = 0;
 
 	*stack = (struct ada_stack){};
 	if (position < thread->count) {
@@ -31,24 +47,22 @@ int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint6
 		if (event->event_kind == ADA_EVENT_CALL)
 			limit = event->call_depth;
 	}
-	while (position-- && limit) {
-		const struct ada_event *event = atf_thread_get(thread->events, position);
+	while (position && limit && !result) {
+		uint64_t from = position > BLOCK_EVENTS ? position - BLOCK_EVENTS : 0, count;
+		const struct ada_event *events = atf_thread_run(thread->events, from, &count);
 
-		if (kept - position > RELEASE_EVENTS) {
-			atf_thread_release(thread->events, position + 1, kept);
-			kept = position + 1;
+		while (from + count < position) {	/* a segment ends between */
+			from += count;
+			events = atf_thread_run(thread->events, from, &count);
 		}
-		if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION || event->call_depth >= limit)
-			continue;
-		limit = event->call_depth;
-		if (event->event_kind == ADA_EVENT_CALL &&
-		    ada_array_push(&stack->frames, (struct ada_frame){ position, event->function_id, event->timestamp_ns, limit })) {
-			ada_stack_close(stack);
-			return -ENOMEM;
-		}
+		result = read_back(stack, events, from, position, &limit);
+		atf_thread_release(thread->events, from, position);
+		position = from;
 	}
+	if (result)
+		ada_stack_close(stack);
 	ada_stack_reverse(stack);
-	return 0;
+	return result;
 }
 
 void ada_stack_close(struct ada_stack *stack)

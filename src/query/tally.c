@@ -22,7 +22,6 @@
 #include "base/interrupt.h"
 
 #define BLOCK_EVENTS (1u << 16)		/* 2 MiB: how much of a thread is mapped at a time */
-#define MARGIN_EVENTS (1u << 11)	/* what the kernel maps beside a page that is touched: 64 KiB */
 #define TAIL_EVENTS (1u << 12)		/* between two looks whether all calls have ended */
 #define SEAMS_MAX (1u << 16)
 
@@ -215,7 +214,7 @@ static void leave_block(struct ada_tally *tally, uint64_t from, uint64_t to)
 	struct ada_work *work = tally->work;
 	uint64_t done;
 
-	atf_thread_release(tally->thread->events, from > MARGIN_EVENTS ? from - MARGIN_EVENTS : 0, to + MARGIN_EVENTS);
+	atf_thread_release(tally->thread->events, from, to);
 	done = atomic_fetch_add_explicit(&work->done, to - from, memory_order_relaxed) + to - from;
 	if (tally->shows_progress && work->progress)
 		ada_progress_at(work->progress, done < work->progress->total ? done : work->progress->total);

@@ -329,6 +329,15 @@ static void test_pages_are_released(void **state)
 	make_long(fixture->synth);
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	before = peak_kib();
+	/* One call of main counts, and all of the thread is read for its end. */
+	fixture->selection.to_ns = SYNTH_START_NS + 1;
+	compute(&fixture->stats, &fixture->selection, 1, 1u << 18);
+	assert_int_equal(fixture_function(fixture, "main")->durations.max, 999999);
+	assert_int_equal(fixture_function(fixture, "leaf")->calls, 1);
+	assert_true(peak_kib() - before < 12 << 10);
+	ada_stats_free(&fixture->stats);
+	fixture->selection.to_ns = UINT64_MAX;
+	before = peak_kib();
 	compute(&fixture->stats, &fixture->selection, 2, 1u << 18);
 	assert_int_equal(fixture_function(fixture, "leaf")->calls, 999999);
 	assert_true(peak_kib() - before < 32 << 10);
