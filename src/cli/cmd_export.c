@@ -43,6 +43,7 @@ static void fail_format(struct argp_state *state, const char *name)
 	for (size_t i = 0; i < ada_export_format_count; i++)
 		ada_nearest_offer(nearest, ada_export_formats[i].name);
 	ada_nearest_text(nearest, near, sizeof near);
+	ada_nearest_close(nearest);
 	list_formats(all, sizeof all);
 	if (near[0])
 		ada_options_fail(state, "unknown format '%s': did you mean %s? There are %s", name, near, all);

@@ -1,5 +1,6 @@
 /* Selections: from what the user wrote to threads and times. */
 #include "query/selection.h"
+#include "query/stretch.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,20 +155,14 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	return answer;
 }
 
-#define RUN_EVENTS (1u << 16)		/* 2 MiB: mapped at a time */
-
 static uint64_t count_lost(const struct ada_thread *thread)
 {
-	uint64_t lost = 0, position = 0, count;
-	const struct ada_event *events;
+	struct ada_stretch stretch = { .thread = thread, .to = thread->count };
+	uint64_t lost = 0;
 
-	while ((events = atf_thread_run(thread->events, position, &count))) {
-		count = count < RUN_EVENTS ? count : RUN_EVENTS;
-		for (uint64_t i = 0; i < count; i++)
-			lost += events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
-	}
+	while (ada_stretch_next(&stretch))
+		for (uint64_t i = 0; i < stretch.count; i++)
+			lost += stretch.events[i].event_kind == ADA_EVENT_LOST ? stretch.events[i].function_id : 0;
 	return lost;
 }
 

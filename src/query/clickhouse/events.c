@@ -4,9 +4,9 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "query/clickhouse/rows.h"
+#include "query/stretch.h"
 
 #define SEEN 16384			/* function keys that were asked for lately */
-#define RUN 262144			/* events between two looks at Ctrl-C */
 
 static bool has_row(const struct ada_event *event)
 {
@@ -21,18 +21,12 @@ static uint64_t function_of(const struct ada_process *process, const struct ada_
 
 uint64_t ada_clickhouse_count_rows(const struct ada_thread *thread, uint64_t from, uint64_t to)
 {
-	uint64_t rows = 0, count;
+	struct ada_stretch stretch = { .thread = thread, .next = from, .to = to };
+	uint64_t rows = 0;
 
-	while (from < to) {
-		const struct ada_event *event = atf_thread_run(thread->events, from, &count);
-
-		if (!event || !count)
-			break;
-		count = count < to - from ? count : to - from;
-		for (uint64_t i = 0; i < count; i++)
-			rows += has_row(&event[i]);
-		from += count;
-	}
+	while (ada_stretch_next(&stretch))
+		for (uint64_t i = 0; i < stretch.count; i++)
+			rows += has_row(&stretch.events[i]);
 	return rows;
 }
 
@@ -152,18 +146,11 @@ static int sum_events(struct ada_clickhouse_content *content, const struct ada_t
 static int sum_thread(struct ada_clickhouse_content *content, size_t number, uint64_t *seen)
 {
 	const struct ada_thread *thread = &content->session->threads.items[number];
-	uint64_t position = 0, count;
+	struct ada_stretch stretch = { .thread = thread, .to = thread->count };
 	int result = 0;
 
-	while (thread->events && position < thread->count && !result) {
-		const struct ada_event *event = atf_thread_run(thread->events, position, &count);
-
-		if (!event || !count)
-			break;
-		count = count < RUN ? count : RUN;
-		result = sum_events(content, thread, &content->sums[number], position, event, count, seen);
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
+	while (!result && ada_stretch_next(&stretch)) {
+		result = sum_events(content, thread, &content->sums[number], stretch.position, stretch.events, stretch.count, seen);
 		if (ada_interrupted())
 			result = -EINTR;
 	}

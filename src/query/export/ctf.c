@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "query/export/walk.h"
+#include "query/stretch.h"
 
-#define RUN 65536u			/* events between two looks at Ctrl-C */
 #define NO_MODULE UINT32_MAX
 #define NAME_MAX_BYTES 4096		/* of a name in a packet: a packet has room for all of them */
 #define EVENT_BYTES (8 + 4 + 4 + 4)
@@ -61,33 +61,26 @@ static void put_lost(struct ada_ctf_stream *stream, const struct ada_event *even
 static int write_events(struct ctf *ctf, struct ada_ctf_stream *stream, const struct ada_thread *thread, uint64_t position,
 			uint64_t last, uint64_t *lost)
 {
-	uint64_t run;
+	struct ada_stretch stretch = { .thread = thread, .next = position, .to = last };
 
-	while (position < last && !stream->result) {
-		const struct ada_event *events = atf_thread_run(thread->events, position, &run);
-		uint64_t count = run < last - position ? run : last - position;
-
-		if (!events)
-			break;
+	while (!stream->result && ada_stretch_next(&stretch)) {
 		if (ada_interrupted())
 			return -EINTR;
-		count = count < RUN ? count : RUN;
-		for (uint64_t i = 0; i < count; i++) {
+		for (uint64_t i = 0; i < stretch.count; i++) {
+			const struct ada_event *event = &stretch.events[i];
 			const struct ada_name *name;
 
-			if (events[i].event_kind == ADA_EVENT_LOST) {
-				*lost += events[i].function_id;
-				put_lost(stream, &events[i], position + i);
-			} else if (events[i].event_kind >= ADA_EVENT_CALL && events[i].event_kind <= ADA_EVENT_EXCEPTION) {
-				name = ada_name_list_get(&ctf->export->names, thread->process, events[i].function_id);
+			if (event->event_kind == ADA_EVENT_LOST) {
+				*lost += event->function_id;
+				put_lost(stream, event, stretch.position + i);
+			} else if (event->event_kind >= ADA_EVENT_CALL && event->event_kind <= ADA_EVENT_EXCEPTION) {
+				name = ada_name_list_get(&ctf->export->names, thread->process, event->function_id);
 				if (!name)
 					return ada_error_system(ctf->error, ENOMEM, "%s", stream->path);
-				put_call(stream, &events[i], position + i, name);
+				put_call(stream, event, stretch.position + i, name);
 			}
 		}
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
-		ctf->done += count;
+		ctf->done += stretch.count;
 		if (ctf->export->progress)
 			ada_progress_at(ctf->export->progress, ctf->done);
 	}

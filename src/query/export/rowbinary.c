@@ -5,10 +5,9 @@
 #include "base/interrupt.h"
 #include "query/export/export.h"
 #include "query/export/walk.h"
+#include "query/stretch.h"
 
-#define CHUNK_EVENTS 32768u		/* 1 MiB */
-
-/* What the chunk's marks of a loss stand for. */
+/* What the marks of a loss stand for. */
 static uint64_t count_lost(const struct ada_event *events, uint64_t count)
 {
 	uint64_t lost = 0;
@@ -21,24 +20,15 @@ static uint64_t count_lost(const struct ada_event *events, uint64_t count)
 
 static int write_thread(struct ada_export *export, const struct ada_thread *thread, uint64_t *done, uint64_t *lost)
 {
-	uint64_t position, last, run;
+	struct ada_stretch stretch = { .thread = thread };
 
-	ada_export_bounds(export->selection, thread, &position, &last);
-	while (position < last && !export->output->error) {
-		const struct ada_event *events = atf_thread_run(thread->events, position, &run);
-		uint64_t count = run < last - position ? run : last - position;
-
-		if (!events)
-			break;
+	ada_export_bounds(export->selection, thread, &stretch.next, &stretch.to);
+	while (!export->output->error && ada_stretch_next(&stretch)) {
 		if (ada_interrupted())
 			return -EINTR;
-		if (count > CHUNK_EVENTS)
-			count = CHUNK_EVENTS;
-		*lost += count_lost(events, count);
-		ada_output_bytes(export->output, (const char *)events, count * sizeof *events);
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
-		*done += count;
+		*lost += count_lost(stretch.events, stretch.count);
+		ada_output_bytes(export->output, (const char *)stretch.events, stretch.count * sizeof *stretch.events);
+		*done += stretch.count;
 		if (export->progress)
 			ada_progress_at(export->progress, *done);
 	}

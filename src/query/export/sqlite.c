@@ -12,6 +12,7 @@
 #include "query/sql/table.h"
 #include "query/export/export.h"
 #include "query/export/walk.h"
+#include "query/stretch.h"
 
 #define PREFIX "ada_new_"
 #define STEPS 10000			/* of SQLite's machine between two looks at Ctrl-C */
@@ -107,26 +108,19 @@ static bool is_wanted(const struct ada_sql_table *table)
 static int count_losses(struct ada_export *export, struct ada_error *error)
 {
 	const struct ada_selection *selection = export->selection;
-	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0, run_events;
+	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0;
 	int result = lost ? 0 : ada_error_system(error, ENOMEM, "%s", export->path);
 
 	for (size_t i = 0; i < selection->threads.count && !result; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
-		uint64_t position, last;
+		struct ada_stretch stretch = { .thread = thread };
 
-		ada_export_bounds(selection, thread, &position, &last);
-		events += last - position;
-		while (position < last && !result) {
-			const struct ada_event *event = atf_thread_run(thread->events, position, &run_events);
-			uint64_t count = run_events < last - position ? run_events : last - position;
-
-			if (!event)
-				break;
-			for (uint64_t j = 0; j < count; j++)
-				if (event[j].event_kind == ADA_EVENT_LOST)
-					lost[i] += event[j].function_id;
-			atf_thread_release(thread->events, position, position + count);
-			position += count;
+		ada_export_bounds(selection, thread, &stretch.next, &stretch.to);
+		events += stretch.to - stretch.next;
+		while (!result && ada_stretch_next(&stretch)) {
+			for (uint64_t j = 0; j < stretch.count; j++)
+				if (stretch.events[j].event_kind == ADA_EVENT_LOST)
+					lost[i] += stretch.events[j].function_id;
 			if (ada_interrupted())
 				result = ada_error_set(error, EINTR, "interrupted");
 		}

@@ -4,10 +4,10 @@
 #include "base/units.h"
 #include "query/calls.h"
 #include "query/narrate/internal.h"
+#include "query/stretch.h"
 
 #define TOLD 5
 #define SMALL 100		/* what exceeds the usual by less than 1/100 of the worst is only counted */
-#define RELEASE_EVENTS (1u << 18)
 
 struct slow {				/* of one function */
 	uint64_t id, calls;
@@ -84,27 +84,22 @@ int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, cons
 
 static void search_thread(struct search *search, const struct ada_recorded_window *window, const struct ada_thread *thread)
 {
-	uint64_t first, end, position, count;
+	struct ada_stretch stretch = { .thread = thread };
+	uint64_t first, end;
 	struct ada_calls calls;
 
 	if (!ada_narrate_range(search->story, thread, window, &first, &end))
 		return;
 	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = take });
 	search->thread = thread;
-	search->first = position = first;
+	search->first = stretch.next = first;
+	stretch.to = end;
 	if (ada_narrate_feed_open(search->story, &calls, thread, first))
 		search->result = -ENOMEM;
-	while (position < end && !search->result) {
-		const struct ada_event *events = atf_thread_run(thread->events, position, &count);
-
-		count = count > end - position ? end - position : count;
-		count = count > RELEASE_EVENTS ? RELEASE_EVENTS : count;
-		for (uint64_t i = 0; i < count && !search->result; i++)
-			if (ada_calls_feed(&calls, &events[i], position + i))
+	while (!search->result && ada_stretch_next(&stretch))
+		for (uint64_t i = 0; i < stretch.count && !search->result; i++)
+			if (ada_calls_feed(&calls, &stretch.events[i], stretch.position + i))
 				search->result = -ENOMEM;
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
-	}
 	/* What is still open lasted at least until the thread's last event here. */
 	ada_calls_end(&calls);
 	for (size_t i = 0; i < search->slow.count; i++)

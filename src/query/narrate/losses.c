@@ -1,33 +1,29 @@
 /* Where events are missing. */
 #include <errno.h>
 #include "query/narrate/internal.h"
+#include "query/stretch.h"
 
 #define LOSSES_TOLD 3		/* of a thread */
-#define RELEASE_EVENTS (1u << 18)
 
 static int find(struct ada_thread_losses *losses)
 {
-	const struct ada_thread *thread = losses->thread;
-	uint64_t position = 0, count;
-	const struct ada_event *events;
+	struct ada_stretch stretch = { .thread = losses->thread, .to = losses->thread->count };
 
-	while ((events = atf_thread_run(thread->events, position, &count)) && count) {
-		count = count > RELEASE_EVENTS ? RELEASE_EVENTS : count;
-		for (uint64_t i = 0; i < count; i++) {
-			if (events[i].event_kind != ADA_EVENT_LOST)
+	while (ada_stretch_next(&stretch))
+		for (uint64_t i = 0; i < stretch.count; i++) {
+			uint64_t lost = stretch.events[i].function_id, position = stretch.position + i;
+
+			if (stretch.events[i].event_kind != ADA_EVENT_LOST)
 				continue;
 			losses->count++;
-			losses->lost += events[i].function_id;
-			if (events[i].function_id > losses->largest) {
-				losses->largest = events[i].function_id;
-				losses->largest_position = position + i;
+			losses->lost += lost;
+			if (lost > losses->largest) {
+				losses->largest = lost;
+				losses->largest_position = position;
 			}
-			if (losses->positions.count < ADA_LOSSES_KEPT && ada_array_push(&losses->positions, position + i))
+			if (losses->positions.count < ADA_LOSSES_KEPT && ada_array_push(&losses->positions, position))
 				return -ENOMEM;
 		}
-		atf_thread_release(thread->events, position, position + count);
-		position += count;
-	}
 	return 0;
 }
 

@@ -1,0 +1,98 @@
+/* Reading in stretches: every event once, in order, over the bounds of segments, with no more of it mapped than the last one. */
+#include <stdio.h>
+#include "fixture.h"
+#include "query/stretch.h"
+
+static const char *const names[] = { "main", "leaf" };
+
+static void make_long(struct synth *synth, unsigned int rounds, unsigned int a_segment)
+{
+	struct synth_thread *thread;
+
+	synth_process(synth, 5);
+	synth_module(synth, "/bin/long", names, 2);
+	thread = synth_thread(synth, 5, "long");
+	for (unsigned int i = 0; i < rounds; i++) {
+		if (i && a_segment && i % a_segment == 0)
+			synth_roll(thread);
+		synth_call(thread, 1);
+		synth_pass(thread, 1);
+		synth_return(thread);
+	}
+}
+
+/* Checks what [from, to) gives; returns in how many stretches. */
+static unsigned int read_all(const struct ada_thread *thread, uint64_t from, uint64_t to)
+{
+	struct ada_stretch stretch = { .thread = thread, .next = from, .to = to };
+	uint64_t end = to < thread->count ? to : thread->count;
+	unsigned int stretches = 0;
+
+	while (ada_stretch_next(&stretch)) {
+		assert_int_equal(stretch.position, from);
+		assert_in_range(stretch.count, 1, ADA_STRETCH_EVENTS);
+		for (uint64_t i = 0; i < stretch.count; i++)
+			assert_memory_equal(&stretch.events[i], atf_thread_get(thread->events, from + i), sizeof *stretch.events);
+		from += stretch.count;
+		stretches++;
+	}
+	assert_false(ada_stretch_next(&stretch));
+	assert_true(from >= end);
+	return stretches;
+}
+
+static void test_every_event_once(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct ada_thread *thread;
+
+	make_long(fixture->synth, 1000, 300);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	thread = &fixture->session->threads.items[0];
+	assert_int_equal(thread->count, 2000);
+	assert_int_equal(read_all(thread, 0, thread->count), 4);	/* segments */
+	assert_int_equal(read_all(thread, 599, 601), 2);
+	assert_int_equal(read_all(thread, 600, 1200), 1);
+	assert_int_equal(read_all(thread, 1999, UINT64_MAX), 1);
+	assert_int_equal(read_all(thread, 700, 700), 0);
+	assert_int_equal(read_all(thread, 2000, UINT64_MAX), 0);
+}
+
+static long resident_pages(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	long all, resident;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%ld %ld", &all, &resident), 2);
+	fclose(file);
+	return resident;
+}
+
+/* Of 64 MB of events, no more than a stretch and what the kernel maps around it. */
+static void test_pages_are_released(void **state)
+{
+	struct fixture *fixture = *state;
+	struct ada_stretch stretch;
+	uint64_t leaves = 0;
+	long before;
+
+	make_long(fixture->synth, 1000000, 0);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	stretch = (struct ada_stretch){ .thread = &fixture->session->threads.items[0], .to = UINT64_MAX };
+	before = resident_pages();
+	while (ada_stretch_next(&stretch)) {
+		for (uint64_t i = 0; i < stretch.count; i++)
+			leaves += stretch.events[i].function_id == 1;
+		assert_true(resident_pages() - before < (3 << 20) / 4096);
+	}
+	assert_int_equal(leaves, 2000000);
+	assert_true(resident_pages() - before < (1 << 20) / 4096);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { FIXTURE_TEST(test_every_event_once), FIXTURE_TEST(test_pages_are_released) };
+
+	return cmocka_run_group_tests_name("stretch", tests, NULL, NULL);
+}
