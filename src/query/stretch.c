@@ -1,14 +1,10 @@
 /* See stretch.h. */
 #include "query/stretch.h"
 
-#define MARGIN_EVENTS (1u << 11)	/* what the kernel maps before a page that is touched: 64 KiB */
-
 bool ada_stretch_next(struct ada_stretch *stretch)
 {
-	uint64_t before = stretch->position > MARGIN_EVENTS ? stretch->position - MARGIN_EVENTS : 0;
-
 	if (stretch->count)
-		atf_thread_release(stretch->thread->events, before, stretch->next);
+		atf_thread_release(stretch->thread->events, stretch->position, stretch->next);
 	stretch->count = 0;
 	if (stretch->next >= stretch->to)
 		return false;
