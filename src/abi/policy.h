@@ -118,7 +118,7 @@ struct ada_rule_state {			/* 128 bytes */
 	uint64_t marks;			/* of the matches, those that marked */
 	uint64_t samples;		/* percentile, rate: taken so far. new-caller: addresses held */
 	uint64_t exceeding;		/* percentile: of the last `over`. rate: calls before this bucket. new-caller: calls */
-	uint64_t reserved0;
+	uint64_t since_counter;		/* when the recorder made the rule: what happened before it does not mark */
 	uint64_t last_counter;		/* of its last mark */
 	uint64_t overlooked;		/* samples or addresses that had no room */
 	uint8_t reserved[48];

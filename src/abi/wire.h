@@ -35,7 +35,7 @@
 #include "abi/record.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 2
+#define ADA_WIRE_VERSION 3
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */

@@ -190,6 +190,9 @@ bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct
 
 	if (__atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) != rule->incarnation)
 		return false;			/* its slot is another's by now */
+	/* The thread may have been preempted behind the event, and judges it by rules that are newer. */
+	if (event->counter < __atomic_load_n(&state->since_counter, __ATOMIC_RELAXED))
+		return false;
 	if (rule->kind == ADA_RULE_PERCENTILE && !percentile_turns(state, samples, rule, fit->value))
 		return false;
 	if (rule->kind == ADA_RULE_RATE && !rate_turns(state, samples, rule, event->counter))

@@ -103,6 +103,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	state_zero(state);
 	PUT(&state->incarnation, rule->incarnation);
 	state_zero(state);		/* of what an agent counted for the rule before until it saw that */
+	PUT(&state->since_counter, ada_clock_counter());	/* no table names the rule yet */
 	tables->incarnations[slot] = rule->incarnation;
 	return 0;
 }

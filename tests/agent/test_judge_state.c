@@ -294,6 +294,18 @@ static void the_pin_only_grows(void **state)
 	assert_int_equal(shm->detail.pin.end, 8 << 20);
 }
 
+/* A thread that was preempted between its event and the judge. */
+static void what_happened_before_a_rule_does_not_mark(void **state)
+{
+	struct ada_rule_state *own = ada_rule_state(shm, 0);
+
+	rule_put(0, ADA_RULE_SYMBOL);
+	own->since_counter = 5000;
+	assert_false(call_marks(4999));
+	assert_int_equal(own->matches, 0);
+	assert_true(call_marks(5000));
+}
+
 /* A window without rolls is one ns, and an event some ticks beside the mark may lie in it. */
 static void a_mark_holds_its_whole_ns(void **state)
 {
@@ -420,7 +432,7 @@ int main(void)
 		TEST(percentiles_are_those_of_the_last_durations), TEST(rates_are_exact_for_few_calls),
 		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(options_count),
 		TEST(counts_are_exact_under_threads), TEST(handlers_may_come_in_between), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
-		TEST(a_mark_holds_its_whole_ns), TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
+		TEST(what_happened_before_a_rule_does_not_mark), TEST(a_mark_holds_its_whole_ns), TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
