@@ -3,25 +3,17 @@
 
 #include <stdlib.h>
 
-static struct atf_detail_file *file_new(const void *bytes, uint64_t size)
+static int open_bytes(struct atf_detail_file **file_out, const void *bytes, size_t size, bool mapped, struct atf_message *message)
 {
 	struct atf_detail_file *file = calloc(1, sizeof *file);
-
-	if (file) {
-		file->bytes = bytes;
-		file->size = size;
-	}
-	return file;
-}
-
-int atf_detail_open_bytes(struct atf_detail_file **file_out, const void *bytes, size_t size, struct atf_message *message)
-{
-	struct atf_detail_file *file = file_new(bytes, size);
 	int status;
 
 	*file_out = NULL;
 	if (!file)
 		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	file->bytes = bytes;
+	file->size = size;
+	file->mapped = mapped;
 	status = atf_detail_layout_read(file, message);
 	if (status == -ATF_ERROR_MEMORY)
 		atf_say(message, "out of memory");
@@ -31,6 +23,11 @@ int atf_detail_open_bytes(struct atf_detail_file **file_out, const void *bytes, 
 	}
 	*file_out = file;
 	return 0;
+}
+
+int atf_detail_open_bytes(struct atf_detail_file **file, const void *bytes, size_t size, struct atf_message *message)
+{
+	return open_bytes(file, bytes, size, false, message);
 }
 
 /* As atf_index_open_fd: a file that grew while we looked may just have been finished. */
@@ -44,7 +41,7 @@ int atf_detail_open_fd(struct atf_detail_file **file, int fd, struct atf_message
 		status = atf_map(&mapping, fd, message);
 		if (status)
 			return status;
-		status = atf_detail_open_bytes(file, mapping.bytes, mapping.size, message);
+		status = open_bytes(file, mapping.bytes, mapping.size, true, message);
 		if (status) {
 			atf_unmap(&mapping);
 			return status;

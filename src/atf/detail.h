@@ -38,6 +38,7 @@ struct atf_detail_file {
 	struct atf_mapping mapping;		/* size 0: the bytes are the caller's */
 	const uint8_t *bytes;
 	uint64_t size;
+	bool mapped;				/* the bytes are a file's pages, which may be released */
 	AtfDetailHeader header;			/* a copy: the file may still be written */
 	AtfDetailFooter footer;			/* zero where there is none */
 	bool has_footer;

@@ -117,11 +117,24 @@ static void layout_with_footer(struct atf_detail_file *file, struct atf_message 
 	}
 }
 
+#define RELEASE_BYTES (4u << 20)
+#define BEHIND_BYTES (2u << 20)		/* as atf_thread_release has it */
+
+/* Gives back the pages that a walk has left behind: a file may be larger than memory. Returns up to where. */
+static uint64_t release(const struct atf_detail_file *file, uint64_t released, uint64_t offset)
+{
+	if (!file->mapped || offset - released < RELEASE_BYTES)
+		return released;
+	atf_unneed(&(struct atf_mapping){ file->bytes, file->size },
+		   file->bytes + (released > BEHIND_BYTES ? released - BEHIND_BYTES : 0), file->bytes + offset);
+	return offset;
+}
+
 /* Finds the records one by one. */
 static int scan(struct atf_detail_file *file)
 {
 	uint32_t thread_id = file->header.thread_id;
-	uint64_t offset = ATF_EVENTS_OFFSET, room = 0;
+	uint64_t offset = ATF_EVENTS_OFFSET, room = 0, released = 0;
 	struct atf_detail record;
 	size_t length;
 
@@ -138,6 +151,7 @@ static int scan(struct atf_detail_file *file)
 		}
 		file->scanned[file->count++] = offset;
 		offset += length;
+		released = release(file, released, offset);
 	}
 	file->offsets = file->scanned;
 	file->end = offset;

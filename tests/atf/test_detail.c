@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include "atf/internal.h"
 
 static const struct fixture_range three[] = { { 10, 39 }, { 41, 41 }, { 100, 149 } };
@@ -324,6 +325,26 @@ static void test_thread_whose_detail_is_another_one_s(void **state)
 	atf_thread_close(thread);
 }
 
+/* A file without tables is walked from its beginning to its end: its pages don't stay. */
+static void test_a_walk_releases_its_pages(void **state)
+{
+	static const struct fixture_range all = { 0, 200000 };
+	struct fixture *fixture = *state;
+	struct atf_detail_file *file;
+	struct rusage before, behind;
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/detail.atf", fixture->directory);
+	fixture_write_detail(path, &all, 1, ATF_ARCH_X86_64, false);
+	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+	assert_int_equal(atf_detail_open(&file, path, NULL), 0);
+	assert_int_equal(getrusage(RUSAGE_SELF, &behind), 0);
+	assert_int_equal(atf_detail_completeness(file), ATF_NO_FOOTER);
+	assert_true(atf_detail_count(file) > 150000);
+	assert_true(behind.ru_maxrss - before.ru_maxrss < 16 << 10);	/* KiB, of some 50 MB */
+	atf_detail_close(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +358,7 @@ int main(void)
 		FIXTURE_TEST(test_thread_of_segments),
 		FIXTURE_TEST(test_thread_whose_detail_is_broken),
 		FIXTURE_TEST(test_thread_whose_detail_is_another_one_s),
+		FIXTURE_TEST(test_a_walk_releases_its_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
