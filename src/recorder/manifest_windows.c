@@ -48,7 +48,8 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 	return json_object_new_uint64(value);
 }
 
-/* In the unit that the rule is written in: ns, the type of the result or argument, else a count. */
+/* In the unit that the rule is written in: ns, the type of the result or argument, else a count; NULL where no one number was
+ * compared. */
 static json_object *value_of(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t value)
 {
 	const struct ada_clock_anchor *anchors;
@@ -62,6 +63,8 @@ static json_object *value_of(const struct ada_provider *provider, const struct a
 			return json_object_new_uint64((uint64_t)((double)value * anchors[0].ns_per_tick));
 		break;
 	case ADA_RULE_SYMBOL:
+	case ADA_RULE_RATE:
+	case ADA_RULE_EXCEPTION:
 	case ADA_RULE_MANUAL:
 	case ADA_RULE_TIME:
 		return NULL;
@@ -76,6 +79,14 @@ static json_object *label_of(const struct ada_provider *provider, const struct a
 	if (info->rule.kind == ADA_RULE_MANUAL && value && value <= recorder->labels.count && recorder->labels.items[value - 1])
 		label = recorder->labels.items[value - 1];
 	return label ? ada_json_text_of(label, strlen(label)) : NULL;
+}
+
+/* Of a mark of an event; 0 is the first function of the first module. Signals and what the recorder marks are no events. */
+static json_object *function_of(const struct ada_rule_info *info, const struct ada_window_mark *mark)
+{
+	uint32_t kind = info->trigger ? info->rule.kind : 0;
+	bool event = mark->thread != ADA_NONE && (info->trigger ? kind != ADA_RULE_CRASH && kind != ADA_RULE_SIGNAL : mark->function_id);
+	return event ? json_object_new_uint64(mark->function_id) : NULL;
 }
 
 static json_object *mark_of(const struct ada_provider *provider, const struct ada_window_mark *mark)
@@ -97,7 +108,7 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 	json_object_object_add(object, "thread", mark->thread == ADA_NONE ? NULL : json_object_new_uint64(mark->thread));
 	json_object_object_add(object, "segment", event ? json_object_new_uint64(mark->segment) : NULL);
 	json_object_object_add(object, "indexSeq", event ? json_object_new_uint64(mark->index_seq) : NULL);
-	json_object_object_add(object, "functionId", mark->function_id ? json_object_new_uint64(mark->function_id) : NULL);
+	json_object_object_add(object, "functionId", function_of(&first, mark));
 	json_object_object_add(object, "value", known ? value_of(provider, &first, mark->value) : NULL);
 	json_object_object_add(object, "label", known ? label_of(provider, &first, mark->value) : NULL);
 	if (mark->more)

@@ -111,6 +111,16 @@ def test_rate(ada, tmp_path, programs):
     assert [marks for _, marks in found] == [1, 0]
 
 
+def test_what_a_mark_says(ada, tmp_path, programs):
+    """The first function of the first module has the id 0. Rates compare no one number."""
+    record(ada, tmp_path, ["symbol=_init", "rate=tick>50/min", "exit"], [programs / "kinds", "ticks"], "--functions=*")
+    manifest, = check_recording(ada, tmp_path).manifests().values()
+    marks = [mark for window in manifest["detail_lane"]["windows"] for mark in window["marks"]]
+    found = {mark["rule"]: mark for mark in marks}
+    assert found[1]["functionId"] == 0 and found[1]["value"] is None
+    assert found[2]["functionId"] and found[2]["value"] is None
+
+
 def test_new_caller(ada, tmp_path, programs):
     """8 calls from three places; the first two places are known after two calls, the third after the fifth."""
     found = record(ada, tmp_path, ["new-caller=callee", "new-caller=callee@after=1", "new-caller=callee@after=3"],
