@@ -69,8 +69,9 @@ static void print(struct ada_output *output, const struct ada_narrative *narrati
 	if (!narrative->completeness.events)
 		return;
 	ada_output_string(output, format == ADA_NARRATIVE_MARKDOWN ? "\n" : "");
-	ada_output_string(output, several ? "[pid_N thread 3 #120-135]: `ada dump --thread=3 --seq=120-135 SESSION/pid_N`.\n" :
-			  "[thread 3 #120-135]: `ada dump --thread=3 --seq=120-135 SESSION`.\n");
+	ada_output_string(output, several ?
+			  "Of a citation like [pid_N thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION/pid_N` prints the events.\n" :
+			  "Of a citation like [thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION` prints the events.\n");
 }
 
 int ada_cmd_narrate(int argc, char **argv)

@@ -176,6 +176,11 @@ class Story:
         manifest = self.manifests[row["process"]]
         pid, start, took, end = re.match(r"Process (\d+) ran .* from (\S+) for (.*?) and (.*)\.", text).groups()
         assert int(pid) == manifest["pid"] and self.ns(start) == manifest["startNs"]
+        last = max((t.rows[-1]["timestamp_ns"] for (process, _), t in self.threads.items() if process == row["process"]), default=None)
+        late = last is not None and manifest["endNs"] - last > 10**9
+        if late:
+            took, at = re.fullmatch(r"at most (.*), its last event at (\S+),", took).groups()
+            assert self.ns(at) == last
         assert took == duration(manifest["endNs"] - manifest["startNs"])
         kind = manifest["exit"]["kind"]
         assert end == {"exited": f"ended with exit status {manifest['exit'].get('status')}",

@@ -3,6 +3,7 @@ import json
 import pathlib
 import random
 import re
+import shutil
 
 import pytest
 
@@ -136,6 +137,41 @@ def test_what_the_recorder_could_not_do(ada, copy):
                  "1,234 events were captured without detail, for no chunk of the buffer was free. [manifest.json: buffering.detail.dropped]",
                  "Of the events lost 1 was overwritten by newer ones, as asked. [manifest.json: index_lane.overwritten]"):
         assert f"  {line}\n" in found
+
+
+def test_an_end_that_was_seen_late(ada, copy):
+    """A recorder with many processes to see to may notice long after the last event that one is gone."""
+    directory = copy("story")
+    path = directory / "pid_100/manifest.json"
+    document = json.loads(path.read_text())
+    document["endNs"] += 5 * 10**9
+    path.write_text(json.dumps(document))
+    assert re.search(r"for at most \d.* s, its last event at \+[\d.]+s, and ended with", text(ada, directory))
+    Story(ada, directory).check()
+
+
+def test_many_processes_are_a_line_each(ada, session, tmp_path):
+    """23 processes: 20 sections, one whose recording is not finished, two lines. JSON has all of them."""
+    directory = tmp_path / "many"
+    shutil.copytree(session("processes"), directory)
+    document = json.loads((directory / "session.json").read_text())
+    process = document["processes"][0]
+    document["processes"] = []
+    for number in range(1, 24):
+        name = f"pid_{number}"
+        shutil.copytree(directory / process["directory"], directory / name)
+        manifest = json.loads((directory / name / "manifest.json").read_text())
+        manifest |= {"pid": number, "finalized": number != 22}
+        (directory / name / "manifest.json").write_text(json.dumps(manifest))
+        document["processes"].append(process | {"pid": number, "directory": name})
+    for left in directory.glob("pid_5?*"):
+        shutil.rmtree(left)
+    (directory / "session.json").write_text(json.dumps(document))
+    found = text(ada, directory)
+    assert [int(n) for n in re.findall(r"^Process pid_(\d+)$", found, re.M)] == [*range(1, 21), 22]
+    lines = found.partition("\n2 more processes (more of each: ada narrate SESSION/pid_N)\n")[2].splitlines()[:2]
+    assert [re.match(r"  Process (\d+) ran ", line)[1] for line in lines] == ["21", "23"]
+    assert len([r for r in ada.rows("narrate", directory) if r["kind"] == "thread"]) == 23
 
 
 def test_a_pid_directory(ada, session):

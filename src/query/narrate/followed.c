@@ -110,8 +110,8 @@ static void tell_next(struct ada_story *story, const struct after *after)
 	for (size_t i = 0; i < after->next.count; i++) {
 		const struct ada_call *call = &after->next.items[i];
 
-		fprintf(telling.stream, "%s%s", !i ? "" : i + 1 == after->next.count && after->next_count == after->next.count ? " and " :
-			", ", ada_words_function(story, thread->process, call->function_id, name));
+		fprintf(telling.stream, "%s%s", !i ? "" : i + 1 == after->next.count ? " and " : ", ",
+			ada_words_function(story, thread->process, call->function_id, name));
 		if (call->outcome == ADA_OUTCOME_RETURN || call->outcome == ADA_OUTCOME_EXCEPTION)
 			fprintf(telling.stream, " (%s%s)", ada_format_duration(call->end_ns - call->start_ns, duration),
 				call->outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception" : "");
@@ -119,7 +119,7 @@ static void tell_next(struct ada_story *story, const struct after *after)
 			fputs(" (without an end in the window)", telling.stream);
 	}
 	if (after->next_count > after->next.count)
-		fprintf(telling.stream, " and, at this depth or above it, %s more call%s by the window's end",
+		fprintf(telling.stream, ", and made %s more call%s no deeper than the marked one by the window's end",
 			ada_format_grouped(after->next_count - after->next.count, number),
 			ada_words_s(after->next_count - after->next.count));
 	fputs(".", telling.stream);

@@ -1,8 +1,10 @@
 /* Narratives as text, Markdown and JSON. */
+#include <stdio.h>
 #include <string.h>
 #include "query/narrate/narrate.h"
 
 #define CITED_MAX 12		/* of a sentence in text and Markdown; JSON has all */
+#define PROCESSES_MAX 20	/* so many have a section; then those of which there is little to say have a line each. JSON has all */
 
 struct page {
 	struct ada_output *output;
@@ -110,17 +112,71 @@ static void put_sentence(const struct page *page, const struct ada_sentence *sen
 	ada_output_string(page->output, markdown ? "]`\n" : "]\n");
 }
 
-static void put_section(const struct page *page, const struct ada_section *section, bool first)
+static void put_title(const struct page *page, const char *title, bool first)
 {
 	bool markdown = page->format == ADA_NARRATIVE_MARKDOWN;
 
 	ada_output_string(page->output, first ? "" : "\n");
 	if (markdown)
 		ada_output_string(page->output, first ? "# " : "## ");
-	put_words(page, section->title);
+	put_words(page, title);
 	ada_output_string(page->output, markdown ? "\n\n" : "\n");
+}
+
+static void put_section(const struct page *page, const struct ada_section *section, bool first)
+{
+	put_title(page, section->title, first);
 	for (size_t i = 0; i < section->sentences.count; i++)
 		put_sentence(page, &section->sentences.items[i]);
+}
+
+/* A process of which there is nothing but how it ran: one that lost nothing, ended well, and so on. */
+static bool is_brief(const struct ada_section *section)
+{
+	if (!section->process || section->window != ADA_NO_WINDOW || !section->sentences.count ||
+	    strcmp(section->sentences.items[0].kind, "process"))
+		return false;
+	for (size_t i = 1; i < section->sentences.count; i++) {
+		const char *kind = section->sentences.items[i].kind;
+
+		if (strcmp(kind, "hooked") && strcmp(kind, "thread") && strcmp(kind, "still-open"))
+			return false;
+	}
+	return true;
+}
+
+/* Of the sections from `at` on that are of processes, the brief ones: in lines. */
+static void put_brief(const struct page *page, const struct ada_narrative *narrative, size_t at)
+{
+	size_t count = 0, end = at;
+	char title[100];
+
+	for (; end < narrative->sections.count && narrative->sections.items[end].process &&
+	       narrative->sections.items[end].window == ADA_NO_WINDOW; end++)
+		count += is_brief(&narrative->sections.items[end]);
+	snprintf(title, sizeof title, "%zu more process%s (more of each: ada narrate SESSION/pid_N)", count, count == 1 ? "" : "es");
+	put_title(page, title, false);
+	for (size_t i = at; i < end; i++)
+		if (is_brief(&narrative->sections.items[i]))
+			put_sentence(page, &narrative->sections.items[i].sentences.items[0]);
+}
+
+static void put_sections(const struct page *page, const struct ada_narrative *narrative)
+{
+	size_t processes = 0;
+	bool brief = false;
+
+	for (size_t i = 0; i < narrative->sections.count; i++) {
+		const struct ada_section *section = &narrative->sections.items[i];
+
+		processes += section->process && section->window == ADA_NO_WINDOW;
+		if (processes <= PROCESSES_MAX || !is_brief(section)) {
+			put_section(page, section, !i);
+		} else if (!brief) {
+			put_brief(page, narrative, i);
+			brief = true;
+		}
+	}
 }
 
 /* --- JSON -------------------------------------------------------------------------------------------------------------- */
@@ -196,6 +252,5 @@ void ada_narrative_print(struct ada_output *output, const struct ada_narrative *
 		put_json(output, narrative);
 		return;
 	}
-	for (size_t i = 0; i < narrative->sections.count; i++)
-		put_section(&page, &narrative->sections.items[i], !i);
+	put_sections(&page, narrative);
 }

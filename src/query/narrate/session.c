@@ -8,6 +8,7 @@
 
 #define THREADS_TOLD 16		/* of a process: those with the most events */
 #define FUNCTIONS_TOLD 3	/* of a thread */
+#define LATE_NS 1000000000ull	/* an end that comes so long after the last event is told as the latest possible one */
 
 /* --- the session -------------------------------------------------------------------------------------------------------- */
 
@@ -163,14 +164,22 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 	uint64_t start_ns = ada_json_u64(manifest, "startNs", story->session->start_ns), end_ns = ada_json_u64(manifest, "endNs", 0);
 	char time[ADA_WORDS], duration[ADA_UNITS_TEXT];
 	struct ada_telling telling;
+	uint64_t last_ns;
+	bool late;
 
 	if (!manifest || !ada_telling_open(story, &telling))
 		return;
+	last_ns = ada_session_last_ns(story->session, process->first_thread, process->thread_count);
 	if (!end_ns)
-		end_ns = ada_session_last_ns(story->session, process->first_thread, process->thread_count);
-	fprintf(telling.stream, "Process %" PRIu32 " ran %s from %s for %s and ", process->pid,
-		ada_json_text(manifest, "program", "an unknown program"), ada_words_time(story, start_ns, time),
+		end_ns = last_ns;
+	/* The recorder may see the end late, where it has the ends of many others to see to. */
+	late = last_ns && end_ns > last_ns + LATE_NS;
+	fprintf(telling.stream, "Process %" PRIu32 " ran %s from %s for %s%s", process->pid,
+		ada_json_text(manifest, "program", "an unknown program"), ada_words_time(story, start_ns, time), late ? "at most " : "",
 		ada_format_duration(end_ns > start_ns ? end_ns - start_ns : 0, duration));
+	if (late)
+		fprintf(telling.stream, ", its last event at %s,", ada_words_time(story, last_ns, time));
+	fputs(" and ", telling.stream);
 	put_exit(telling.stream, ada_json_get(manifest, "exit"));
 	fputs(".", telling.stream);
 	ada_telling_say(story, "process", &telling);
