@@ -397,8 +397,13 @@ class Story:
         if "ended by an exception or jump" in text:
             assert number(text.split()[0]) == len(left) and left[0]["function"] in text
             return self.events(row)[0] == left[0]
-        count, time, rest = re.match(r"([\d,]+) events? follows? on thread \d+ in this window, to (\S+); then (.*)", text).groups()
-        assert number(count) == end - 1 - mark["indexSeq"] and self.ns(time) == thread.rows[end - 1]["timestamp_ns"]
+        none = re.match(r"No event follows on thread \d+ in this window; (.*)", text)
+        if none:
+            assert end - 1 == mark["indexSeq"]
+            rest = none[1]
+        else:
+            count, time, rest = re.match(r"([\d,]+) events? follows? on thread \d+ in this window, to (\S+); then (.*)", text).groups()
+            assert 0 < number(count) == end - 1 - mark["indexSeq"] and self.ns(time) == thread.rows[end - 1]["timestamp_ns"]
         frames = thread.open_at(end)
         return rest == "no call was open." if not frames else self.check_frames(row, rest.partition("it was in ")[2], frames)
 

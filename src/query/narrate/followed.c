@@ -161,15 +161,18 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (ada_telling_open(story, &telling)) {
-		fprintf(telling.stream, "%s event%s follow%s on thread %u in this window, to %s; ", ada_format_grouped(behind, number),
-			ada_words_s(behind), behind == 1 ? "s" : "", thread->number,
-			ada_words_time(story, atf_thread_get(thread->events, end - 1)->timestamp_ns, time));
+		if (behind)
+			fprintf(telling.stream, "%s event%s follow%s on thread %u in this window, to %s; then ",
+				ada_format_grouped(behind, number), ada_words_s(behind), behind == 1 ? "s" : "", thread->number,
+				ada_words_time(story, atf_thread_get(thread->events, end - 1)->timestamp_ns, time));
+		else
+			fprintf(telling.stream, "No event follows on thread %u in this window; ", thread->number);
 		if (stack.frames.count) {
-			fputs("then it was in ", telling.stream);
+			fputs("it was in ", telling.stream);
 			ada_words_stack(story, thread, &stack, telling.stream);
 			ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		} else {
-			fputs("then no call was open", telling.stream);
+			fputs("no call was open", telling.stream);
 		}
 		fputs(".", telling.stream);
 		ada_telling_say(story, "followed", &telling);
