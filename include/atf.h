@@ -119,7 +119,8 @@ int atf_index_verify(const char *path, atf_finding *found, void *context);
 
 /* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ------------------------------- */
 struct atf_thread;
-/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. */
+/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. A last one
+ * without a byte is none: its writer has just made it. */
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
 /* The same for less, where someone who should know says how many segments there are; if they are others, it looks for itself. */
 int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "abi/record.h"
@@ -79,7 +80,7 @@ static int add_manifest_modules(struct ada_process *process)
 	return result;
 }
 
-/* Tables that the manifest doesn't mention, because there is none or it is older. */
+/* Tables that the manifest doesn't mention, because there is none or it is older: it may know of a module, and not yet of its table. */
 static int add_module_file(struct ada_process *process, const char *name)
 {
 	char table[PATH_MAX], *path, *build_id, *end;
@@ -87,7 +88,8 @@ static int add_module_file(struct ada_process *process, const char *name)
 	unsigned long id = strtoul(name, &end, 10);
 	int result;
 
-	if (end == name || strcmp(end, ".tsv") || (id < process->modules.count && process->modules.items[id]))
+	if (end == name || strcmp(end, ".tsv") ||
+	    (id < process->modules.count && process->modules.items[id] && process->modules.items[id]->table_path))
 		return 0;
 	if (ada_path(table, "%s/modules/%s", process->path, name))
 		return 0;
@@ -170,11 +172,13 @@ static void open_events(struct opening *opening)
 {
 	struct ada_thread *thread = opening->thread;
 	char path[PATH_MAX], index[PATH_MAX];
+	struct stat status;
 
 	opening->missing = true;
 	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || ada_path(index, "%s/index.atf", path))
 		return;
-	if (!opening->segments && access(index, F_OK))
+	/* Empty, it was made and not yet written. */
+	if (!opening->segments && (stat(index, &status) ? errno == ENOENT : S_ISREG(status.st_mode) && !status.st_size))
 		return;
 	opening->result = atf_thread_open_known(&thread->events, path, opening->segments, &opening->message);
 	opening->missing = opening->result && access(index, F_OK);

@@ -11,6 +11,9 @@ import jsonschema
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "schema.json").read_text())
 VERSIONS = ["2025-06-18", "2025-03-26", "2024-11-05"]
 SECONDS = 30
+# Arguments of a query that does not end by itself.
+ENDLESS = {"session": "stuck", "timeout": 3600,
+           "sql": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"}
 
 
 def check(value, name=None):

@@ -1,5 +1,4 @@
 """serve(ARGUMENT...): an `ada mcp` to talk to; sessions for it."""
-import os
 import subprocess
 
 import pytest
@@ -30,10 +29,9 @@ def session(traces):
 
 
 @pytest.fixture
-def stuck(tmp_path):
-    """A directory with a session that no command comes to the end of: reading its first file waits for ever."""
-    (tmp_path / "stuck").mkdir()
-    os.mkfifo(tmp_path / "stuck" / "session.json")
+def stuck(tmp_path, make):
+    """A directory with the session that client.ENDLESS asks."""
+    make("plain", tmp_path / "stuck")
     return tmp_path
 
 

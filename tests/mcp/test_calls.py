@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from client import ENDLESS
 from test_tools import failure_of
 
 NO_REQUEST = -32600
@@ -14,7 +15,7 @@ NO_REQUEST = -32600
 
 def test_a_ping_is_answered_while_a_call_runs(serve, stuck):
     server = serve(stuck)
-    server.begin_call("report", session="stuck")
+    server.begin_call("query", **ENDLESS)
     server.await_children(1)
     assert server.ask("ping")["result"] == {}
     assert server.ask("tools/list")["result"]["tools"]
@@ -22,7 +23,7 @@ def test_a_ping_is_answered_while_a_call_runs(serve, stuck):
 
 def test_a_cancelled_call_has_no_answer_and_no_process(serve, stuck):
     server = serve(stuck)
-    number = server.begin_call("report", session="stuck")
+    number = server.begin_call("query", **ENDLESS)
     child, = server.await_children(1)
     server.tell("notifications/cancelled", {"requestId": number, "reason": "enough"})
     assert server.ask("ping")["result"] == {}
@@ -33,7 +34,7 @@ def test_a_cancelled_call_has_no_answer_and_no_process(serve, stuck):
 
 def test_a_call_that_waits_can_be_cancelled(serve, stuck):
     server = serve(stuck)
-    numbers = [server.begin_call("report", session="stuck") for _ in range(6)]
+    numbers = [server.begin_call("query", **ENDLESS) for _ in range(6)]
     server.await_children(4)
     server.tell("notifications/cancelled", {"requestId": numbers[5]})
     for number in numbers[:2]:
@@ -47,7 +48,7 @@ def test_four_run_at_a_time_and_all_are_answered(serve, stuck, make, traces, ses
     (stuck / "plain").symlink_to(stuck / "real")
     make("plain", stuck / "real")
     server = serve(stuck)
-    blocked = [server.begin_call("report", session="stuck") for _ in range(4)]
+    blocked = [server.begin_call("query", **ENDLESS) for _ in range(4)]
     server.await_children(4)
     waiting = [server.begin_call("report", session="plain") for _ in range(20)]
     server.ask("ping")
@@ -59,13 +60,13 @@ def test_four_run_at_a_time_and_all_are_answered(serve, stuck, make, traces, ses
 def test_more_calls_than_wait_are_refused(serve, stuck):
     server = serve(stuck)
     for _ in range(64):
-        server.begin_call("report", session="stuck")
-    assert "too many calls" in failure_of(server.call("report", session="stuck"))
+        server.begin_call("query", **ENDLESS)
+    assert "too many calls" in failure_of(server.call("query", **ENDLESS))
 
 
 def test_an_id_under_way_is_not_taken_again(serve, stuck):
     server = serve(stuck)
-    request = {"jsonrpc": "2.0", "id": "one", "method": "tools/call", "params": {"name": "report", "arguments": {"session": "stuck"}}}
+    request = {"jsonrpc": "2.0", "id": "one", "method": "tools/call", "params": {"name": "query", "arguments": ENDLESS}}
     server.send(request)
     server.send(request)
     assert server.read()["error"]["code"] == NO_REQUEST
@@ -73,14 +74,14 @@ def test_an_id_under_way_is_not_taken_again(serve, stuck):
 
 def test_a_call_that_takes_too_long_is_stopped(serve, stuck):
     server = serve("--time-limit=300ms", stuck)
-    text = failure_of(server.call("report", session="stuck"))
-    assert "report took too long and was stopped" in text and "limit" in text
+    text = failure_of(server.call("query", **ENDLESS))
+    assert "query took too long and was stopped" in text and "limit" in text.lower()
     assert server.await_children(0) == []
 
 
 def test_a_command_that_dies_fails_alone(serve, stuck):
     server = serve(stuck)
-    number = server.begin_call("report", session="stuck")
+    number = server.begin_call("query", **ENDLESS)
     child, = server.await_children(1)
     os.kill(child, signal.SIGKILL)          # a SIGSEGV is an exit where ada is sanitized
     text = failure_of(server.await_(number)["result"])
@@ -90,7 +91,7 @@ def test_a_command_that_dies_fails_alone(serve, stuck):
 
 def test_no_process_outlives_a_server_that_was_killed(serve, stuck):
     server = serve(stuck)
-    server.begin_call("report", session="stuck")
+    server.begin_call("query", **ENDLESS)
     child, = server.await_children(1)
     descriptor = os.pidfd_open(child)
     server.process.kill()

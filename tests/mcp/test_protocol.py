@@ -5,7 +5,7 @@ import threading
 
 import jsonschema
 import pytest
-from client import VERSIONS, check
+from client import ENDLESS, VERSIONS, check
 
 NOT_JSON, NO_REQUEST, NO_METHOD, BAD_PARAMS = -32700, -32600, -32601, -32602
 
@@ -152,7 +152,7 @@ def test_the_input_may_end_while_a_quick_call_runs(server, session):
 
 def test_the_input_may_end_while_a_call_hangs(serve, stuck):
     server = serve(stuck)
-    server.begin_call("report", session="stuck")
+    server.begin_call("query", **ENDLESS)
     child, = server.await_children(1)
     assert server.end() == 0
     assert server.read() is None
@@ -163,7 +163,7 @@ def test_the_input_may_end_while_a_call_hangs(serve, stuck):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_in_order(serve, stuck, number):
     server = serve(stuck)
-    server.begin_call("report", session="stuck")
+    server.begin_call("query", **ENDLESS)
     server.await_children(1)
     assert server.terminate(number) == 0
     assert server.read() is None

@@ -1,6 +1,5 @@
 """The protocol's own client (npm's @modelcontextprotocol/sdk, of the versions in sdk/package-lock.json) as the peer."""
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -39,8 +38,6 @@ def installed(build_dir):
 
 def test_the_protocol_s_own_client_understands_it(ada, installed, make, tmp_path):
     make("rules", tmp_path / "session_1")
-    os.makedirs(tmp_path / "stuck")
-    os.mkfifo(tmp_path / "stuck" / "session.json")
     result = subprocess.run(["node", SDK / "peer.mjs", ada.path, tmp_path, "session_1"], cwd=installed, capture_output=True, timeout=60)
     assert result.returncode == 0, result.stderr.decode()
     got = json.loads(result.stdout)

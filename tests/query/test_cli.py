@@ -537,3 +537,15 @@ def test_unknown_command(ada, arguments, words):
 
 def test_version(ada):
     assert answer(ada, "--version").stdout.startswith(b"ada ")
+
+
+def test_a_table_that_the_manifest_does_not_know_of_yet(ada, copy):
+    """As in the first second of a recording, when the manifest names a module and its table is just being written."""
+    directory = copy("plain")
+    path, = directory.glob("pid_*/manifest.json")
+    manifest = json.loads(path.read_text())
+    for module in manifest["modules"]:
+        module["symbols"] = None
+    path.write_text(json.dumps(manifest))
+    assert "leaf" in [row["function"] for row in ada.rows("report", directory)]
+    assert ada("verify", directory).status == 0

@@ -27,7 +27,8 @@ answers.together = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(
 answers.refused = await client.callTool({ name: "nothing" }).catch((error) => ({ code: error.code, message: error.message }));
 
 const abort = new AbortController();
-const cancelled = client.callTool({ name: "report", arguments: { session: "stuck" } }, undefined, { signal: abort.signal })
+const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+const cancelled = client.callTool({ name: "query", arguments: { sql: endless, timeout: 3600 } }, undefined, { signal: abort.signal })
 	.then(() => "answered", () => "cancelled");
 await client.ping();
 abort.abort("enough");
