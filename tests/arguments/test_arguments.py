@@ -272,7 +272,8 @@ def test_rust(ada, compiled, tmp_path, level, sure):
     found = calls(dump(ada, record(ada, program, tmp_path)))
     known = check(found, {f: e for f, e in RUST.items() if sure or f in found}, False)
     if sure:
-        assert known >= 37
+        version = subprocess.run(["rustc", "--version"], capture_output=True, check=True, text=True).stdout
+        assert known >= (36 if re.match(r"rustc 1\.[0-7]\d\.", version) else 37)     # older ones place one value less
         many = [a["text"] for a in found["values::many"][0]["detail"]["args"]]
         assert many == ["19", "20", "21", "22", "23", UNKNOWN, UNKNOWN]
 
