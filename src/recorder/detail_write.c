@@ -148,7 +148,8 @@ static bool unwanted(struct pass *pass, const struct detail_place *place)
 {
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
 	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
-	return last < pass->from_ns && !ada_windows_any(pass->details->windows, first, last);
+	/* Of later than until_ns nobody can say yet that no window wants it: its mark may just be on its way. */
+	return last < pass->from_ns && last <= pass->until_ns && !ada_windows_any(pass->details->windows, first, last);
 }
 
 /* False: the rest is of later than until_ns, or can't be written. */

@@ -427,6 +427,40 @@ static void late_records_get_into_their_window(void **state)
 	}
 }
 
+/* A thread may lose its CPU between its event and its mark. Meanwhile the event is drained, and what another thread committed late
+ * is written. */
+static void a_mark_may_come_behind_late_records(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 400);
+	fake_seal(&world.threads[0]);
+	uint64_t then = world.fake.counter;
+	world_run(&world, 1, 400);
+	fake_mark(&world.threads[1], 200 * TICK + TICK / 2, 0, 0, 0);
+	world_run(&world, 1, 400);
+	for (int i = 0; i < 3; i++)
+		world_pass(&world, 1000000);
+	assert_true(world_window(&world, 0)->settled);
+	uint64_t now = world.fake.counter;
+	world.fake.counter = then;
+	fake_events(&world.threads[2], 300);		/* late */
+	fake_seal(&world.threads[2]);
+	world.fake.counter = now;
+	fake_events(&world.threads[0], 50);
+	fake_seal(&world.threads[0]);
+	world_turn(&world);
+	assert_true(ada_details_thread_events(world.details, 2) > 0);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	for (int i = 0; i < 3; i++)
+		world_pass(&world, 1000000);
+	assert_int_equal(world_windows(&world), 2);
+	assert_int_equal(world_window(&world, 1)->event_count, 1);
+	world_finish(&world);
+	world_check(&world);
+	world_end(&world);
+}
+
 /* Of a thread that has ended and that no window can want more of. */
 static void files_of_ended_threads_are_closed(void **state)
 {
@@ -542,6 +576,7 @@ int main(void)
 		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
 		cmocka_unit_test(a_mark_of_the_recorders_own), cmocka_unit_test(a_window_waits_for_who_writes),
 		cmocka_unit_test(what_a_hole_empties_holds_nothing_up), cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
+		cmocka_unit_test(a_mark_may_come_behind_late_records),
 		cmocka_unit_test(files_of_ended_threads_are_closed),
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
