@@ -197,12 +197,23 @@ def test_memory_does_not_grow_with_the_session(ada, session, tmp_path, form):
     assert peak("large") < peak("plain") + 24
 
 
+@pytest.mark.parametrize("form", STREAMS)
+def test_a_thread_whose_time_runs_backwards(ada, session, tmp_path, form):
+    copy = shutil.copytree(session("plain"), tmp_path / "session")
+    index, = copy.glob("pid_*/thread_*/index.atf")
+    data = bytearray(index.read_bytes())
+    struct.pack_into("<Q", data, 64, 2**64 - 1)
+    struct.pack_into("<Q", data, len(data) - 64 - 32, 0)
+    index.write_bytes(data)
+    assert ada("export", "-q", "-f", form, copy).status in (0, 125)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_events_that_make_no_sense(ada, session, perfetto_proto, tmp_path, seed):
     """Kinds, depths, functions and times of any value: no crash, and what comes out keeps its format's rules."""
     chance = random.Random(seed)
     copy = shutil.copytree(session("detail" if seed % 2 else "random:1:1:2000"), tmp_path / "session")
-    for index in copy.glob("pid_*/thread_*/index*.atf"):
+    for index in sorted(copy.glob("pid_*/thread_*/index*.atf")):
         data = bytearray(index.read_bytes())
         for at in range(64, len(data) - 64 - 31, 32):
             if chance.random() < 0.2:

@@ -210,10 +210,13 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 		ada_export_bounds(selection, thread, &first, &last);
 		if (thread->process != process || first == last)
 			continue;
-		if (atf_thread_get(thread->events, first)->timestamp_ns < start_ns)
-			start_ns = atf_thread_get(thread->events, first)->timestamp_ns;
-		if (atf_thread_get(thread->events, last - 1)->timestamp_ns > end_ns)
-			end_ns = atf_thread_get(thread->events, last - 1)->timestamp_ns;
+		/* In a damaged file the last one may be the earlier one. */
+		for (int end = 0; end < 2; end++) {
+			uint64_t ns = atf_thread_get(thread->events, end ? last - 1 : first)->timestamp_ns;
+
+			start_ns = ns < start_ns ? ns : start_ns;
+			end_ns = ns > end_ns ? ns : end_ns;
+		}
 	}
 	if (start_ns > end_ns)
 		return 0;
@@ -221,7 +224,7 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 	while ((end_ns - start_ns) / rates->bucket_ns >= ADA_EXPORT_BUCKETS)
 		rates->bucket_ns *= 2;
 	rates->start_ns = start_ns;
-	rates->end_ns = end_ns + 1;	/* so that the last bucket is seen */
+	rates->end_ns = end_ns < UINT64_MAX ? end_ns + 1 : end_ns;	/* so that the last bucket is seen */
 	rates->buckets = (end_ns - start_ns) / rates->bucket_ns + 1;
 	rates->events = calloc(rates->buckets, sizeof *rates->events);
 	rates->lost = calloc(rates->buckets, sizeof *rates->lost);
@@ -230,8 +233,12 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 
 void ada_export_rates_count(struct ada_export_rates *rates, const struct ada_event *event)
 {
-	uint64_t bucket = event->timestamp_ns < rates->start_ns ? 0 : (event->timestamp_ns - rates->start_ns) / rates->bucket_ns;
+	uint64_t bucket = 0;
 
+	if (!rates->buckets)
+		return;
+	if (event->timestamp_ns > rates->start_ns)
+		bucket = (event->timestamp_ns - rates->start_ns) / rates->bucket_ns;
 	/* Times that fall, as in damaged files. */
 	if (bucket >= rates->buckets)
 		bucket = rates->buckets - 1;
