@@ -36,6 +36,13 @@ int fixture_teardown(void **state)
 	return 0;
 }
 
+struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *names, uint32_t count)
+{
+	synth_process(fixture->synth, 10);
+	synth_module(fixture->synth, "/bin/prog", names, count);
+	return synth_thread(fixture->synth, 10, "prog");
+}
+
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to)
 {
 	struct ada_error error = {};

@@ -17,6 +17,8 @@ struct fixture {
 
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
+/* The thread of a process whose one module has these functions. */
+struct synth_thread *fixture_thread(struct fixture *fixture, const char *const *names, uint32_t count);
 /* Closes the synthesiser, opens the session and selects (NULL: all). */
 void fixture_open(struct fixture *fixture, bool finished, const char *thread, const char *from, const char *to);
 /* The statistics of the selection, by function name; fails where there is none of it. */

@@ -307,6 +307,13 @@ void synth_return(struct synth_thread *thread)
 	end(thread, ADA_EVENT_RETURN);
 }
 
+void synth_leaf(struct synth_thread *thread, uint64_t function_id, uint64_t ns)
+{
+	synth_call(thread, function_id);
+	synth_pass(thread, ns);
+	synth_return(thread);
+}
+
 void synth_exception(struct synth_thread *thread)
 {
 	end(thread, ADA_EVENT_EXCEPTION);

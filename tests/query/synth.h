@@ -25,6 +25,7 @@ void synth_call(struct synth_thread *thread, uint64_t function_id);
 void synth_return(struct synth_thread *thread);
 void synth_exception(struct synth_thread *thread);
 void synth_pass(struct synth_thread *thread, uint64_t ns);
+void synth_leaf(struct synth_thread *thread, uint64_t function_id, uint64_t ns);	/* a call of that duration with none below */
 /* `count` events were lost here, after which `depth` calls are open. */
 void synth_lost(struct synth_thread *thread, uint64_t count, uint32_t depth);
 /* An event as given but for its time and thread; does not change what is open. */

@@ -37,13 +37,6 @@ static struct synth_thread *start(struct fixture *fixture, const char *module, c
 	return synth_thread(fixture->synth, 10, "prog");
 }
 
-static void leaf(struct synth_thread *thread, uint64_t id, uint64_t ns)
-{
-	synth_call(thread, id);
-	synth_pass(thread, ns);
-	synth_return(thread);
-}
-
 static void finish(struct fixture *fixture)
 {
 	fixture_open(fixture, true, NULL, NULL, NULL);
@@ -69,13 +62,13 @@ static void test_functions_by_their_names(void **state)
 	struct ada_diff diff;
 
 	synth_call(before, 0);
-	leaf(before, 1, 10);
-	leaf(before, 2, 20);
+	synth_leaf(before, 1, 10);
+	synth_leaf(before, 2, 20);
 	synth_return(before);
 	synth_call(now, 3);
-	leaf(now, 2, 7);
-	leaf(now, 2, 8);
-	leaf(now, 0, 30);
+	synth_leaf(now, 2, 7);
+	synth_leaf(now, 2, 8);
+	synth_leaf(now, 0, 30);
 	synth_return(now);
 	finish(pair->now);
 	finish(pair->before);
@@ -97,9 +90,9 @@ static void test_functions_of_one_name_are_one(void **state)
 	struct synth_thread *before = start(pair->before, "/bin/prog", names), *now = start(pair->now, "/bin/prog", other_names);
 	struct ada_diff diff;
 
-	leaf(before, 3, 10);
-	leaf(before, 4, 30);
-	leaf(now, 1, 7);
+	synth_leaf(before, 3, 10);
+	synth_leaf(before, 4, 30);
+	synth_leaf(now, 1, 7);
 	finish(pair->now);
 	finish(pair->before);
 	assert_int_equal(ada_diff_stats(&diff, &pair->now->stats, &pair->before->stats), 0);
@@ -118,8 +111,8 @@ static void test_modules_are_told_apart(void **state)
 	struct synth_thread *before = start(pair->before, "/bin/prog", names), *now = start(pair->now, "/bin/grop", names);
 	struct ada_diff diff;
 
-	leaf(before, 1, 10);
-	leaf(now, 1, 10);
+	synth_leaf(before, 1, 10);
+	synth_leaf(now, 1, 10);
 	finish(pair->now);
 	finish(pair->before);
 	assert_int_equal(ada_diff_stats(&diff, &pair->now->stats, &pair->before->stats), 0);
@@ -137,13 +130,13 @@ static void test_trees(void **state)
 	uint64_t calls = 0;
 
 	synth_call(before, 0);
-	leaf(before, 1, 10);
-	leaf(before, 2, 20);
+	synth_leaf(before, 1, 10);
+	synth_leaf(before, 2, 20);
 	synth_return(before);
 	synth_call(now, 3);
-	leaf(now, 2, 7);
+	synth_leaf(now, 2, 7);
 	synth_call(now, 0);
-	leaf(now, 2, 30);
+	synth_leaf(now, 2, 30);
 	synth_return(now);
 	synth_return(now);
 	finish(pair->now);
@@ -178,7 +171,7 @@ static void test_nothing(void **state)
 	struct ada_error error = {};
 	struct ada_diff diff;
 
-	leaf(now, 1, 10);
+	synth_leaf(now, 1, 10);
 	finish(pair->now);
 	finish(pair->before);
 	assert_int_equal(ada_diff_stats(&diff, &pair->now->stats, &pair->before->stats), 0);

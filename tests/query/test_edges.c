@@ -6,20 +6,6 @@
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };
 enum { MAIN, A, B, LEAF, OPEN, NAMES };
 
-static struct synth_thread *one_thread(struct fixture *fixture)
-{
-	synth_process(fixture->synth, 10);
-	synth_module(fixture->synth, "/bin/prog", names, NAMES);
-	return synth_thread(fixture->synth, 10, "prog");
-}
-
-static void leaf(struct synth_thread *thread, uint64_t id, uint64_t ns)
-{
-	synth_call(thread, id);
-	synth_pass(thread, ns);
-	synth_return(thread);
-}
-
 static struct ada_edges compute_edges(const struct fixture *fixture, unsigned int workers)
 {
 	struct ada_error error = {};
@@ -36,14 +22,14 @@ static void paths(struct synth_thread *thread)
 	synth_call(thread, MAIN);
 	synth_call(thread, A);
 	synth_call(thread, B);
-	leaf(thread, LEAF, 5);
+	synth_leaf(thread, LEAF, 5);
 	synth_pass(thread, 1);
 	synth_return(thread);
-	leaf(thread, LEAF, 7);
+	synth_leaf(thread, LEAF, 7);
 	synth_return(thread);
 	for (int i = 0; i < 2; i++) {
 		synth_call(thread, B);
-		leaf(thread, LEAF, 9);
+		synth_leaf(thread, LEAF, 9);
 		synth_return(thread);
 	}
 	synth_pass(thread, 100);
@@ -86,7 +72,7 @@ static void test_edges(void **state)
 	struct fixture *fixture = *state;
 	struct ada_edges edges;
 	const struct ada_edge *edge;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 
 	synth_pass(thread, 50);
 	paths(thread);
@@ -117,7 +103,7 @@ static void test_edges(void **state)
 static void test_edges_count_recursion_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct ada_edges edges;
 
 	synth_call(thread, MAIN);
@@ -139,12 +125,12 @@ static void test_edges_count_recursion_once(void **state)
 static void test_edges_know_callers_from_before(void **state)
 {
 	struct fixture *fixture = *state;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct ada_edges edges;
 
 	synth_call(thread, MAIN);
 	synth_pass(thread, 10);
-	leaf(thread, LEAF, 5);
+	synth_leaf(thread, LEAF, 5);
 	fixture_open(fixture, true, NULL, "+10ns", NULL);
 	edges = compute_edges(fixture, 1);
 	assert_int_equal(edges.edges.count, 1);

@@ -6,20 +6,6 @@
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };
 enum { MAIN, A, B, LEAF, OPEN, NAMES };
 
-static struct synth_thread *one_thread(struct fixture *fixture)
-{
-	synth_process(fixture->synth, 10);
-	synth_module(fixture->synth, "/bin/prog", names, NAMES);
-	return synth_thread(fixture->synth, 10, "prog");
-}
-
-static void leaf(struct synth_thread *thread, uint64_t id, uint64_t ns)
-{
-	synth_call(thread, id);
-	synth_pass(thread, ns);
-	synth_return(thread);
-}
-
 static struct ada_tree compute_tree(const struct fixture *fixture, unsigned int workers)
 {
 	struct ada_error error = {};
@@ -44,14 +30,14 @@ static void paths(struct synth_thread *thread)
 	synth_call(thread, MAIN);
 	synth_call(thread, A);
 	synth_call(thread, B);
-	leaf(thread, LEAF, 5);
+	synth_leaf(thread, LEAF, 5);
 	synth_pass(thread, 1);
 	synth_return(thread);
-	leaf(thread, LEAF, 7);
+	synth_leaf(thread, LEAF, 7);
 	synth_return(thread);
 	for (int i = 0; i < 2; i++) {
 		synth_call(thread, B);
-		leaf(thread, LEAF, 9);
+		synth_leaf(thread, LEAF, 9);
 		synth_return(thread);
 	}
 	synth_pass(thread, 100);
@@ -62,7 +48,7 @@ static void test_paths(void **state)
 {
 	struct fixture *fixture = *state;
 
-	paths(one_thread(fixture));
+	paths(fixture_thread(fixture, names, NAMES));
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	expect(fixture, "main(1 131 100 b(2 18 0 leaf(2 18 18)) a(1 13 0 leaf(1 7 7) b(1 6 1 leaf(1 5 5))))");
 }
@@ -75,7 +61,7 @@ static void test_threads_and_processes_are_merged(void **state)
 		synth_process(fixture->synth, 10 + i);
 		synth_module(fixture->synth, "/bin/prog", names, NAMES);
 		paths(synth_thread(fixture->synth, 10 + i, "prog"));
-		leaf(synth_thread(fixture->synth, 20 + i, "worker"), LEAF, i);
+		synth_leaf(synth_thread(fixture->synth, 20 + i, "worker"), LEAF, i);
 	}
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	for (unsigned int workers = 1; workers <= 4; workers += 3) {
@@ -96,9 +82,9 @@ static void test_groups(void **state)
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	one_thread(fixture);
+	fixture_thread(fixture, names, NAMES);
 	for (uint32_t i = 0; i < 3; i++)
-		leaf(synth_thread(fixture->synth, 20 + i, "worker"), LEAF, 1 + i);
+		synth_leaf(synth_thread(fixture->synth, 20 + i, "worker"), LEAF, 1 + i);
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &how, 2, &error), 0);
 	/* The groups have no calls: by their keys. The thread without events has none. */
@@ -110,7 +96,7 @@ static void test_groups(void **state)
 static void test_recursion(void **state)
 {
 	struct fixture *fixture = *state;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 
 	for (int i = 0; i < 3; i++) {
 		synth_call(thread, A);
@@ -126,13 +112,13 @@ static void test_recursion(void **state)
 static void test_time_range_has_its_ancestors(void **state)
 {
 	struct fixture *fixture = *state;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 
 	synth_call(thread, MAIN);
 	synth_call(thread, A);
 	synth_pass(thread, 10);
 	for (int i = 0; i < 10; i++) {
-		leaf(thread, LEAF, 60);
+		synth_leaf(thread, LEAF, 60);
 		synth_pass(thread, 40);
 		if (i == 4)
 			synth_return(thread);
@@ -156,7 +142,7 @@ static void test_a_bound(void **state)
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	paths(one_thread(fixture));
+	paths(fixture_thread(fixture, names, NAMES));
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .bound = 3 }, 1, &error), 0);
 	assert_true(tree.cut);
@@ -172,12 +158,12 @@ static void test_a_bound_with_workers(void **state)
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	one_thread(fixture);
+	fixture_thread(fixture, names, NAMES);
 	for (uint32_t i = 0; i < 8; i++) {
 		struct synth_thread *thread = synth_thread(fixture->synth, 20 + i, "worker");
 
 		synth_call(thread, i % 4);
-		leaf(thread, i / 4 + 3, 1);
+		synth_leaf(thread, i / 4 + 3, 1);
 		synth_return(thread);
 	}
 	fixture_open(fixture, true, NULL, NULL, NULL);
@@ -192,7 +178,7 @@ static void test_a_bound_with_workers(void **state)
 static void test_deep(void **state)
 {
 	struct fixture *fixture = *state;
-	struct synth_thread *thread = one_thread(fixture);
+	struct synth_thread *thread = fixture_thread(fixture, names, NAMES);
 	struct ada_tree tree;
 
 	for (int i = 0; i < 100000; i++)
