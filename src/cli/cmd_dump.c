@@ -8,13 +8,9 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/dump_detail.h"
+#include "cli/dump_event.h"
 #include "cli/rows.h"
 #include "query/source.h"
-#include "query/timeline.h"
-
-#define TIME_WIDTH 25			/* of time and thread id in a line of text */
-#define INDENT_MAX 64			/* levels; deeper calls show their depth as a number instead */
 
 struct options {
 	struct ada_reading reading;
@@ -26,22 +22,12 @@ struct options {
 
 enum { OPTION_DETAIL = 0x2000, OPTION_SEQ, OPTION_SOURCE };
 
-/* What is printed of a function, quoted for the format once and for all. */
-struct name {
-	char *function, *module;
-	char *file;			/* NULL: not known, or not asked for */
-	uint32_t line;
-	bool wanted;			/* by --function */
-};
-
 struct dump {
 	const struct ada_session *session;
 	const struct options *options;
-	struct ada_output *output;
+	struct ada_dump rows;
 	struct ada_table numbers;	/* function key -> number in names */
-	ADA_ARRAY(struct name) names;
-	bool several;			/* the session holds several processes: rows say which */
-	bool colours;
+	ADA_ARRAY(struct ada_dump_name) names;
 };
 
 /* FROM-TO, or one number. */
@@ -102,14 +88,14 @@ static const struct argp argp = {
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
 };
 
-static void free_name(struct name *name)
+static void free_name(struct ada_dump_name *name)
 {
 	free(name->function);
 	free(name->module);
 	free(name->file);
 }
 
-static int make_name(struct dump *dump, const struct ada_moment *moment, struct name *name)
+static int make_name(struct dump *dump, const struct ada_moment *moment, struct ada_dump_name *name)
 {
 	struct ada_module *module = ada_process_module(moment->thread->process, moment->event->function_id);
 	enum ada_format format = dump->options->reading.format;
@@ -118,7 +104,7 @@ static int make_name(struct dump *dump, const struct ada_moment *moment, struct 
 	char buffer[ADA_NAME_BUFFER];
 	const char *function = ada_module_function(module, id, buffer), *file;
 
-	*name = (struct name){};
+	*name = (struct ada_dump_name){};
 	if (dump->options->source && module && ada_module_source(module, ADA_FUNCTION_SYMBOL(id), &file, &name->line))
 		name->file = ada_output_prepare(format, file);
 	name->function = ada_output_prepare(format, function);
@@ -132,10 +118,10 @@ static int make_name(struct dump *dump, const struct ada_moment *moment, struct 
 }
 
 /* NULL: no memory. */
-static const struct name *find_name(struct dump *dump, const struct ada_moment *moment)
+static const struct ada_dump_name *find_name(struct dump *dump, const struct ada_moment *moment)
 {
 	uint64_t key = ada_process_function_key(moment->thread->process, moment->event->function_id), number;
-	struct name name;
+	struct ada_dump_name name;
 
 	if (ada_table_get(&dump->numbers, key, &number))
 		return &dump->names.items[number];
@@ -149,234 +135,17 @@ static const struct name *find_name(struct dump *dump, const struct ada_moment *
 	return ada_table_put(&dump->numbers, key, number) ? NULL : &dump->names.items[number];
 }
 
-static const char *kind_name(uint32_t kind)
-{
-	switch (kind) {
-	case ADA_EVENT_CALL: return "call";
-	case ADA_EVENT_RETURN: return "return";
-	case ADA_EVENT_EXCEPTION: return "exception";
-	case ADA_EVENT_LOST: return "lost";
-	}
-	return NULL;
-}
-
-/* --- the formats; name is NULL for a loss ------------------------------------------------------------------------------ */
-
-static void put_padded(struct ada_output *output, uint64_t number, unsigned int width)
-{
-	uint64_t limit = 10;
-
-	for (; --width && number >= limit; limit *= 10)
-		;
-	ada_output_spaces(output, width);
-	ada_output_u64(output, number);
-}
-
-/* Seconds since the start with all nine digits: times that are compared by eye must line up. */
-static void put_time(struct dump *dump, uint64_t ns)
-{
-	uint64_t start_ns = dump->session->start_ns;
-	uint64_t since = ns > start_ns ? ns - start_ns : 0;
-	uint64_t fraction = since % 1000000000;
-	char text[10] = ".";
-
-	put_padded(dump->output, since / 1000000000, 5);
-	for (int i = 9; i >= 1; i--, fraction /= 10)
-		text[i] = '0' + fraction % 10;
-	ada_output_bytes(dump->output, text, sizeof text);
-}
-
-/* "f(a=1)" of a call, "f = 1" of a return, where that is known. */
-static void put_function(struct ada_output *output, const struct name *name, const struct ada_arguments *arguments)
-{
-	char *text = ada_arguments_text(arguments);
-
-	if (!text || arguments->is_return) {
-		if (arguments->known)
-			ada_output_text(output, arguments->function);
-		else
-			ada_output_string(output, name->function);
-	}
-	if (text) {
-		ada_output_spaces(output, arguments->is_return);
-		ada_output_text(output, text);
-	}
-	free(text);
-}
-
-static void put_text(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		     const struct atf_detail *detail, const struct ada_arguments *arguments)
-{
-	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
-				      [ADA_EVENT_LOST] = '~' };
-	const struct ada_event *event = moment->event;
-	struct ada_output *output = dump->output;
-	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION;
-	char text[ADA_UNITS_TEXT];
-
-	put_time(dump, event->timestamp_ns);
-	put_padded(output, moment->thread->tid, 9);
-	ada_output_spaces(output, 2 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
-	if (notable)
-		ada_output_string(output, "\033[31m");
-	ada_output_bytes(output, &marks[event->event_kind], 1);
-	if (event->call_depth > INDENT_MAX) {
-		ada_output_string(output, " [");
-		ada_output_u64(output, event->call_depth);
-		ada_output_string(output, "]");
-	}
-	ada_output_spaces(output, 1);
-	if (name) {
-		put_function(output, name, arguments);
-	} else {
-		ada_output_u64(output, event->function_id);
-		ada_output_string(output, " events lost");
-	}
-	if (notable)
-		ada_output_string(output, "\033[0m");
-	if (moment->duration_known) {
-		ada_output_spaces(output, 2);
-		ada_output_string(output, ada_format_duration(moment->duration_ns, text));
-	}
-	if (name && name->file && event->event_kind == ADA_EVENT_CALL) {
-		ada_output_string(output, "  at ");
-		ada_output_string(output, name->file);
-		ada_output_string(output, ":");
-		ada_output_u64(output, name->line);
-	}
-	ada_output_string(output, "\n");
-	ada_detail_text(output, detail, TIME_WIDTH + 4 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
-}
-
-static void put_json_number(struct ada_output *output, const char *field, uint64_t number)
-{
-	ada_output_string(output, field);
-	ada_output_u64(output, number);
-}
-
-static void put_json(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		     const struct atf_detail *detail, const struct ada_arguments *arguments)
-{
-	const struct ada_event *event = moment->event;
-	struct ada_output *output = dump->output;
-
-	put_json_number(output, "{\"timestamp_ns\": ", event->timestamp_ns);
-	put_json_number(output, ", \"thread\": ", moment->thread->number);
-	put_json_number(output, ", \"tid\": ", moment->thread->tid);
-	put_json_number(output, ", \"index_seq\": ", moment->position);
-	ada_output_string(output, ", \"kind\": \"");
-	ada_output_string(output, kind_name(event->event_kind));
-	ada_output_string(output, "\", \"function\": ");
-	ada_output_string(output, name ? name->function : "null");
-	ada_output_string(output, ", \"module\": ");
-	ada_output_string(output, name ? name->module : "null");
-	put_json_number(output, ", \"depth\": ", event->call_depth);
-	if (event->detail_seq == ADA_NO_DETAIL)
-		ada_output_string(output, ", \"detail_seq\": null");
-	else
-		put_json_number(output, ", \"detail_seq\": ", event->detail_seq);
-	if (dump->options->detail) {
-		ada_output_string(output, ", \"detail\": ");
-		ada_detail_json(output, detail, arguments);
-	}
-	if (dump->options->source) {
-		ada_output_string(output, ", \"file\": ");
-		ada_output_string(output, name && name->file ? name->file : "null");
-		if (name && name->file)
-			put_json_number(output, ", \"line\": ", name->line);
-		else
-			ada_output_string(output, ", \"line\": null");
-	}
-	if (!name)
-		put_json_number(output, ", \"lost\": ", event->function_id);
-	if (dump->several) {
-		ada_output_string(output, ", \"process\": ");
-		ada_output_json(output, moment->thread->process->directory);
-	}
-	ada_output_string(output, "}\n");
-}
-
-static void put_csv_number(struct ada_output *output, uint64_t number)
-{
-	ada_output_u64(output, number);
-	ada_output_bytes(output, ",", 1);
-}
-
-static void put_csv(struct dump *dump, const struct ada_moment *moment, const struct name *name,
-		    const struct atf_detail *detail, const struct ada_arguments *arguments)
-{
-	const struct ada_event *event = moment->event;
-	struct ada_output *output = dump->output;
-
-	put_csv_number(output, event->timestamp_ns);
-	put_csv_number(output, moment->thread->number);
-	put_csv_number(output, moment->thread->tid);
-	put_csv_number(output, moment->position);
-	ada_output_string(output, kind_name(event->event_kind));
-	ada_output_string(output, ",");
-	ada_output_string(output, name ? name->function : "");
-	ada_output_string(output, ",");
-	ada_output_string(output, name ? name->module : "");
-	ada_output_string(output, ",");
-	put_csv_number(output, event->call_depth);
-	if (event->detail_seq != ADA_NO_DETAIL)
-		ada_output_u64(output, event->detail_seq);
-	ada_output_string(output, ",");
-	if (!name)
-		ada_output_u64(output, event->function_id);
-	if (dump->options->detail)
-		ada_detail_csv(output, detail);
-	if (dump->several) {
-		ada_output_string(output, ",");
-		ada_output_csv(output, moment->thread->process->directory);
-	}
-	if (dump->options->detail)
-		ada_detail_csv_end(output, arguments);
-	if (dump->options->source) {
-		ada_output_string(output, ",");
-		ada_output_string(output, name && name->file ? name->file : "");
-		ada_output_string(output, ",");
-		if (name && name->file)
-			ada_output_u64(output, name->line);
-	}
-	ada_output_string(output, "\n");
-}
-
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
-
-static void put_moment(struct dump *dump, const struct ada_moment *moment, const struct name *name)
-{
-	struct atf_detail record;
-	const struct atf_detail *detail = dump->options->detail && ada_detail_of(moment, &record) ? &record : NULL;
-	struct ada_arguments arguments = {};
-
-	/* Without memory for them the registers still say it. */
-	if (detail)
-		ada_arguments_decode(&arguments, moment->thread, detail);
-
-	switch (dump->options->reading.format) {
-	case ADA_FORMAT_TEXT:
-		put_text(dump, moment, name, detail, &arguments);
-		break;
-	case ADA_FORMAT_JSON:
-		put_json(dump, moment, name, detail, &arguments);
-		break;
-	case ADA_FORMAT_CSV:
-		put_csv(dump, moment, name, detail, &arguments);
-		break;
-	}
-	ada_arguments_free(&arguments);
-}
 
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 {
 	uint64_t left = dump->options->narrowing.limit;
 	struct ada_moment moment;
 
-	while (left && !dump->output->error && ada_timeline_next(timeline, &moment)) {
-		const struct name *name = NULL;
+	while (left && !dump->rows.output->error && ada_timeline_next(timeline, &moment)) {
+		const struct ada_dump_name *name = NULL;
 
-		if (!kind_name(moment.event->event_kind) || moment.position < dump->options->first_seq ||
+		if (!ada_dump_kind(moment.event->event_kind) || moment.position < dump->options->first_seq ||
 		    moment.position > dump->options->last_seq)
 			continue;
 		if (moment.event->event_kind != ADA_EVENT_LOST) {
@@ -386,7 +155,7 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 			if (!name->wanted)
 				continue;
 		}
-		put_moment(dump, &moment, name);
+		ada_dump_event(&dump->rows, &moment, name);
 		left--;
 	}
 	return 0;
@@ -427,22 +196,16 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 
 	if (result)
 		return result;
-	if (format == ADA_FORMAT_CSV) {
-		ada_output_string(dump->output, "timestamp_ns,thread,tid,index_seq,kind,function,module,depth,detail_seq,lost");
-		ada_output_string(dump->output, dump->options->detail ? "," ADA_DETAIL_CSV : "");
-		ada_output_string(dump->output, dump->several ? ",process" : "");
-		ada_output_string(dump->output, dump->options->detail ? "," ADA_DETAIL_CSV_END : "");
-		ada_output_string(dump->output, dump->options->source ? ",file,line\n" : "\n");
-	}
+	ada_dump_begin(&dump->rows);
 	result = put_moments(dump, timeline);
 	if (result)
 		ada_error_system(error, -result, "%s", dump->session->path);
 	completeness = ada_timeline_completeness(timeline);
 	if (format == ADA_FORMAT_JSON) {
-		ada_output_string(dump->output, "{");
-		ada_completeness_json(dump->output, &completeness);
+		ada_output_string(dump->rows.output, "{");
+		ada_completeness_json(dump->rows.output, &completeness);
 	} else if (format == ADA_FORMAT_TEXT) {
-		ada_completeness_text(dump->output, &completeness);
+		ada_completeness_text(dump->rows.output, &completeness);
 	}
 	ada_timeline_close(timeline);
 	return result;
@@ -452,7 +215,7 @@ int ada_cmd_dump(int argc, char **argv)
 {
 	static struct ada_output output;
 	struct options options = {};
-	struct dump dump = { .options = &options, .output = &output };
+	struct dump dump = { .options = &options };
 	struct ada_selection selection = {};
 	struct ada_session *session = NULL;
 	struct ada_error error = {};
@@ -464,8 +227,9 @@ int ada_cmd_dump(int argc, char **argv)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
 	dump.session = session;
-	dump.several = session->processes.count > 1;
-	dump.colours = ada_output_colours(STDOUT_FILENO);
+	dump.rows = (struct ada_dump){ .output = &output, .start_ns = session->start_ns, .format = options.reading.format,
+				       .detail = options.detail, .source = options.source,
+				       .several = session->processes.count > 1, .colours = ada_output_colours(STDOUT_FILENO) };
 	status = ada_answer_select(&selection, session, &options.narrowing, &error);
 	if (!status) {
 		narrow_to_seq(&selection, &options);
