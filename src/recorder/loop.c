@@ -270,9 +270,11 @@ void ada_loop_end(struct ada_loop *loop)
 	struct ada_error error = { "" };
 	struct ada_provider *provider;
 	bool any = false;
+	pthread_mutex_lock(&recorder->starting);
 	pthread_mutex_lock(&recorder->lock);
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
+	pthread_mutex_unlock(&recorder->starting);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended) {
 			ada_segment_leave(&provider->segment);

@@ -279,8 +279,8 @@ size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, 
 	size_t found = in_force(policy, all), count = found < room ? found : room;
 	for (size_t i = 0; i < count; i++)
 		rules[i] = info_of(all[i]);
-	pthread_mutex_unlock(&policy->lock);
 	ada_policy_count_live(policy, rules, count);
+	pthread_mutex_unlock(&policy->lock);
 	return count;
 }
 

@@ -55,7 +55,7 @@ struct ada_rule_info {
 	struct ada_rule rule;			/* the agent's form */
 	uint64_t matches, marks;		/* over all providers; ada_policy_rule: over those that are gone */
 };
-/* Takes every provider->lock in turn: not for callers that hold one. The others below may be called under any lock. */
+/* All below may be called under any lock. */
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room);	/* those in force, by id */
 /* The rule that had this slot under this version; false: none. */
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info);

@@ -93,12 +93,12 @@ int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
 		rc = !provider->mapped ? -ESRCH : ada_policy_room(tables, tables->functions) ?: ada_policy_compile(policy, tables);
+		if (!rc) {		/* before it can leave */
+			pthread_mutex_lock(&policy->lock);
+			rc = ada_array_push(&policy->tables, tables);
+			pthread_mutex_unlock(&policy->lock);
+		}
 		pthread_mutex_unlock(&provider->lock);
-	}
-	if (!rc) {
-		pthread_mutex_lock(&policy->lock);
-		rc = ada_array_push(&policy->tables, tables);
-		pthread_mutex_unlock(&policy->lock);
 	}
 	pthread_mutex_unlock(&policy->change);
 	if (rc)
@@ -248,24 +248,19 @@ static void states_add(const struct ada_policy_tables *tables, struct ada_rule_i
 
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count)
 {
-	for (size_t i = 0;; i++) {
-		pthread_mutex_lock(&policy->lock);
-		struct ada_policy_tables *tables = i < policy->tables.count ? policy->tables.items[i] : NULL;
-		pthread_mutex_unlock(&policy->lock);
-		if (!tables)
-			return;
-		pthread_mutex_lock(&tables->provider->lock);
-		if (tables->provider->mapped)
-			states_add(tables, rules, count);
-		pthread_mutex_unlock(&tables->provider->lock);
-	}
+	/* Not under each provider->lock: whoever asks would wait for all that is being prepared or given memory. */
+	for (size_t i = 0; i < policy->tables.count; i++)
+		if (!policy->tables.items[i]->left)
+			states_add(policy->tables.items[i], rules, count);
 }
 
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_rule_info one;
 	pthread_mutex_lock(&policy->lock);
-	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	if (tables)
+		tables->left = true;
 	for (size_t i = 0; tables && i < policy->rules.count; i++) {
 		struct ada_policy_rule *rule = policy->rules.items[i];
 		one = (struct ada_rule_info){ .slot = rule->slot, .rule.incarnation = rule->incarnation };

@@ -64,10 +64,11 @@ struct ada_policy_tables {
 	uint64_t generation[2];
 	uint32_t functions_ready[2], classes_ready[2];	/* numbers and classes that have pages */
 	uint64_t samples_ready;			/* bit = slot */
-	uint32_t incarnations[ADA_RULES_MAX];	/* of the states */
+	uint32_t incarnations[ADA_RULES_MAX];	/* of the states; under `lock`, too. 0: being made */
 	struct ada_table classes;		/* of the table in force: mask -> class */
 	uint32_t class_count;			/* class 0 included */
 	bool stale;				/* the table in force can't be extended */
+	bool left;				/* its segment is going or gone: under `lock` */
 	bool failed;				/* told that /dev/shm has no room */
 };
 
@@ -104,7 +105,7 @@ void ada_policy_tables_free(struct ada_policy *policy);
 void ada_policy_compile_all(struct ada_policy *policy);
 struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id);	/* or NULL */
 struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider);
-/* Adds what the states of live providers hold. Under no lock. */
+/* Adds what the states of live providers hold. Under `lock`. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
 
 /* policy_late.c, under no lock: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only in

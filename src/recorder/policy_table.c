@@ -97,6 +97,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 			before->marks += __atomic_load_n(&state->marks, __ATOMIC_RELAXED);
 		}
 	}
+	tables->incarnations[slot] = 0;
 	pthread_mutex_unlock(&policy->lock);
 	for (uint64_t i = 0; (tables->samples_ready >> slot & 1) && i < ADA_SAMPLE_BYTES / 8; i++)
 		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
@@ -104,7 +105,9 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	PUT(&state->incarnation, rule->incarnation);
 	state_zero(state);		/* of what an agent counted for the rule before until it saw that */
 	PUT(&state->since_counter, ada_clock_counter());	/* no table names the rule yet */
+	pthread_mutex_lock(&policy->lock);
 	tables->incarnations[slot] = rule->incarnation;
+	pthread_mutex_unlock(&policy->lock);
 	return 0;
 }
 

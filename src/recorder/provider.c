@@ -74,7 +74,7 @@ static void read_identity(struct ada_provider *provider)
 		provider->command = NULL;
 }
 
-/* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->lock. */
+/* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->starting. */
 static int make_directory(struct ada_provider *provider, struct ada_error *error)
 {
 	const char *session = provider->recorder->session.directory;
@@ -128,6 +128,14 @@ static int open_details(struct ada_provider *provider, struct ada_error *error)
 	return 0;
 }
 
+static int enter(struct ada_recorder *recorder, struct ada_provider *provider, struct ada_error *error)
+{
+	pthread_mutex_lock(&recorder->lock);
+	int rc = ada_array_push(&recorder->providers, provider);
+	pthread_mutex_unlock(&recorder->lock);
+	return rc ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
+}
+
 int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
 {
@@ -140,8 +148,8 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	pthread_mutex_init(&provider->lock, NULL);
 	provider->pidfd = pidfd_open(pid, 0);
 	read_identity(provider);
-	pthread_mutex_lock(&recorder->lock);
-	provider->number = (uint32_t)recorder->providers.count;
+	pthread_mutex_lock(&recorder->starting);
+	provider->number = (uint32_t)recorder->providers.count;		/* which only grows here */
 	const struct ada_trace_options *options = recorder->options;
 	struct ada_segment_options segment = { .index_buffer_bytes = options->index_buffer_bytes, .index_mode = options->index_mode,
 					       .on_full = options->on_full,
@@ -163,10 +171,9 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		provider->mapped = true;
 		if (parent)
 			inherit(provider, parent);
-		if (ada_array_push(&recorder->providers, provider))
-			rc = ada_error_system(error, ENOMEM, "process %d", pid);
+		rc = enter(recorder, provider, error);
 	}
-	pthread_mutex_unlock(&recorder->lock);
+	pthread_mutex_unlock(&recorder->starting);
 	if (rc) {
 		if (*agent_fd >= 0)
 			close(*agent_fd);

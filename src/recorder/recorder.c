@@ -78,6 +78,7 @@ static void close_parts(struct ada_recorder *recorder)
 	if (recorder->main_pidfd >= 0)
 		close(recorder->main_pidfd);
 	pthread_mutex_destroy(&recorder->lock);
+	pthread_mutex_destroy(&recorder->starting);
 }
 
 /* Signals by descriptor and many files, both put back in the child. */
@@ -138,6 +139,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	char agent[PATH_MAX];
 	bool made = false, launched = false;
 	pthread_mutex_init(&recorder.lock, NULL);
+	pthread_mutex_init(&recorder.starting, NULL);
 	int rc = ada_program_find(&recorder.program, options->command[0], exit_status, error);
 	if (rc)
 		goto out;

@@ -9,7 +9,7 @@
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
  * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
  * segment only under it, and only while `mapped`. Lanes, files, exits and clock are the main thread's alone.
- * Order: recorder->lock before provider->lock. The policy has locks of its own: policy_state.h.
+ * Order: recorder->starting, recorder->lock, provider->lock. The policy has locks of its own: policy_state.h.
  */
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
@@ -109,9 +109,10 @@ struct ada_recorder {
 
 	ADA_ARRAY(char *) labels;	/* of `ada mark`, main thread's: a manual mark's value is the number of its label, from 1 on */
 
+	pthread_mutex_t starting;	/* one provider is made at a time: before `lock`, under which nothing takes long */
 	pthread_mutex_t lock;
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;
-	bool closing;			/* no new providers */
+	bool closing;			/* no new providers: under `starting`, too */
 };
 #endif
