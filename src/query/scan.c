@@ -26,7 +26,13 @@ struct position {			/* in the thread being read */
 static void tell_begun(void *context, struct ada_call *call)
 {
 	struct ada_scan *scan = context;
+	size_t below = scan->calls.stack.count - 1;
 
+	if (scan->seeding)
+		return;
+	/* Calls from before lie at the stack's bottom, and go as any other. */
+	if (scan->above.frames.count > below)
+		scan->above.frames.count = below;
 	if (call->position >= scan->to)
 		return;
 	scan->receiver->begun(scan, call);
@@ -49,17 +55,6 @@ static void tell_ended(void *context, const struct ada_call *call)
 		return;
 	scan->open--;
 	scan->receiver->ended(scan, call);
-}
-
-/* Of the calls from before, those as deep as the event have left. */
-static void leave_above(struct ada_scan *scan, const struct ada_event *event)
-{
-	size_t *count = &scan->above.frames.count;
-
-	if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
-		return;
-	while (*count && scan->above.frames.items[*count - 1].depth >= event->call_depth)
-		--*count;
 }
 
 /* On the terminal: one worker for all. */
@@ -102,8 +97,6 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 			position->done = true;
 			return;
 		}
-		if (scan->above.frames.count)
-			leave_above(scan, event);
 		if (ada_calls_feed(&scan->calls, event, position->at + i))
 			scan->result = -ENOMEM;
 	}
@@ -114,6 +107,18 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 		atf_thread_release(scan->thread->events, position->released, position->at);
 		position->released = position->at;
 	}
+}
+
+/* The calls that are open where the selection's time begins: nothing is told of them. */
+static int begin_open(struct ada_scan *scan, uint64_t position)
+{
+	int result = ada_stack_at(&scan->above, scan->thread, position);
+
+	scan->seeding = true;
+	if (!result)
+		result = ada_stack_seed(&scan->above, &scan->calls);
+	scan->seeding = false;
+	return result;
 }
 
 static void scan_thread(struct ada_scan *scan, size_t number)
@@ -130,7 +135,7 @@ static void scan_thread(struct ada_scan *scan, size_t number)
 	scan->to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
 	if (selection->from_ns) {
 		position.at = position.released = atf_thread_lower_bound(thread->events, selection->from_ns);
-		scan->result = ada_stack_at(&scan->above, thread, position.at);
+		scan->result = begin_open(scan, position.at);
 	}
 	if (!scan->result && scan->receiver->thread)
 		scan->receiver->thread(scan);

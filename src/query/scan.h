@@ -14,7 +14,8 @@ struct ada_scan {			/* one worker: the first member of the caller's own struct *
 	const struct ada_thread *thread;	/* being read */
 	size_t number;				/* its place in the selection */
 	struct ada_calls calls;
-	/* Calls that were open when the selection's time began, as far as they still are: above those of `calls`. */
+	/* Calls that were open when the selection's time began, as far as they still are when another begins: the bottom of the
+	 * stack of `calls`, so many of them. */
 	struct ada_stack above;
 	int result;			/* a receiver that fails sets it; ends the work */
 	/* scan.c's own: */
@@ -23,6 +24,7 @@ struct ada_scan {			/* one worker: the first member of the caller's own struct *
 	uint64_t events;
 	uint64_t open;			/* calls that were told and have not ended */
 	bool shows_progress;
+	bool seeding;			/* the calls of `above` are being put in */
 };
 
 /* Each gets the caller's struct. Only calls that begin in the selection are told; `begun` sets call->user, or scan->result. */
@@ -40,9 +42,9 @@ unsigned int ada_scan_workers(const struct ada_selection *selection, unsigned in
 int ada_scan_run(const struct ada_selection *selection, const struct ada_scan_receiver *receiver, void *crew, size_t size,
 		 unsigned int workers, struct ada_completeness *completeness, struct ada_error *error);
 
-/* The call below which `call`, which has just begun, lies: NULL where it is the outermost of `calls`. */
+/* The call below which `call`, which has just begun, lies: NULL where it is the outermost of those that are told. */
 static inline const struct ada_call *ada_scan_caller(const struct ada_scan *scan, const struct ada_call *call)
 {
-	return scan->calls.stack.count > 1 ? call - 1 : NULL;
+	return scan->calls.stack.count > scan->above.frames.count + 1 ? call - 1 : NULL;
 }
 #endif

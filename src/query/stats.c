@@ -63,6 +63,7 @@ static void count_whole(struct worker *worker, struct track *track)
 
 	ada_counter_process(&worker->counter, track->thread->process);
 	ada_tally_open(&tally, &worker->counter, track->thread, &worker->job->work);
+	ada_tally_begin(&tally, track->from);
 	tally.to = track->to;
 	tally.shows_progress = worker->is_first;
 	ada_tally_read(&tally, track->from, track->to);
@@ -106,6 +107,7 @@ static int start_track(struct worker *worker, struct track *track)
 		return result;
 	ada_counter_process(&track->counter, track->thread->process);
 	ada_tally_open(&track->tally, &track->counter, track->thread, &worker->job->work);
+	ada_tally_begin(&track->tally, track->from);
 	track->tally.to = track->to;
 	return 0;
 }

@@ -16,10 +16,15 @@
  * below the innermost.
  * Anything else (losses, calls set aside and their late ends) is read in order: the rest of a piece from where it meets one, or
  * the whole piece where it does not fit.
+ *
+ * A selection may begin in the middle of a thread. Its sums don't depend on the calls that are open there, but where the end of
+ * none that is known may set aside some that are: only then they are looked for (stack.h), and join the stack at its bottom.
  */
 #include "query/tally.h"
 #include <errno.h>
+#include <string.h>
 #include "base/interrupt.h"
+#include "query/stack.h"
 
 #define BLOCK_EVENTS (1u << 16)		/* 2 MiB: how much of a thread is mapped at a time */
 #define TAIL_EVENTS (1u << 12)		/* between two looks whether all calls have ended */
@@ -95,9 +100,15 @@ static void on_ended(void *context, const struct ada_call *call)
 
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work)
 {
-	*tally = (struct ada_tally){ .counter = counter, .thread = thread, .work = work, .to = thread->count };
+	*tally = (struct ada_tally){ .counter = counter, .thread = thread, .work = work, .to = thread->count, .rooted = true };
 	ada_calls_open(&tally->calls, &(struct ada_calls_receiver){
 		.context = tally, .begun = on_begun, .set_aside = on_set_aside, .ended = on_ended });
+}
+
+void ada_tally_begin(struct ada_tally *tally, uint64_t from)
+{
+	tally->from = from;
+	tally->rooted = !from;
 }
 
 void ada_tally_close(struct ada_tally *tally)
@@ -107,8 +118,47 @@ void ada_tally_close(struct ada_tally *tally)
 
 /* --- in order ----------------------------------------------------------------------------------------------------------- */
 
+/* An end of none of `count` open calls that some of them lie no higher than: it may have been of a call around them. */
+static bool needs_root(const struct ada_tally *tally, size_t count, const struct ada_event *event)
+{
+	const struct ada_call *items = tally->calls.stack.items;
+
+	if (tally->rooted || !is_end(event) || !count || items[count - 1].depth < event->call_depth)
+		return false;
+	while (count && items[count - 1].depth > event->call_depth)
+		count--;
+	return !count || items[count - 1].depth != event->call_depth || items[count - 1].function_id != event->function_id;
+}
+
+/* The calls that began before the thread's first event here and are open at `position`: they don't count. */
+static int find_root(struct ada_tally *tally, uint64_t position)
+{
+	struct ada_calls *calls = &tally->calls;
+	struct ada_stack stack;
+	size_t count = 0;
+	int result = ada_stack_at(&stack, tally->thread, position);
+
+	while (!result && count < stack.frames.count && stack.frames.items[count].position < tally->from)
+		count++;
+	if (!result)
+		result = ada_array_reserve(&calls->stack, count);
+	if (!result && count) {
+		memmove(calls->stack.items + count, calls->stack.items, calls->stack.count * sizeof *calls->stack.items);
+		for (size_t i = 0; i < count; i++)
+			calls->stack.items[i] = (struct ada_call){
+				.function_id = stack.frames.items[i].function_id, .start_ns = stack.frames.items[i].start_ns,
+				.position = stack.frames.items[i].position, .depth = stack.frames.items[i].depth };
+		calls->stack.count += count;
+	}
+	tally->rooted = true;
+	ada_stack_close(&stack);
+	return result;
+}
+
 static int feed(struct ada_tally *tally, const struct ada_event *event, uint64_t position)
 {
+	if (needs_root(tally, tally->calls.stack.count, event) && find_root(tally, position))
+		return -ENOMEM;
 	if (event->event_kind == ADA_EVENT_LOST && position < tally->to)
 		tally->lost += event->function_id;
 	return ada_calls_feed(&tally->calls, event, position);
@@ -249,13 +299,15 @@ void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to)
 	}
 }
 
-/* Of the stack, the outermost one is the oldest. */
 static bool any_open(const struct ada_calls *calls)
 {
 	for (size_t i = 0; i < calls->aside.count; i++)
 		if (calls->aside.items[i].user)
 			return true;
-	return calls->stack.count && calls->stack.items[0].user;
+	for (size_t i = 0; i < calls->stack.count; i++)		/* from before the selection there are few, or none */
+		if (calls->stack.items[i].user)
+			return true;
+	return false;
 }
 
 void ada_tally_finish(struct ada_tally *tally)
@@ -388,7 +440,7 @@ static bool seams_fit(const struct ada_tally *tally, const struct ada_piece *pie
 				return false;
 		} else if (top && top->depth == event->call_depth && top->function_id == event->function_id) {
 			count--;
-		} else if (ends_outer(calls, count, event)) {
+		} else if (ends_outer(calls, count, event) || needs_root(tally, count, event)) {
 			return false;
 		}
 	}

@@ -16,9 +16,11 @@ struct ada_tally {			/* how far a thread is counted */
 	struct ada_calls calls;
 	struct ada_counter *counter;
 	const struct ada_thread *thread;
+	uint64_t from;			/* position: of the first event that is read */
 	uint64_t to;			/* position: calls that begin from there on don't count */
 	uint64_t lost;			/* what LOST records before `to` stand for */
 	struct ada_work *work;
+	bool rooted;			/* calls from before `from` that are open are at the stack's bottom */
 	bool shows_progress;		/* on the thread that may */
 	int result;
 };
@@ -43,6 +45,8 @@ struct ada_piece {
 
 /* Another thread, from its beginning. The counter must be of its process. */
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work);
+/* Its events before `from` are not read: calls may be open there. */
+void ada_tally_begin(struct ada_tally *tally, uint64_t from);
 /* The events of [from, to), in order. Sets tally->result. */
 void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to);
 /* The events of a piece on their own: `tally` is a new one and its counter the piece's. */

@@ -38,15 +38,9 @@ def test_report(ada, recording, part):
     assert completeness["events"] == len(events) and completeness["lost"] == sum(e[5] for e in events if e[6] is None)
 
 
-def is_blurred(recording, selection):
-    """Which calls are open where a part begins is read backwards from there (src/query/stack.h), and then a late end on another
-    stack of the thread looks like any end: paths and callers may differ, nothing else."""
-    return recording.mutation in ("fibers", "all") and "start" in selection
-
-
 def test_csv(ada, recording, part, tmp_path):
     options, selection = part
-    fields = ["end_index_seq", "duration_ns", "self_ns", "outcome", *([] if is_blurred(recording, selection) else ["caller"])]
+    fields = ["end_index_seq", "duration_ns", "self_ns", "outcome", "caller"]
     said = {(int(r["tid"]), int(r["index_seq"])): [r[f] for f in fields] for r in answers.csv_rows(ada, recording, tmp_path, *options)}
     truth = {}
     for c in recording.select(**selection):
@@ -69,12 +63,11 @@ def test_chrome(ada, recording, tmp_path):
 
 def test_folded(ada, recording, part, tmp_path):
     options, selection = part
-    first = -1 if is_blurred(recording, selection) else 0    # of the path's functions that count
     said, truth = Counter(), Counter()
     for path, own in answers.folded_paths(ada, recording, tmp_path, *options).items():
-        said[tuple(path.split(";")[1:][first:])] += own
+        said[tuple(path.split(";")[1:])] += own
     for path, own in folded(recording.select(**selection)).items():
-        truth[tuple(name for name, _ in path[first:])] += own
+        truth[tuple(name for name, _ in path)] += own
     assert {p: own for p, own in said.items() if own} == {p: own for p, own in truth.items() if own}
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 import answers
 import pytest
 from oracle import edges, statistics
-from test_hard import is_blurred
 from test_synthesised import part_of
 
 SESSIONS = [(2, 1, 1), (3, 2, 4000), (6, 16, 20000), (8, 64, 30000), (105, 5, 12000, "lossy"), (105, 5, 12000, "endless"),
@@ -43,15 +42,14 @@ def test_fn_stats_is_report(ada, recording, part):
 
 def test_calls(ada, recording, part):
     _, selection = part
-    caller = [] if is_blurred(recording, selection) else ["caller"]
-    fields = ["start_ns", "end_ns", "duration_ns", "self_ns", "function", "module", "depth", "outcome", "end_index_seq", *caller]
+    fields = ["start_ns", "end_ns", "duration_ns", "self_ns", "function", "module", "depth", "outcome", "end_index_seq", "caller"]
     rows = answers.sql(ada, recording, f"SELECT tid, index_seq, {', '.join(fields)} FROM calls WHERE {where(selection, 'start_ns')[0]}")
     said = {(r["tid"], r["index_seq"]): [r[f] for f in fields] for r in rows}
     truth = {}
     for c in recording.select(**selection):
         known = c.end is not None
         truth[c.tid, c.index_seq] = [c.start, c.end, c.duration if known else None, c.own if known else None, *c.function, c.depth,
-                                     c.outcome, c.end_index_seq, *([c.caller and c.caller[0]] if caller else [])]
+                                     c.outcome, c.end_index_seq, c.caller and c.caller[0]]
     assert len(said) == len(rows) and said == truth
 
 
@@ -79,8 +77,6 @@ def test_events(ada, recording, part):
 
 def test_edges(ada, recording, part):
     _, selection = part
-    if is_blurred(recording, selection):
-        pytest.skip("callers at the beginning of the part are guesses there")
     truth = edges(recording.select(**selection))
     for name in sorted({callee for _, callee in truth})[:4]:
         rows = answers.sql(ada, recording, "SELECT function, module, calls, total_ns, self_ns FROM"

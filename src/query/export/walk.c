@@ -100,13 +100,8 @@ static int begin_open(struct walk *walk, uint64_t first)
 	struct ada_stack stack;
 	int result = ada_stack_at(&stack, walk->at.thread, first);
 
-	for (size_t i = 0; i < stack.frames.count && !result; i++) {
-		const struct ada_frame *frame = &stack.frames.items[i];
-		struct ada_event event = { .timestamp_ns = frame->start_ns, .function_id = frame->function_id,
-					   .event_kind = ADA_EVENT_CALL, .call_depth = frame->depth };
-
-		result = ada_calls_feed(&walk->calls, &event, frame->position);
-	}
+	if (!result)
+		result = ada_stack_seed(&stack, &walk->calls);
 	ada_stack_close(&stack);
 	return result;
 }

@@ -73,11 +73,8 @@ int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, cons
 	struct ada_stack stack;
 	int result = ada_narrate_stack(story, &stack, thread, first);
 
-	for (size_t i = 0; i < stack.frames.count && !result; i++) {
-		uint64_t position = stack.frames.items[i].position;
-
-		result = ada_calls_feed(calls, atf_thread_get(thread->events, position), position);
-	}
+	if (!result)
+		result = ada_stack_seed(&stack, calls);
 	ada_stack_close(&stack);
 	return result;
 }

@@ -27,10 +27,10 @@ struct ada_thread_losses {
 	uint64_t largest, largest_position;
 };
 
-struct ada_checkpoint { uint64_t position, first, count; };	/* before that event; its calls among `frames` */
+struct ada_checkpoint { uint64_t position, first, count; bool after_loss; };	/* before that event; its calls among `frames` */
 struct ada_stack_track {		/* of a thread: stack.c */
 	uint64_t position;		/* read up to here */
-	ADA_ARRAY(struct ada_frame) open;	/* there */
+	struct ada_stack open;		/* there */
 	ADA_ARRAY(struct ada_checkpoint) checkpoints;
 	ADA_ARRAY(struct ada_frame) frames;
 };

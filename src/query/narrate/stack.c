@@ -1,6 +1,6 @@
-/* Open calls at any event, for many questions about long threads: what ada_stack_at answers, by the same rule, but it reads back
+/* Open calls at any event, for many questions about long threads: what ada_stack_at answers, by the same rules, but it reads back
  * to the thread's beginning each time where its outermost call never ended. Here one pass over the thread, as far as anyone
- * asks, leaves the open calls of every STEP-th event behind; a question reads back to there. */
+ * asks, leaves the open calls of every STEP-th event behind; a question goes on from there. */
 #include <errno.h>
 #include "query/narrate/internal.h"
 
@@ -17,26 +17,14 @@ static struct ada_stack_track *track_of(struct ada_story *story, const struct ad
 	return &story->tracks.items[number];
 }
 
-/* An event at depth d: of the open calls before it none at d or deeper is open behind it. */
-static int feed(struct ada_stack_track *track, const struct ada_event *event, uint64_t position)
-{
-	if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
-		return 0;
-	while (track->open.count && track->open.items[track->open.count - 1].depth >= event->call_depth)
-		track->open.count--;
-	if (event->event_kind != ADA_EVENT_CALL)
-		return 0;
-	return ada_array_push(&track->open, (struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth });
-}
-
 static int keep(struct ada_stack_track *track)
 {
-	struct ada_checkpoint checkpoint = { track->position, track->frames.count, track->open.count };
+	struct ada_checkpoint checkpoint = { track->position, track->frames.count, track->open.frames.count, track->open.after_loss };
 
-	if (track->frames.count + track->open.count > FRAMES_MAX)
+	if (track->frames.count + track->open.frames.count > FRAMES_MAX)
 		return 0;
-	for (size_t i = 0; i < track->open.count; i++)
-		if (ada_array_push(&track->frames, track->open.items[i]))
+	for (size_t i = 0; i < track->open.frames.count; i++)
+		if (ada_array_push(&track->frames, track->open.frames.items[i]))
 			return -ENOMEM;
 	return ada_array_push(&track->checkpoints, checkpoint);
 }
@@ -54,7 +42,7 @@ static int read_to(struct ada_stack_track *track, const struct ada_thread *threa
 
 			count = count > end - track->position ? end - track->position : count;
 			for (uint64_t i = 0; i < count && !result; i++)
-				result = feed(track, &events[i], track->position + i);
+				result = ada_stack_feed(&track->open, &events[i], track->position + i);
 			track->position += count;
 		}
 		atf_thread_release(thread->events, from, end);
@@ -64,29 +52,18 @@ static int read_to(struct ada_stack_track *track, const struct ada_thread *threa
 	return result;
 }
 
-/* From `position` back to the checkpoint, then what is open there; innermost first. */
-static int read_back(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position, const struct ada_stack_track *track,
-		     const struct ada_checkpoint *checkpoint, uint32_t limit)
+/* What was open at the checkpoint, and on from there to `position`. */
+static int go_on(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position, const struct ada_stack_track *track,
+		 const struct ada_checkpoint *checkpoint)
 {
-	uint64_t stop = checkpoint ? checkpoint->position : 0;
+	uint64_t at = checkpoint ? checkpoint->position : 0;
 	int result = 0;
 
-	while (position-- > stop && limit && !result) {
-		const struct ada_event *event = atf_thread_get(thread->events, position);
-
-		if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION || event->call_depth >= limit)
-			continue;
-		limit = event->call_depth;
-		if (event->event_kind == ADA_EVENT_CALL)
-			result = ada_array_push(&stack->frames,
-						(struct ada_frame){ position, event->function_id, event->timestamp_ns, limit });
-	}
-	for (size_t i = checkpoint ? checkpoint->count : 0; i-- > 0 && !result;) {
-		const struct ada_frame *frame = &track->frames.items[checkpoint->first + i];
-
-		if (frame->depth < limit)
-			result = ada_array_push(&stack->frames, *frame);
-	}
+	stack->after_loss = checkpoint && checkpoint->after_loss;
+	for (size_t i = 0; i < (checkpoint ? checkpoint->count : 0) && !result; i++)
+		result = ada_array_push(&stack->frames, track->frames.items[checkpoint->first + i]);
+	for (; at < position && !result; at++)
+		result = ada_stack_feed(stack, atf_thread_get(thread->events, at), at);
 	return result;
 }
 
@@ -94,7 +71,6 @@ int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const st
 {
 	struct ada_stack_track *track = track_of(story, thread);
 	const struct ada_checkpoint *checkpoint;
-	uint32_t limit = UINT32_MAX;
 	size_t number;
 	int result;
 
@@ -104,15 +80,14 @@ int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const st
 		return result;
 	number = ada_array_below(&track->checkpoints, position, position + 1);
 	checkpoint = number ? &track->checkpoints.items[number - 1] : NULL;
-	if (position < thread->count) {
+	result = go_on(stack, thread, position, track, checkpoint);
+	if (position < thread->count && !result) {
 		const struct ada_event *event = atf_thread_get(thread->events, position);
 
 		/* A call that is about to begin shows that those at its depth have left without a word. */
 		if (event->event_kind == ADA_EVENT_CALL)
-			limit = event->call_depth;
+			ada_stack_leave(stack, event->call_depth);
 	}
-	result = read_back(stack, thread, position, track, checkpoint, limit);
-	ada_stack_reverse(stack);
 	if (result)
 		ada_stack_close(stack);
 	return result;
@@ -121,7 +96,7 @@ int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const st
 void ada_narrate_close_tracks(struct ada_story *story)
 {
 	for (size_t i = 0; i < story->tracks.count; i++) {
-		ada_array_free(&story->tracks.items[i].open);
+		ada_stack_close(&story->tracks.items[i].open);
 		ada_array_free(&story->tracks.items[i].frames);
 		ada_array_free(&story->tracks.items[i].checkpoints);
 	}

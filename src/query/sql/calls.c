@@ -2,7 +2,7 @@
  *
  * A range of time or index_seq begins reading there, not knowing the calls that are open. That matters only where
  *   - the caller is asked for: then the events before the range are read backwards, only as far as the innermost call around it
- *     (by the rule of query/stack.h), or
+ *     (query/stack.h). What the range's events up to there say of the calls around it is kept until then, or
  *   - the end of an unknown call arrives while calls of the range are open that lie no higher: it may set them aside. Then
  *     the thread is read once more, with its whole stack, and what was already handed out is left away.
  * Reading goes on behind the range until its last call has ended. */
@@ -11,9 +11,16 @@
 #include "query/stack.h"
 
 #define PIECE (1u << 16)		/* events */
+#define LEAVING_MAX 4096
 
 enum { THREAD, TID, INDEX_SEQ, END_INDEX_SEQ, START, END, DURATION, SELF, FUNCTION_ID, FUNCTION, CALLER, DEPTH, OUTCOME, PROCESS,
        PID, MODULE, CALLER_ID, ACROSS_LOSS };
+
+/* What an event says of the calls before the range: those at its depth have left, or, if it is an end, only if one is its own. */
+struct leaving {
+	uint64_t function_id;		/* ADA_NO_FUNCTION: whatever they are */
+	uint32_t depth;
+};
 
 struct calls_cursor {
 	struct ada_sql_cursor cursor;
@@ -30,8 +37,9 @@ struct calls_cursor {
 	uint64_t open;			/* wanted calls that have not ended */
 	uint64_t given, skip;		/* calls of this thread handed out; still to be left away */
 	bool seeding, seeded;		/* the stack at the range's start is being put in, is in */
-	uint32_t lowest;		/* depth of the range's events so far: no call before it that deep is open any more */
-	struct { uint64_t position, function_id; uint32_t limit, depth; bool found; } outer;	/* read backwards up to there */
+	struct ada_lookback back;	/* to the calls before the range */
+	size_t left;			/* so many of them have left since, */
+	ADA_ARRAY(struct leaving) leaving;	/* and whichever these show */
 	bool no_memory;
 };
 
@@ -40,27 +48,66 @@ static double count_calls(const struct ada_sql *sql)
 	return sql->total / 2.0;
 }
 
+/* The innermost call before the range that has not left yet; NULL: none. */
+static const struct ada_frame *innermost(struct calls_cursor *cursor)
+{
+	const struct ada_frame *frame = NULL;
+
+	cursor->no_memory |= ada_lookback_get(&cursor->back, cursor->left, &frame) != 0;
+	return frame;
+}
+
+static void leave(struct calls_cursor *cursor, const struct leaving *leaving)
+{
+	size_t before = cursor->left;
+	const struct ada_frame *frame;
+
+	while ((frame = innermost(cursor)) && frame->depth > leaving->depth)
+		cursor->left++;
+	if (frame && frame->depth == leaving->depth &&
+	    (leaving->function_id == ADA_NO_FUNCTION || leaving->function_id == frame->function_id))
+		cursor->left++;
+	else if (leaving->function_id != ADA_NO_FUNCTION)
+		cursor->left = before;	/* a late end, on another stack */
+}
+
+static void leave_all(struct calls_cursor *cursor)
+{
+	for (size_t i = 0; i < cursor->leaving.count && !cursor->no_memory; i++)
+		leave(cursor, &cursor->leaving.items[i]);
+	cursor->leaving.count = 0;
+}
+
+/* An event that comes while no call of the range is open. */
+static void note_leaving(struct calls_cursor *cursor, const struct ada_event *event)
+{
+	bool whatever = event->event_kind == ADA_EVENT_CALL || cursor->calls.after_loss;
+	struct leaving leaving = { whatever ? ADA_NO_FUNCTION : event->function_id, event->call_depth };
+
+	if (event->event_kind != ADA_EVENT_CALL && event->event_kind != ADA_EVENT_RETURN && event->event_kind != ADA_EVENT_EXCEPTION)
+		return;
+	while (whatever && cursor->leaving.count) {
+		const struct leaving *last = &cursor->leaving.items[cursor->leaving.count - 1];
+
+		if (last->function_id != ADA_NO_FUNCTION)
+			break;
+		if (last->depth <= leaving.depth)
+			return;
+		cursor->leaving.count--;
+	}
+	if (cursor->leaving.count >= LEAVING_MAX)
+		leave_all(cursor);
+	cursor->no_memory |= ada_array_push(&cursor->leaving, leaving) != 0;
+}
+
 /* The function of the call before the range that is around what comes now; ADA_NO_FUNCTION: none is. */
 static uint64_t find_outer(struct calls_cursor *cursor)
 {
-	uint64_t kept = cursor->outer.position;
+	const struct ada_frame *frame;
 
-	while (!(cursor->outer.found && cursor->outer.depth < cursor->lowest) && cursor->outer.position && cursor->outer.limit) {
-		const struct ada_event *event = atf_thread_get(cursor->thread->events, --cursor->outer.position);
-
-		if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION ||
-		    event->call_depth >= cursor->outer.limit)
-			continue;
-		cursor->outer.limit = event->call_depth;
-		cursor->outer.found = event->event_kind == ADA_EVENT_CALL;
-		cursor->outer.depth = event->call_depth;
-		cursor->outer.function_id = event->function_id;
-		if (kept - cursor->outer.position > 4 * PIECE) {
-			atf_thread_release(cursor->thread->events, cursor->outer.position, kept);
-			kept = cursor->outer.position;
-		}
-	}
-	return cursor->outer.found && cursor->outer.depth < cursor->lowest ? cursor->outer.function_id : ADA_NO_FUNCTION;
+	leave_all(cursor);
+	frame = innermost(cursor);
+	return frame ? frame->function_id : ADA_NO_FUNCTION;
 }
 
 static void begun(void *context, struct ada_call *call)
@@ -104,13 +151,7 @@ static int seed(struct calls_cursor *cursor)
 	if (result)
 		return SQLITE_NOMEM;
 	cursor->seeding = true;
-	for (size_t i = 0; i < stack.frames.count && !result; i++) {
-		const struct ada_frame *frame = &stack.frames.items[i];
-
-		result = ada_calls_feed(&cursor->calls, &(struct ada_event){ .timestamp_ns = frame->start_ns,
-					.function_id = frame->function_id, .event_kind = ADA_EVENT_CALL,
-					.call_depth = frame->depth }, frame->position);
-	}
+	result = ada_stack_seed(&stack, &cursor->calls);
 	cursor->seeding = false;
 	cursor->seeded = true;
 	ada_stack_close(&stack);
@@ -134,10 +175,10 @@ static void begin_thread(struct calls_cursor *cursor)
 	cursor->given = cursor->skip = 0;
 	cursor->seeded = !cursor->first;
 	cursor->open = 0;
-	cursor->lowest = UINT32_MAX;
-	cursor->outer.position = cursor->first;
-	cursor->outer.limit = UINT32_MAX;
-	cursor->outer.found = false;
+	cursor->left = cursor->leaving.count = 0;
+	ada_lookback_close(&cursor->back);
+	ada_lookback_open(&cursor->back, cursor->thread, cursor->first);
+	cursor->calls.after_loss = cursor->back.after_loss;
 }
 
 /* The end of a call that began before the range, and that may say something of those above it. */
@@ -159,6 +200,14 @@ static bool needs_stack(const struct calls_cursor *cursor, const struct ada_even
 		    cursor->calls.stack.items[i].function_id == event->function_id)
 			return false;
 	return true;
+}
+
+/* Whether it begins or ends a call that no other of the range lies around: calls before the range may have left. */
+static bool is_outermost(const struct calls_cursor *cursor, const struct ada_event *event)
+{
+	const struct ada_calls *calls = &cursor->calls;
+
+	return !calls->stack.count || (event->event_kind == ADA_EVENT_CALL && calls->stack.items[0].depth >= event->call_depth);
 }
 
 static int start_over(struct calls_cursor *cursor)
@@ -188,8 +237,8 @@ static int read_piece(struct calls_cursor *cursor)
 			break;
 		if (needs_stack(cursor, event))
 			return start_over(cursor);
-		if (event->call_depth < cursor->lowest && event->event_kind <= ADA_EVENT_EXCEPTION)
-			cursor->lowest = event->call_depth;
+		if (!cursor->seeded && cursor->cursor.query.costly && is_outermost(cursor, event))
+			note_leaving(cursor, event);
 		if (ada_calls_feed(&cursor->calls, event, cursor->position))
 			cursor->no_memory = true;
 		cursor->position++;
@@ -261,6 +310,8 @@ static void calls_reset(struct ada_sql_cursor *base)
 
 	if (cursor->opened)
 		ada_calls_close(&cursor->calls);
+	ada_lookback_close(&cursor->back);
+	ada_array_free(&cursor->leaving);
 	ada_array_free(&cursor->ended);
 	cursor->opened = cursor->no_memory = false;
 }
