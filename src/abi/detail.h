@@ -79,8 +79,7 @@ struct ada_detail_chunk {		/* header, at the chunk's start; written by the agent
 	uint64_t previous_counter;	/* of this thread's last event before it; 0: there was none */
 	uint32_t records;		/* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
 	uint32_t index_chunk;		/* that it goes with while OPEN */
-	uint64_t place;			/* in the ring of sealed chunks, set at sealing: a ring entry counts only where it is the chunk's place */
-	uint8_t reserved[8];
+	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_detail_chunk) == 64, "detail chunk header");
 
@@ -114,7 +113,7 @@ static inline int ada_pin_holds(uint64_t start, uint64_t end, uint64_t first_cou
 /* Written by the agent unless said otherwise; all atomic. */
 struct ada_detail_control {
 	struct ada_pin pin __attribute__((aligned(16)));
-	uint64_t sealed_head;		/* chunks sealed so far; place n % detail_chunks = chunk + 1 */
+	uint64_t sealed_head;		/* chunks sealed so far: the ring's next place (abi/wire.h, "Rings") */
 	uint64_t sealed_tail;		/* agents and recorder */
 	uint64_t horizon;		/* highest last_counter of a chunk that was recycled: before it, history has holes */
 	uint64_t discarded;		/* chunks recycled though full, no window wanted them: windows_discarded */

@@ -7,7 +7,7 @@
  *   0         +------------------------------+
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record
  *   free      | bitmap of free index chunks  |  1 = free. Agent clears (takes), recorder sets (returns)
- *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing
+ *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing ("Rings" below)
  *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
  *   threads   | struct ada_shm_thread[]      |  number is published, and never reused. Full: the provider stops
  *   index     | index pool: chunks           |
@@ -35,7 +35,7 @@
 #include "abi/record.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 3
+#define ADA_WIRE_VERSION 4
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
@@ -53,11 +53,23 @@ struct ada_chunk {
 	uint32_t thread;		/* agent: number in the thread table */
 	uint32_t status;		/* enum ada_chunk_status (atomic) */
 	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
-	uint32_t reserved;
-	uint64_t place;			/* agent, at sealing: in the ring of sealed chunks. src/agent/pool.c */
-	uint8_t reserved2[24];
+	uint8_t reserved[36];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
+
+/* Rings of sealed chunks, both lanes'. Place n is entry n % count: above, the lap, n / count + 1; below, the chunk's number.
+ * An entry whose lap is not the place's isn't filled yet, or was filled anew. Filling it is one compare-and-swap, then
+ * sealed_head goes on, moved by whoever comes first: an agent that is preempted, or killed, in between keeps nobody from
+ * sealing or from taking out. Entries are never cleared; sealed_tail says what has been taken. */
+static inline uint64_t ada_sealed_entry(uint64_t place, uint32_t count, uint32_t number)
+{
+	return (place / count + 1) << 32 | number;
+}
+
+static inline int ada_sealed_is_filled(uint64_t entry, uint64_t place, uint32_t count)
+{
+	return entry >> 32 == (uint32_t)(place / count + 1);
+}
 
 enum ada_index_mode { ADA_INDEX_STREAMING = 0, ADA_INDEX_ONESHOT = 1, ADA_INDEX_CIRCULAR = 2 };
 enum ada_on_full { ADA_ON_FULL_DROP = 0, ADA_ON_FULL_BLOCK = 1 };
@@ -159,7 +171,7 @@ struct ada_shm {
 	uint32_t thread_count;		/* entries of the thread table in use (atomic) */
 	uint32_t module_count;		/* (atomic) */
 	uint32_t internal_errors;	/* broken invariants met (atomic) */
-	uint64_t sealed_head;		/* chunks sealed so far; ring entry n % index_chunks = chunk + 1 (atomic) */
+	uint64_t sealed_head;		/* chunks sealed so far: the ring's next place (atomic) */
 	uint64_t sealed_tail;		/* recorder in streaming mode, agent in circular (atomic) */
 	uint64_t waits, wait_ticks;	/* of --on-full=block */
 	uint64_t sites;			/* return stubs in use */

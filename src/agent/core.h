@@ -24,9 +24,8 @@ struct ada_pool {
 	char *chunks;
 	uint64_t chunk_bytes;
 	uint32_t count;
-	uint32_t place_offset;			/* in a chunk's header: of the number of its place in the ring */
 	uint64_t *free_words;			/* bitmap, 1: free */
-	uint32_t *sealed;			/* ring; place n % count = chunk + 1 */
+	uint64_t *sealed;			/* ring: abi/wire.h */
 	uint64_t *head, *tail;			/* of the ring */
 };
 

@@ -3,17 +3,17 @@
  *   ada_pool_take     clears a bit of the bitmap (acquire: whoever set it has read what was in the chunk). The lowest free chunk
  *                     comes first, so that as few as possible are in use and these stay in the caches
  *   ada_pool_return   sets it again (release)
- *   ada_pool_seal     fetch-and-add of the ring's head reserves a place, a store (release) of chunk + 1 fills it
- *   ada_pool_recycle  compare-and-swap of the ring's tail takes the oldest; then its place is cleared
+ *   ada_pool_seal     compare-and-swap of the ring's next entry (release) puts the chunk in; then the head goes on
+ *   ada_pool_recycle  compare-and-swap of the ring's tail takes the oldest
  *
- * Whoever took a chunk out may be preempted before it has cleared the place, for as long as the others need for a whole lap of
- * the ring. A place may thus be reserved anew with an old number still in it. So each chunk says in its own header for which
- * place it was sealed last, and a number counts only where the chunk agrees; and who comes to clear its place at last finds the
- * newer number there, and leaves it alone.
+ * No thread waits for another: each may be preempted anywhere, on a busy machine for longer than the others need for a whole lap
+ * of the ring. So a place is reserved and filled by the same store, and whoever finds one filled that the head has not passed
+ * moves the head. An entry has its lap in it (abi/wire.h): who comes back after a lap finds another one there, and a store that
+ * comes too late fails. There is always room: a chunk is in the ring once at most.
  */
 #include "agent/core.h"
 
-#define TRIES_MAX 100				/* for a place that is reserved and not filled yet: two instructions */
+#define TRIES_MAX 1000				/* each means that another thread got a chunk; but the memory is the program's */
 
 bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
 {
@@ -36,39 +36,37 @@ void ada_pool_return(const struct ada_pool *pool, uint32_t number)
 	__atomic_fetch_or(&pool->free_words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
 }
 
-static uint64_t *place_of(const struct ada_pool *pool, uint32_t number)
+/* Of a lap before the place's: neither filled yet nor, where `place` was read long ago, by a later lap. */
+static bool is_open(uint64_t entry, uint64_t place, uint32_t count)
 {
-	return (uint64_t *)(pool->chunks + (uint64_t)number * pool->chunk_bytes + pool->place_offset);
+	return (int32_t)((uint32_t)(entry >> 32) - (uint32_t)(place / count + 1)) < 0;
 }
 
 void ada_pool_seal(const struct ada_pool *pool, uint32_t number)
 {
-	uint64_t place = __atomic_fetch_add(pool->head, 1, __ATOMIC_RELAXED);
+	for (bool done = false; !done;) {
+		uint64_t place = __atomic_load_n(pool->head, __ATOMIC_ACQUIRE);
+		uint64_t *entry = &pool->sealed[place % pool->count];
+		uint64_t found = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 
-	__atomic_store_n(place_of(pool, number), place, __ATOMIC_RELAXED);
-	__atomic_store_n(&pool->sealed[place % pool->count], number + 1, __ATOMIC_RELEASE);
+		if (is_open(found, place, pool->count))
+			done = __atomic_compare_exchange_n(entry, &found, ada_sealed_entry(place, pool->count, number), false,
+							   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(pool->head, &place, place + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
 }
 
 bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number)
 {
-	uint64_t tail = __atomic_load_n(pool->tail, __ATOMIC_RELAXED);
-	uint32_t tries = 0;
+	for (uint32_t tries = 0; tries < TRIES_MAX; tries++) {
+		uint64_t tail = __atomic_load_n(pool->tail, __ATOMIC_ACQUIRE);
+		uint64_t entry = __atomic_load_n(&pool->sealed[tail % pool->count], __ATOMIC_ACQUIRE);
 
-	while (tail < __atomic_load_n(pool->head, __ATOMIC_RELAXED)) {
-		uint32_t *place = &pool->sealed[tail % pool->count];
-		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-
-		if (!chunk || __atomic_load_n(place_of(pool, chunk - 1), __ATOMIC_RELAXED) != tail) {
-			if (++tries == TRIES_MAX)
-				return false;
-			if (tries % 16 == 0)
-				ada_sys4(SYS_sched_yield, 0, 0, 0, 0);
-			tail = __atomic_load_n(pool->tail, __ATOMIC_RELAXED);
-			continue;
-		}
-		if (__atomic_compare_exchange_n(pool->tail, &tail, tail + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			*number = chunk - 1;
-			__atomic_compare_exchange_n(place, &chunk, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		if (tail >= __atomic_load_n(pool->head, __ATOMIC_ACQUIRE))
+			return false;
+		if (ada_sealed_is_filled(entry, tail, pool->count) &&
+		    __atomic_compare_exchange_n(pool->tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			*number = (uint32_t)entry;
 			return true;
 		}
 	}

@@ -200,14 +200,13 @@ void ada_core_attach(struct ada_shm *shm)
 	core->entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
 	core->index = (struct ada_pool){
 		.chunks = (char *)shm + shm->index_offset, .chunk_bytes = ADA_CHUNK_BYTES, .count = shm->index_chunks,
-		.place_offset = offsetof(struct ada_chunk, place), .free_words = (uint64_t *)((char *)shm + shm->free_offset),
-		.sealed = (uint32_t *)((char *)shm + shm->sealed_offset), .head = &shm->sealed_head, .tail = &shm->sealed_tail,
+		.free_words = (uint64_t *)((char *)shm + shm->free_offset),
+		.sealed = (uint64_t *)((char *)shm + shm->sealed_offset), .head = &shm->sealed_head, .tail = &shm->sealed_tail,
 	};
 	core->detail = (struct ada_pool){
 		.chunks = (char *)shm + shm->detail_offset, .chunk_bytes = shm->detail_chunk_bytes, .count = shm->detail_chunks,
-		.place_offset = offsetof(struct ada_detail_chunk, place),
 		.free_words = (uint64_t *)((char *)shm + shm->detail_free_offset),
-		.sealed = (uint32_t *)((char *)shm + shm->detail_sealed_offset),
+		.sealed = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
 		.head = &shm->detail.sealed_head, .tail = &shm->detail.sealed_tail,
 	};
 	core->detail_scanned = 0;

@@ -209,10 +209,11 @@ static uint64_t drained_until(const struct ada_details *details)
 	}
 	/* The ring is no longer than that, whatever its head says. */
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->chunks; n++) {
-		uint32_t number = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
-		if (!number || number > ada_segment_chunks_ready(segment))
-			return 0;		/* reserved, not filled yet: of anyone */
-		uint32_t thread = ada_segment_chunk(segment, number - 1)->thread;
+		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
+		uint32_t number = (uint32_t)entry;
+		if (!ada_sealed_is_filled(entry, n, segment->chunks) || number >= ada_segment_chunks_ready(segment))
+			return 0;		/* the head goes on behind filled places only: of anyone */
+		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
 		until = last_ns < until ? last_ns : until;
 	}

@@ -92,19 +92,17 @@ static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pi
 {
 	struct ada_detail_control *control = &details->segment->shm->detail;
 	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_ACQUIRE);
-	uint32_t *place = &details->segment->detail_sealed_ring[tail % details->segment->detail_chunks];
-	uint32_t number = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	if (tail >= __atomic_load_n(&control->sealed_head, __ATOMIC_ACQUIRE) || !number ||
-	    number > ada_segment_detail_ready(details->segment))
+	uint32_t chunks = details->segment->detail_chunks;
+	uint64_t entry = __atomic_load_n(&details->segment->detail_sealed_ring[tail % chunks], __ATOMIC_ACQUIRE);
+	uint32_t number = (uint32_t)entry;
+	if (tail >= __atomic_load_n(&control->sealed_head, __ATOMIC_ACQUIRE) || !ada_sealed_is_filled(entry, tail, chunks) ||
+	    number >= ada_segment_detail_ready(details->segment))
 		return false;
-	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number - 1);
+	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
 	uint32_t sealed = ADA_DETAIL_SEALED;
-	/* A number may be left from the lap before: src/agent/pool.c. */
-	if (__atomic_load_n(&chunk->place, __ATOMIC_RELAXED) != tail ||
-	    ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
+	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
 	    !__atomic_compare_exchange_n(&control->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
-	__atomic_compare_exchange_n(place, &number, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 

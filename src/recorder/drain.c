@@ -88,7 +88,8 @@ static void give_back(struct ada_drain *drain, uint32_t number)
 size_t ada_drain_sealed(struct ada_drain *drain)
 {
 	/* Not what comes meanwhile: a program that is faster than the disk would keep us here for good. */
-	uint64_t sealed = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE) - drain->tail;
+	uint64_t head = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE);
+	uint64_t sealed = head > drain->tail ? head - drain->tail : 0;
 	return ada_drain_some(drain, sealed < drain->segment->chunks ? sealed : drain->segment->chunks);
 }
 
@@ -99,22 +100,22 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 	if (drain->options.circular)
 		return 0;
 	while (count < most) {
-		uint32_t *entry = &drain->segment->sealed_ring[drain->tail % drain->segment->chunks];
-		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. 0: not there yet. */
-		uint32_t number = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-		if (!number)
+		uint32_t chunks = drain->segment->chunks;
+		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. */
+		uint64_t entry = __atomic_load_n(&drain->segment->sealed_ring[drain->tail % chunks], __ATOMIC_ACQUIRE);
+		uint32_t number = (uint32_t)entry;
+		if (!ada_sealed_is_filled(entry, drain->tail, chunks))
 			break;
-		__atomic_store_n(entry, 0, __ATOMIC_RELAXED);
 		drain->tail++;
 		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 		count++;
-		if (number > ada_segment_chunks_ready(drain->segment)) {
+		if (number >= ada_segment_chunks_ready(drain->segment)) {
 			drain->bad_chunks++;
 			continue;
 		}
-		take(drain, number - 1, false);
+		take(drain, number, false);
 		if (shm->index_mode == ADA_INDEX_STREAMING)
-			give_back(drain, number - 1);
+			give_back(drain, number);
 	}
 	return count;
 }

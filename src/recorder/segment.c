@@ -60,13 +60,13 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	shm->header_bytes = sizeof(*shm);
 	shm->free_offset = PAGE;
 	shm->sealed_offset = shm->free_offset + page_up((segment->chunks + 63) / 64 * 8);
-	shm->modules_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint32_t));
+	shm->modules_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint64_t));
 	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
 	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
 	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	shm->detail_free_offset = shm->policy_offset + ADA_POLICY_BYTES;
 	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_chunks + 63) / 64 * 8);
-	segment->maps_end = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint32_t));
+	segment->maps_end = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint64_t));
 	shm->index_offset = huge_up(segment->maps_end);
 	shm->detail_offset = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
 	if (segment->detail_chunks)
@@ -82,14 +82,14 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	uint8_t *base = memory;
 	segment->shm = memory;
 	segment->free_map = (uint64_t *)(base + layout->free_offset);
-	segment->sealed_ring = (uint32_t *)(base + layout->sealed_offset);
+	segment->sealed_ring = (uint64_t *)(base + layout->sealed_offset);
 	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
 	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
 	segment->pool = base + layout->index_offset;
 	segment->marks = (struct ada_mark *)(base + layout->marks_offset);
 	segment->policy = base + layout->policy_offset;
 	segment->detail_free_map = (uint64_t *)(base + layout->detail_free_offset);
-	segment->detail_sealed_ring = (uint32_t *)(base + layout->detail_sealed_offset);
+	segment->detail_sealed_ring = (uint64_t *)(base + layout->detail_sealed_offset);
 	segment->detail_pool = base + layout->detail_offset;
 }
 

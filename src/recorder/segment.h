@@ -12,14 +12,14 @@
 struct ada_segment {
 	struct ada_shm *shm;
 	uint64_t *free_map;
-	uint32_t *sealed_ring;
+	uint64_t *sealed_ring;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
 	uint8_t *pool;
 	struct ada_mark *marks;
 	uint8_t *policy;		/* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
 	uint64_t *detail_free_map;
-	uint32_t *detail_sealed_ring;
+	uint64_t *detail_sealed_ring;
 	uint8_t *detail_pool;
 	uint32_t detail_chunks;		/* 0: no detail lane */
 	uint32_t detail_chunk_bytes, detail_scale, detail_room;	/* as in the header, which the agent could change */

@@ -142,9 +142,9 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
-static uint32_t *sealed_entry(const struct fake *fake, uint64_t position)
+static uint64_t *sealed_entry(const struct fake *fake, uint64_t position)
 {
-	return (uint32_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % fake->shm->index_chunks;
+	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % fake->shm->index_chunks;
 }
 
 static bool take_free(const struct fake *fake, uint32_t *chunk)
@@ -163,7 +163,7 @@ static bool take_oldest(const struct fake *fake, uint32_t *chunk)
 	struct ada_shm *shm = fake->shm;
 	if (shm->index_mode != ADA_INDEX_CIRCULAR || shm->sealed_tail == shm->sealed_head)
 		return false;
-	*chunk = *sealed_entry(fake, shm->sealed_tail++) - 1;
+	*chunk = (uint32_t)*sealed_entry(fake, shm->sealed_tail++);
 	return true;
 }
 
@@ -174,18 +174,16 @@ struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number)
 	return (struct ada_detail_chunk *)((char *)fake->shm + fake->shm->detail_offset + (uint64_t)number * fake->shm->detail_chunk_bytes);
 }
 
-static uint32_t *detail_sealed_entry(const struct fake *fake, uint64_t position)
+static uint64_t *detail_sealed_entry(const struct fake *fake, uint64_t position)
 {
-	return (uint32_t *)((char *)fake->shm + fake->shm->detail_sealed_offset) + position % fake->shm->detail_chunks;
+	return (uint64_t *)((char *)fake->shm + fake->shm->detail_sealed_offset) + position % fake->shm->detail_chunks;
 }
 
 static bool recycle_detail(struct fake *fake, uint32_t *number)
 {
 	struct ada_detail_control *control = &fake->shm->detail;
 	while (control->sealed_tail < control->sealed_head) {
-		uint32_t *place = detail_sealed_entry(fake, control->sealed_tail++);
-		*number = *place - 1;
-		*place = 0;
+		*number = (uint32_t)*detail_sealed_entry(fake, control->sealed_tail++);
 		struct ada_detail_chunk *chunk = fake_detail(fake, *number);
 		__atomic_store_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
 		if (!ada_pin_holds(control->pin.start, control->pin.end, chunk->first_counter, chunk->last_counter)) {
@@ -251,8 +249,8 @@ static void close_detail(struct fake_thread *thread)
 	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
 	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
-	fake_detail(thread->fake, thread->detail_number)->place = position;
-	__atomic_store_n(detail_sealed_entry(thread->fake, position), thread->detail_number + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(detail_sealed_entry(thread->fake, position),
+			 ada_sealed_entry(position, shm->detail_chunks, thread->detail_number), __ATOMIC_RELEASE);
 	thread->detail = NULL;
 }
 
@@ -358,7 +356,8 @@ void fake_seal_end(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
-	__atomic_store_n(sealed_entry(thread->fake, position), thread->chunk_number + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(sealed_entry(thread->fake, position),
+			 ada_sealed_entry(position, shm->index_chunks, thread->chunk_number), __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 

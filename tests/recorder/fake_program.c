@@ -188,8 +188,8 @@ static void scenario_nonsense(char **arguments)
 	chunk = fake_chunk(&fake, 21);
 	*chunk = (struct ada_chunk){ .commit = 96, .thread = 500, .status = ADA_CHUNK_SEALED };
 	fake_seal(&thread);
-	uint32_t *ring = (uint32_t *)((char *)fake.shm + fake.shm->sealed_offset);
-	ring[fake.shm->sealed_head++ % fake.shm->index_chunks] = 0x7fffffff;
+	uint64_t *ring = (uint64_t *)((char *)fake.shm + fake.shm->sealed_offset), place = fake.shm->sealed_head++;
+	ring[place % fake.shm->index_chunks] = ada_sealed_entry(place, fake.shm->index_chunks, 0x7fffffff);
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
 }

@@ -37,7 +37,7 @@ static void layout(void **state)
 	assert_int_equal(shm->on_full, ADA_ON_FULL_BLOCK);
 	assert_int_equal(shm->recorder_pid, getpid());
 	assert_true(shm->free_offset + 2048 / 8 <= shm->sealed_offset);
-	assert_true(shm->sealed_offset + 2048 * 4 <= shm->modules_offset);
+	assert_true(shm->sealed_offset + 2048 * 8 <= shm->modules_offset);
 	assert_true(shm->modules_offset + ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= shm->threads_offset);
 	assert_true(shm->threads_offset + ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= shm->index_offset);
 	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->total_bytes);

@@ -93,13 +93,13 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
 	made->detail_chunk_bytes = ADA_CHUNK_BYTES * made->detail_scale;
 	made->detail_sealed_offset = offset += (fake_detail.chunks + 63) / 64 * 8;
-	made->detail_offset = offset = huge_up(offset + fake_detail.chunks * 4ull);
+	made->detail_offset = offset = huge_up(offset + fake_detail.chunks * 8ull);
 	return offset + (uint64_t)fake_detail.chunks * made->detail_chunk_bytes;
 }
 
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 {
-	uint64_t free_bytes = (chunks + 63) / 64 * 8, sealed_bytes = chunks * 4ull;
+	uint64_t free_bytes = (chunks + 63) / 64 * 8, sealed_bytes = chunks * 8ull;
 	uint64_t threads_bytes = ADA_THREADS_MAX * sizeof(struct ada_shm_thread), offset = 4096, total;
 	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
 				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
@@ -339,41 +339,38 @@ static void detail_half_done(uint32_t number)
 
 static void drain_details(void)
 {
-	uint32_t *ring = (uint32_t *)((char *)shm + shm->detail_sealed_offset);
+	uint64_t *ring = (uint64_t *)((char *)shm + shm->detail_sealed_offset);
 
 	while (shm->detail_mode == ADA_DETAIL_STREAMING &&
 	       shm->detail.sealed_tail < __atomic_load_n(&shm->detail.sealed_head, __ATOMIC_ACQUIRE)) {
-		uint32_t *place = &ring[shm->detail.sealed_tail % shm->detail_chunks];
-		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+		uint64_t tail = shm->detail.sealed_tail, entry = __atomic_load_n(&ring[tail % shm->detail_chunks], __ATOMIC_ACQUIRE);
 
-		if (!chunk)
+		if (!ada_sealed_is_filled(entry, tail, shm->detail_chunks))
 			return;
-		*place = 0;
 		shm->detail.sealed_tail++;
-		detail_half_done(chunk - 1);
+		detail_half_done((uint32_t)entry);
 	}
 }
 
 static bool drain_sealed(void)
 {
-	uint32_t *ring = (uint32_t *)((char *)shm + shm->sealed_offset);
+	uint64_t *ring = (uint64_t *)((char *)shm + shm->sealed_offset);
 	uint64_t *words = (uint64_t *)((char *)shm + shm->free_offset);
 	bool any = false;
 
 	while (shm->sealed_tail < __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE)) {
-		uint32_t *place = &ring[shm->sealed_tail % shm->index_chunks];
-		uint32_t chunk = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+		uint64_t tail = shm->sealed_tail, entry = __atomic_load_n(&ring[tail % shm->index_chunks], __ATOMIC_ACQUIRE);
+		uint32_t chunk = (uint32_t)entry;
 		struct ada_chunk *at;
 
-		if (!chunk)
+		if (!ada_sealed_is_filled(entry, tail, shm->index_chunks))
 			break;
-		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (chunk - 1ull) * ADA_CHUNK_BYTES);
+		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)chunk * ADA_CHUNK_BYTES);
 		chunk_take(at);
 		detail_half_done(at->detail);
-		*place = 0;
 		shm->sealed_tail++;
 		at->status = ADA_CHUNK_FREE;
-		__atomic_fetch_or(&words[(chunk - 1) / 64], 1ull << (chunk - 1) % 64, __ATOMIC_RELEASE);
+		__atomic_fetch_or(&words[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
 		__atomic_fetch_add(&shm->returned, 1, __ATOMIC_RELEASE);
 		ada_sys_futex_wake(&shm->returned, 1000);
 		any = true;
