@@ -139,6 +139,7 @@ class Story:
             checker = getattr(self, "check_" + row["kind"].replace("-", "_"))
             text = SOURCE.sub("", row["text"])
             assert checker(row, text) is not False, row
+        self.check_marks_are_told()
         return {row["kind"] for row in self.rows}
 
     def ns(self, text):
@@ -250,6 +251,37 @@ class Story:
         place = re.search(r"marks\[(\d+)\]", row["evidence"][-1]["field"])
         return self.window(row)["marks"][int(place[1])]
 
+    def mark_before(self, row):
+        """The mark of which the last trigger sentence before this one tells."""
+        at = next(i for i, r in enumerate(self.rows) if r is row)
+        return self.mark([r for r in self.rows[:at] if r["kind"] == "trigger" and r["window"] == row["window"]][-1])
+
+    def kinds(self, row, mark):
+        """All the rules that a mark names, as a sentence lists them."""
+        rules = {r["id"]: r["kind"] for r in self.manifests[row["process"]]["marking_policy"]["rules"]}
+        names = [mark["kind"]] + [rules[r] for r in mark["rules"] if rules.get(r, mark["kind"]) != mark["kind"]]
+        return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+    def check_marks_are_told(self):
+        """Of each window that is told: each rule that marked, at the first mark of it, with the path to that."""
+        for number in {r["window"] for r in self.rows if r["window"] is not None}:
+            rows = [r for r in self.rows if r["window"] == number]
+            told = [r for r in rows if r["kind"] == "trigger"]
+            seen = set()
+            for i, mark in enumerate(self.window(rows[0])["marks"]):
+                new = bool(set(mark["rules"]) - seen)
+                seen |= set(mark["rules"])
+                if not new:
+                    continue
+                row, = [r for r in told if r["evidence"][-1]["field"].endswith(f".marks[{i}]")]
+                behind = rows[rows.index(row) + 1]
+                if mark["thread"] is not None and not (i and mark["kind"] == "crash"):
+                    thread = self.threads[row["process"], mark["thread"]]
+                    is_end = thread.rows[mark["indexSeq"]]["kind"] != "call" and mark["functionId"] is not None
+                    assert (behind["kind"] == "path") == bool(thread.open_at(mark["indexSeq"] + (not is_end)))
+                elif mark["thread"] is not None:
+                    assert [r for r in rows if r["kind"] == "crash"]
+
     def check_trigger(self, row, text):
         mark = self.mark(row)
         assert self.ns(re.match(r"At (\S+) ", text)[1]) == mark["tsNs"]
@@ -259,12 +291,12 @@ class Story:
                 assert rows[e["first"]]["timestamp_ns"] <= mark["tsNs"] and e["first"] == e["last"]
                 assert e["last"] + 1 == len(rows) or rows[e["last"] + 1]["timestamp_ns"] > mark["tsNs"]
             assert len(row["evidence"]) > 1
-            return "marked by hand" in text or f"{mark['kind']} marked" in text
+            return "marked by hand" in text or f"{self.kinds(row, mark)} marked" in text
         event = self.threads[row["process"], mark["thread"]].rows[mark["indexSeq"]]
         assert event == self.events(row)[-1] and f"thread {mark['thread']}" in text
         if mark["functionId"] is None:
-            return text == f"At {text.split()[1]} {mark['kind']} marked thread {mark['thread']} ({self.signal(mark['value'])})."
-        assert f", which {mark['kind']} marked" in text and event["function"] in text
+            return text == f"At {text.split()[1]} {self.kinds(row, mark)} marked thread {mark['thread']} ({self.signal(mark['value'])})."
+        assert f", which {self.kinds(row, mark)} marked" in text and event["function"] in text
         if event["kind"] == "call":
             return f" called {event['function']}" in text
         call = self.events(row)[0]
@@ -280,18 +312,17 @@ class Story:
         window = self.window(row)
         assert number(text.split()[0]) == window["markedCount"] - len(self.of("trigger", row["window"]))
 
-    def first_mark(self, row):
-        mark = self.window(row)["marks"][0]
+    def marked(self, row, mark):
         thread = self.threads[row["process"], mark["thread"]]
         return mark, thread, thread.rows[mark["indexSeq"]]
 
     def check_path(self, row, text):
-        mark, thread, event = self.first_mark(row)
+        mark, thread, event = self.marked(row, self.mark_before(row))
         behind = event["kind"] == "call" or mark["functionId"] is None
         self.check_frames(row, text.partition(": ")[2], thread.open_at(mark["indexSeq"] + behind))
 
     def check_other_thread(self, row, text):
-        return self.check_doing(row, text, self.window(row)["marks"][0]["tsNs"])
+        return self.check_doing(row, text, self.mark_before(row)["tsNs"])
 
     def check_crash_other_thread(self, row, text):
         return self.check_doing(row, text, self.crash(row)[0]["timestampNs"])
@@ -320,7 +351,7 @@ class Story:
 
     def check_slow(self, row, text):
         name, how, took, median, high, high_ns, calls = re.match(
-            r"On thread \d+ a call of (\S+) (took|was still open at the window's end, after at least|was left by an exception after) (.*?); its median is (.*?) and"
+            r"On thread \d+ a call of (\S+) (took|was still open at the window's end, after at least|was left by an exception or jump after) (.*?); its median is (.*?) and"
             r" its (p99|p90) (.*?) over ([\d,]+) calls", text).groups()
         call, (report,) = self.call(row), [r for r in self.report.values() if r["function"] == name]
         assert call.function == name
@@ -329,7 +360,7 @@ class Story:
             assert call.end_position is None or call.end_position > last["index_seq"]
             return took == duration(last["timestamp_ns"] - call.start)
         assert took == duration(call.took)
-        assert how == {"return": "took", "exception": "was left by an exception after"}[call.outcome]
+        assert how == {"return": "took", "exception": "was left by an exception or jump after"}[call.outcome]
         assert number(calls) == report["calls"]
         assert (median, high_ns) == (duration(report["p50_ns"]), duration(report[f"{high}_ns"]))
         ordered = self.durations(name)
@@ -375,21 +406,33 @@ class Story:
                    r["kind"] == "return" and r["detail"] and window["startNs"] <= r["timestamp_ns"] <= window["endNs"]]
         assert (number(errors), number(returns)) == (sum(r >= 2**31 or not r and value == "NULL" for r in results), len(results))
 
+    def mark_followed(self, row, text):
+        """The mark of which a sentence tells what followed."""
+        marks = self.window(row)["marks"]
+        later = re.match(r"After its mark at (\S+) thread (\d+) called ", text)
+        if later:
+            return next(m for m in marks if m["tsNs"] == self.ns(later[1]) and m["thread"] == int(later[2]))
+        if text.startswith("The marked call"):
+            return next(m for m in marks if m["indexSeq"] == row["evidence"][0]["first"] and m["thread"] == row["evidence"][0]["thread"])
+        number = int(re.search(r"thread (\d+)", text)[1])
+        return next(m for m in marks if m["thread"] == number)
+
     def check_followed(self, row, text):
-        mark, thread, event = self.first_mark(row)
+        mark, thread, event = self.marked(row, self.mark_followed(row, text))
         window = self.window(row)
         end = thread.before(window["endNs"] + 1)
         calls = {c.position: c for c in thread.calls}
         if text.startswith("The marked call"):
             call = calls[mark["indexSeq"]]
-            return f"{call.function} returned after {duration(call.took)}." in text or "left by an exception" in text
-        if text.startswith("Then thread"):
+            return f"{call.function} returned after {duration(call.took)}." in text or \
+                f"{call.function} was left by an exception or jump after {duration(call.took)}." in text and call.outcome == "exception"
+        if text.startswith(("Then thread", "After its mark")):
             after = [c for c in thread.calls if mark["indexSeq"] < c.position < end and c.depth <= event["depth"]]
             told = re.findall(r"([\w@.]+) \((.*?)\)", text)
             assert 0 < len(told) == min(4, len(after))
             for (name, how), call in zip(told, after):
                 ended = call.end_position is not None and call.end_position < end
-                left = ", left by an exception" if call.outcome == "exception" else ""
+                left = ", left by an exception or jump" if call.outcome == "exception" else ""
                 assert (name, how) == (call.function, duration(call.took) + left if ended else "without an end in the window")
             more = re.search(r"([\d,]+) more calls?", text)
             return (number(more[1]) if more else 0) == len(after) - len(told)
@@ -413,18 +456,23 @@ class Story:
         assert int(threads) + len(self.of("thread")) == len(self.threads)
 
     def check_other_threads(self, row, text):
-        mark = self.window(row)["marks"][0]
+        mark = self.mark_before(row)
         begun = [t for t in self.threads.values() if t.before(mark["tsNs"])]
-        assert int(text.split()[0]) == len(row["evidence"]) == len(begun) - len(self.of("other-thread", row["window"])) - 1
+        at = next(i for i, r in enumerate(self.rows) if r is row)
+        told = 0
+        while self.rows[at - told - 1]["kind"] == "other-thread":
+            told += 1
+        assert int(text.split()[0]) == len(row["evidence"]) == len(begun) - told - (mark["thread"] is not None)
         assert all(r["timestamp_ns"] < mark["tsNs"] for r in self.events(row))
 
     def check_windows(self, row, text):
-        count, kind, first, last = re.match(r"([\d,]+) more windows? (?:was|were) triggered by (.*?), from .* is window (\d+), the last"
-                                            r" window (\d+)\.", text).groups()
+        count, kind, which = re.match(r"([\d,]+) more windows? (?:was|were) triggered by (.*?), from .* marks?: (.*)\.", text).groups()
         all_windows = self.ada.rows("windows", self.session)
         told = {r["window"] for r in self.rows if r["window"] is not None}
         like = [w["window"] for w in all_windows if w["triggerKind"] == kind and w["window"] not in told]
-        assert (number(count), int(first), int(last)) == (len(like), like[0], like[-1])
+        assert number(count) == len(like)
+        assert which == (f"window {like[0]}" if len(like) == 1 else
+                         f"the first of them is window {like[0]}, the last window {like[-1]}")
 
     # --- crashes --------------------------------------------------------------------------------------------------------
 
@@ -455,5 +503,5 @@ class Story:
         _, thread, end = self.crash(row)
         ended = sorted((c for c in thread.calls if c.end_position is not None and c.end_position < end), key=lambda c: c.end_position)[-5:]
         told = re.findall(r"([\w@.]+) \((.*?)\)", text.partition(": ")[2])
-        assert told == [(c.function, duration(c.took) + (", left by an exception" if c.outcome == "exception" else "")) for c in ended]
+        assert told == [(c.function, duration(c.took) + (", left by an exception or jump" if c.outcome == "exception" else "")) for c in ended]
         assert self.positions(row) == [min(c.position for c in ended)] and row["evidence"][-1]["last"] == ended[-1].end_position

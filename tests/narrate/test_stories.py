@@ -106,7 +106,34 @@ def test_calls_that_were_left_by_a_jump(ada, record):
     story.check()
     left = [text for text in told(story.of("followed")) if "ended by an exception or jump" in text]
     assert len(left) == 1 and left[0].startswith(("2 calls on", "3 calls on"))
-    assert any("marked call of thrower was left by an exception" in text for text in told(story.of("followed")))
+    assert any("marked call of thrower was left by an exception or jump" in text for text in told(story.of("followed")))
+
+
+def test_each_rule_of_a_window_is_told(ada, record):
+    """Marks of four rules on two threads in one window, far more of them than are told: none of the rules is passed over."""
+    rules = ["symbol=waiter", "symbol=check", "arg=check:1>=1", "return=check<0"]
+    story = Story(ada, record("plain", *[f"--trigger={rule}@pre=1s,post=5s" for rule in rules]))
+    story.check()
+    window, = ada.rows("windows", story.session)
+    assert window["markedCount"] > 100 and len(window["triggerKinds"]) == 4
+    triggers = told(story.of("trigger"))
+    assert sum("which symbol:check and arg:check:1>=1 marked" in text for text in triggers) == 3
+    assert sum("thread 0 returned from check = -7 after" in text and "which return:check<0 marked" in text for text in triggers) == 1
+    assert told(story.of("path")) == ["The call path on thread 1: waiter.", "The call path on thread 0: main > work > check.",
+                                      "The call path on thread 0: main > work > check."]
+    followed = told(story.of("followed"))
+    assert any(re.match(r"After its mark at \S+ thread 0 called process_image \(", text) for text in followed)
+    assert len([text for text in followed if "follow on thread" in text]) == 2
+    # At the first mark of thread 1 thread 0 was still in pthread_create or behind it; at the others' thread 1 was waiting.
+    assert any(text.startswith("Thread 1 was waiting in poll of libc.so.6, called by waiter, for ") for text in told(story.of("other-thread")))
+
+
+def test_a_window_with_a_rule_of_its_own_is_told(ada, record):
+    session = record("many", "--trigger=symbol=tick@pre=10us,post=10us", "--trigger=arg=tick:1==40@pre=10us,post=10us")
+    story = Story(ada, session)
+    assert "windows" in story.check()
+    own = [w["window"] for w in ada.rows("windows", session) if len(w["triggerKinds"]) == 2]
+    assert len(own) == 1 and {row["window"] for row in story.rows if row["window"] is not None} == {0, 1, 2, *own}
 
 
 def test_many_windows_are_summed_up(ada, record):

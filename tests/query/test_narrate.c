@@ -137,7 +137,7 @@ static void test_many_losses(void **state)
 	assert_int_equal(narrative.completeness.lost, 10075);
 	sentence = find(&narrative, "lost");
 	assert_non_null(sentence);
-	assert_string_equal(sentence->text, "Thread 0 lost 10,075 events at 5,000 places, most of them at #13502 (77).");
+	assert_string_equal(sentence->text, "Thread 0 lost 10,075 events at 5,000 places, the most at one place at #13502: 77.");
 	assert_string_equal(find(&narrative, "losses")->text, "10,075 events were lost.");
 	ada_narrative_free(&narrative);
 }

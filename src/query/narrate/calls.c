@@ -124,7 +124,7 @@ static void tell_slow(struct ada_story *story, const struct slow *slow)
 {
 	char name[ADA_WORDS_NAME], took[ADA_UNITS_TEXT], median[ADA_UNITS_TEXT], high[ADA_UNITS_TEXT], number[ADA_WORDS], more[ADA_WORDS];
 	const char *how = slow->outcome == ADA_OUTCOME_OPEN ? "was still open at the window's end, after at least" :
-			  slow->outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception after" : "took";
+			  slow->outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception or jump after" : "took";
 	struct ada_telling telling;
 
 	if (!ada_telling_open(story, &telling))

@@ -174,7 +174,7 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 		fprintf(telling.stream, "%s%s (%s%s)", i ? ", " : "",
 			ada_words_function(story, thread->process, last.calls[i].function_id, name),
 			ada_format_duration(last.calls[i].end_ns - last.calls[i].start_ns, duration),
-			last.calls[i].outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception" : "");
+			last.calls[i].outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception or jump" : "");
 		lowest = last.calls[i].position < lowest ? last.calls[i].position : lowest;
 	}
 	fputs(".", telling.stream);

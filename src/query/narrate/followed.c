@@ -9,6 +9,7 @@
 
 struct after {
 	const struct ada_mark_place *place;
+	bool later;				/* than the window's first mark */
 	uint32_t depth;				/* of the marked event */
 	bool ended;				/* the marked call, if a CALL was marked */
 	struct ada_call marked;
@@ -92,7 +93,7 @@ static void tell_marked(struct ada_story *story, const struct after *after)
 		return;
 	ada_narrate_say(story, "followed", "The marked call of %s %s after %s.",
 			ada_words_function(story, thread->process, event->function_id, name),
-			after->marked.outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception" : "returned",
+			after->marked.outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception or jump" : "returned",
 			ada_format_duration(after->marked.end_ns - after->marked.start_ns, duration));
 	ada_narrate_cite(story, thread, after->marked.position, after->marked.position);
 	ada_narrate_cite(story, thread, after->marked.end_position, after->marked.end_position);
@@ -100,13 +101,17 @@ static void tell_marked(struct ada_story *story, const struct after *after)
 
 static void tell_next(struct ada_story *story, const struct after *after)
 {
-	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT], number[ADA_WORDS];
+	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT], number[ADA_WORDS], time[ADA_WORDS];
 	const struct ada_thread *thread = after->place->thread;
 	struct ada_telling telling;
 
 	if (!after->next.count || !ada_telling_open(story, &telling))
 		return;
-	fprintf(telling.stream, "Then thread %u called ", thread->number);
+	if (after->later)
+		fprintf(telling.stream, "After its mark at %s thread %u called ", ada_words_time(story, after->place->ns, time),
+			thread->number);
+	else
+		fprintf(telling.stream, "Then thread %u called ", thread->number);
 	for (size_t i = 0; i < after->next.count; i++) {
 		const struct ada_call *call = &after->next.items[i];
 
@@ -114,7 +119,7 @@ static void tell_next(struct ada_story *story, const struct after *after)
 			ada_words_function(story, thread->process, call->function_id, name));
 		if (call->outcome == ADA_OUTCOME_RETURN || call->outcome == ADA_OUTCOME_EXCEPTION)
 			fprintf(telling.stream, " (%s%s)", ada_format_duration(call->end_ns - call->start_ns, duration),
-				call->outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception" : "");
+				call->outcome == ADA_OUTCOME_EXCEPTION ? ", left by an exception or jump" : "");
 		else
 			fputs(" (without an end in the window)", telling.stream);
 	}
@@ -182,9 +187,9 @@ static void tell_end(struct ada_story *story, const struct after *after, uint64_
 	ada_stack_close(&stack);
 }
 
-void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place)
+void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place, bool later, bool told)
 {
-	struct after after = { .place = place };
+	struct after after = { .place = place, .later = later };
 	uint64_t first, end;
 
 	if (!place->thread || !ada_narrate_range(story, place->thread, place->window, &first, &end) || place->position >= end)
@@ -193,8 +198,10 @@ void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *
 	if (read_on(story, &after, place->thread, end)) {
 		tell_marked(story, &after);
 		tell_next(story, &after);
-		tell_exceptions(story, &after, end);
-		tell_end(story, &after, end);
+		if (!told) {
+			tell_exceptions(story, &after, end);
+			tell_end(story, &after, end);
+		}
 	} else if (!story->result) {
 		story->result = -ENOMEM;
 	}

@@ -130,7 +130,9 @@ int ada_narrate_feed_open(struct ada_story *story, struct ada_calls *calls, cons
 void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_errors(struct ada_story *story, const struct ada_recorded_window *window);
 void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_window *window);
-void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place);
+/* `later`: it is not the window's first mark, and sentences say which one they mean; `told`: how its thread went on to the window's
+ * end is told with an earlier one. */
+void ada_narrate_followed(struct ada_story *story, const struct ada_mark_place *place, bool later, bool told);
 /* `told_ns`: what the other threads were doing then was told already; 0: nothing was. */
 void ada_narrate_crash(struct ada_story *story, const struct ada_process *process, uint64_t told_ns);
 #endif

@@ -86,13 +86,14 @@ static bool in_time(const struct ada_story *story, const struct ada_thread *thre
 static void tell_thread(struct ada_story *story, const struct ada_thread_losses *losses)
 {
 	const struct ada_thread *thread = losses->thread;
-	char number[ADA_WORDS], count[ADA_WORDS];
+	char number[ADA_WORDS], count[ADA_WORDS], largest[ADA_WORDS];
 	uint64_t told = 0;
 
 	if (losses->count > LOSSES_TOLD) {
-		ada_narrate_say(story, "lost", "Thread %u lost %s events at %s places, most of them at #%llu (%llu).", thread->number,
-				ada_format_grouped(losses->lost, number), ada_format_grouped(losses->count, count),
-				(unsigned long long)losses->largest_position, (unsigned long long)losses->largest);
+		ada_narrate_say(story, "lost", "Thread %u lost %s events at %s places, the most at one place at #%llu: %s.",
+				thread->number, ada_format_grouped(losses->lost, number), ada_format_grouped(losses->count, count),
+				(unsigned long long)losses->largest_position, ada_format_grouped(losses->largest, largest));
+		ada_narrate_cite(story, thread, losses->largest_position, losses->largest_position);
 		for (size_t i = 0; i < losses->positions.count && i < 64; i++)
 			ada_narrate_cite(story, thread, losses->positions.items[i], losses->positions.items[i]);
 	}

@@ -51,11 +51,36 @@ bool ada_narrate_place(const struct ada_story *story, uint64_t number, uint64_t 
 
 /* --- one mark ----------------------------------------------------------------------------------------------------------- */
 
+#define RULES_MAX 64
+
 static bool kind_is(const char *kind, const char *word)
 {
 	size_t length = strlen(word);
 
 	return !strncmp(kind, word, length) && (!kind[length] || strchr(":<>=%", kind[length]));
+}
+
+/* The rules that the event fitted, as `ada trigger list` has them; the mark itself names the first alone. */
+static void put_kinds(FILE *stream, const struct ada_mark_place *place, const char *none)
+{
+	const json_object *rules = ada_json_get(place->entry, "rules");
+	const json_object *policy = ada_json_get(ada_json_get(place->window->process->manifest, "marking_policy"), "rules");
+	const char *kinds[RULES_MAX] = { ada_json_text(place->entry, "kind", none) };
+	size_t count = 1;
+
+	for (size_t i = 0; i < ada_json_length(rules) && count < RULES_MAX; i++) {
+		uint64_t id = json_object_get_uint64(json_object_array_get_idx(rules, i));
+
+		for (size_t j = 0; j < ada_json_length(policy) && count < RULES_MAX; j++) {
+			const json_object *rule = json_object_array_get_idx(policy, j);
+			const char *kind = ada_json_text(rule, "kind", NULL);
+
+			if (kind && ada_json_u64(rule, "id", UINT64_MAX) == id && strcmp(kind, kinds[0]))
+				kinds[count++] = kind;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		fprintf(stream, "%s%s", !i ? "" : i + 1 == count ? " and " : ", ", kinds[i]);
 }
 
 /* What the rule compared, where the sentence has not said it already. */
@@ -145,8 +170,10 @@ static void put_event(struct ada_story *story, FILE *stream, const struct ada_ma
 		put_call(story, stream, thread, place->position);
 		return;
 	}
-	fputs(event->event_kind == ADA_EVENT_EXCEPTION ? "left by an exception " : "returned from ", stream);
+	fputs(event->event_kind == ADA_EVENT_EXCEPTION ? "left " : "returned from ", stream);
 	put_call(story, stream, thread, place->position);
+	if (event->event_kind == ADA_EVENT_EXCEPTION)
+		fputs(" by an exception or jump", stream);
 	if (!find_call(story, thread, place->position, call) || ada_narrate_lost_between(story, thread, *call, place->position))
 		return;
 	fprintf(stream, " after %s",
@@ -186,12 +213,17 @@ void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *plac
 		put_event(story, telling.stream, place, &call);
 	else if (kind && kind_is(kind, "manual"))
 		fputs("the recording was marked by hand", telling.stream);
-	else
-		fprintf(telling.stream, "%s marked", kind ? kind : "something");
+	else {
+		put_kinds(telling.stream, place, "something");
+		fputs(" marked", telling.stream);
+	}
 	if (!place->has_function && place->thread)
 		fprintf(telling.stream, " thread %u", place->thread->number);
-	if (place->has_function)
-		fprintf(telling.stream, ", which %s marked", kind ? kind : "a rule");
+	if (place->has_function) {
+		fputs(", which ", telling.stream);
+		put_kinds(telling.stream, place, "a rule");
+		fputs(" marked", telling.stream);
+	}
 	if (!kind || !kind_is(kind, "latency") || call == UINT64_MAX)	/* its value is the duration, which was said */
 		put_value(telling.stream, place);
 	if (label)

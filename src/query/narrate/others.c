@@ -36,7 +36,7 @@ static bool is_traced(const struct ada_process *process, uint64_t id)
 
 static void tell_idle(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t position, uint64_t ns)
 {
-	static const char *const kinds[] = { "", "the call of", "the return of", "the exception that left", "" };
+	static const char *const kinds[] = { "", "the call of", "the return of", "the exception or jump that left", "" };
 	const struct ada_event *event = atf_thread_get(thread->events, position - 1);
 	char name[ADA_WORDS_NAME], duration[ADA_UNITS_TEXT];
 

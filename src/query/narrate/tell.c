@@ -80,7 +80,16 @@ void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telli
 
 static void add_evidence(struct ada_story *story, const struct ada_evidence *evidence)
 {
-	if (!story->result && ada_array_push(&last_sentence(story)->evidence, *evidence))
+	struct ada_sentence *sentence;
+	const struct ada_evidence *last;
+
+	if (story->result)
+		return;
+	sentence = last_sentence(story);
+	last = sentence->evidence.count ? &sentence->evidence.items[sentence->evidence.count - 1] : NULL;
+	if (last && evidence->thread && last->thread == evidence->thread && last->first == evidence->first && last->last == evidence->last)
+		return;
+	if (ada_array_push(&sentence->evidence, *evidence))
 		fail(story);
 }
 

@@ -9,6 +9,7 @@
 #define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
 #define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */
 #define MARKS_TOLD 4		/* of a window */
+#define RULES_MAX 64		/* of a policy at a time */
 #define CITED_MAX 256
 
 static bool is_selected(const struct ada_story *story, uint64_t number)
@@ -104,8 +105,82 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	}
 }
 
-/* The marks, and what surrounds the first one: the others lie in the same window. */
-static void tell_marks(struct ada_story *story, uint64_t number)
+static bool holds_crash(const struct ada_story *story, uint64_t number)
+{
+	const struct ada_recorded_window *window = &story->session->windows.items[number];
+	uint64_t ns = ada_json_u64(ada_json_get(window->process->manifest, "crash"), "timestampNs", UINT64_MAX);
+
+	return ns >= window->start_ns && ns <= window->end_ns;
+}
+
+/* --- its marks ---------------------------------------------------------------------------------------------------------- */
+
+struct firsts {					/* marks of rules that had not marked before in the window */
+	struct ada_mark_place places[RULES_MAX];
+	size_t count, rule_count;
+	uint64_t rules[RULES_MAX];		/* seen so far */
+	uint64_t told_ns;			/* what the threads did at this moment was told last; 0: nothing was */
+};
+
+/* Whether a rule of the mark is new; all of them are known afterwards. The window's first mark is, whatever it says. */
+static bool has_new_rule(struct firsts *firsts, const json_object *mark)
+{
+	const json_object *rules = ada_json_get(mark, "rules");
+	bool new = !firsts->count;
+
+	for (size_t i = 0; i < ada_json_length(rules); i++) {
+		uint64_t rule = json_object_get_uint64(json_object_array_get_idx(rules, i));
+		size_t j = 0;
+
+		while (j < firsts->rule_count && firsts->rules[j] != rule)
+			j++;
+		if (j < firsts->rule_count || j == RULES_MAX)
+			continue;
+		firsts->rules[firsts->rule_count++] = rule;
+		new = true;
+	}
+	return new;
+}
+
+/* Whether no thread but that of the mark has done anything since the moment that was told of last. */
+static bool others_stand_still(const struct ada_story *story, const struct ada_mark_place *place, uint64_t told_ns)
+{
+	const struct ada_process *process = place->window->process;
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
+
+		if (thread != place->thread && thread->events && atf_thread_lower_bound(thread->events, told_ns + 1) !=
+								 atf_thread_lower_bound(thread->events, place->ns + 1))
+			return false;
+	}
+	return true;
+}
+
+static void tell_surroundings(struct ada_story *story, const struct ada_mark_place *place, struct firsts *firsts)
+{
+	/* Of the crash in the window all that is told behind everything else. */
+	if (firsts->count && !strcmp(ada_json_text(place->entry, "kind", ""), "crash") && holds_crash(story, place->number))
+		return;
+	firsts->places[firsts->count++] = *place;
+	ada_narrate_path(story, place);
+	if (firsts->told_ns && others_stand_still(story, place, firsts->told_ns))
+		return;
+	ada_narrate_others(story, place->window->process, place->thread, place->ns, true);
+	firsts->told_ns = place->ns;
+}
+
+/* Whether how an earlier mark's thread went on says it of this one's, too. */
+static bool is_told_of(const struct firsts *firsts, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (firsts->places[i].thread == firsts->places[number].thread)
+			return true;
+	return false;
+}
+
+/* The first marks, the first mark of each rule, and what surrounds these. */
+static void tell_marks(struct ada_story *story, uint64_t number, struct firsts *firsts)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	uint64_t count = ada_json_length(ada_json_get(window->entry, "marks")), told = 0;
@@ -113,13 +188,15 @@ static void tell_marks(struct ada_story *story, uint64_t number)
 	struct ada_mark_place place;
 	char text[ADA_WORDS];
 
-	for (uint64_t mark = 0; mark < MARKS_TOLD && ada_narrate_place(story, number, mark, &place); mark++) {
+	for (uint64_t mark = 0; ada_narrate_place(story, number, mark, &place); mark++) {
+		bool first = firsts->count < RULES_MAX && has_new_rule(firsts, place.entry);
+
+		if (mark >= MARKS_TOLD && !first)
+			continue;
 		told++;
 		ada_narrate_mark(story, &place);
-		if (!mark) {
-			ada_narrate_path(story, &place);
-			ada_narrate_others(story, window->process, place.thread, place.ns, true);
-		}
+		if (first)
+			tell_surroundings(story, &place, firsts);
 	}
 	if (all > told) {
 		ada_narrate_say(story, "trigger-more", "%s more mark%s in this window.", ada_format_grouped(all - told, text),
@@ -133,19 +210,10 @@ static void tell_marks(struct ada_story *story, uint64_t number)
 	}
 }
 
-static bool holds_crash(const struct ada_story *story, uint64_t number)
-{
-	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	uint64_t ns = ada_json_u64(ada_json_get(window->process->manifest, "crash"), "timestampNs", UINT64_MAX);
-
-	return ns >= window->start_ns && ns <= window->end_ns;
-}
-
 static void tell_window(struct ada_story *story, uint64_t number)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	struct ada_mark_place place;
-	uint64_t told_ns = 0;
+	struct firsts firsts = {};
 
 	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
 			    window->process->directory, ada_json_text(window->entry, "triggerKind", "no trigger"));
@@ -153,16 +221,14 @@ static void tell_window(struct ada_story *story, uint64_t number)
 		return;
 	tell_bounds(story, window, number);
 	tell_short(story, window);
-	tell_marks(story, number);
+	tell_marks(story, number, &firsts);
 	ada_narrate_unusual(story, window);
 	ada_narrate_new_callers(story, window);
 	ada_narrate_errors(story, window);
-	if (ada_narrate_place(story, number, 0, &place)) {
-		ada_narrate_followed(story, &place);
-		told_ns = place.ns;
-	}
+	for (size_t i = 0; i < firsts.count; i++)
+		ada_narrate_followed(story, &firsts.places[i], i > 0, is_told_of(&firsts, i));
 	if (holds_crash(story, number))
-		ada_narrate_crash(story, window->process, told_ns);
+		ada_narrate_crash(story, window->process, firsts.told_ns);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------------- */
@@ -177,7 +243,7 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 {
 	const char *kind = kind_of(story, rest[0]);
 	uint64_t first = rest[0], last = 0, like = 0, marks = 0;
-	char from[ADA_WORDS], to[ADA_WORDS], number[ADA_WORDS], text[ADA_WORDS];
+	char from[ADA_WORDS], to[ADA_WORDS], number[ADA_WORDS], text[ADA_WORDS], which[128];
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -186,12 +252,16 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 			last = rest[i];
 			marks += story->session->windows.items[rest[i]].marked_count;
 		}
-	ada_narrate_say(story, "windows", "%s more window%s triggered by %s, from %s to %s, with %s mark%s: the first of them is window"
-			" %llu, the last window %llu.", ada_format_grouped(like, number), like == 1 ? " was" : "s were",
-			*kind ? kind : "nothing",
+	if (like == 1)
+		snprintf(which, sizeof which, "window %llu", (unsigned long long)first);
+	else
+		snprintf(which, sizeof which, "the first of them is window %llu, the last window %llu", (unsigned long long)first,
+			 (unsigned long long)last);
+	ada_narrate_say(story, "windows", "%s more window%s triggered by %s, from %s to %s, with %s mark%s: %s.",
+			ada_format_grouped(like, number), like == 1 ? " was" : "s were", *kind ? kind : "nothing",
 			ada_words_time(story, story->session->windows.items[first].start_ns, from),
 			ada_words_time(story, story->session->windows.items[last].end_ns, to), ada_format_grouped(marks, text),
-			ada_words_s(marks), (unsigned long long)first, (unsigned long long)last);
+			ada_words_s(marks), which);
 	for (size_t i = 0; i < count; i++) {
 		struct ada_mark_place place;
 
@@ -209,20 +279,56 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 	return kept;
 }
 
-/* Windows before this one with the same trigger, up to the number that matters. */
-static unsigned int like_before(const struct ada_story *story, const uint64_t *told, size_t count, uint64_t number)
+struct told {			/* windows with a section of their own, without those that have it for a crash */
+	uint64_t windows[SECTIONS_MAX];
+	size_t count;
+};
+
+/* Those before this one with the same trigger, up to the number that matters. */
+static unsigned int like_before(const struct ada_story *story, const struct told *told, uint64_t number)
 {
 	unsigned int like = 0;
 
-	for (size_t i = 0; i < count; i++)
-		like += !strcmp(kind_of(story, told[i]), kind_of(story, number));
+	for (size_t i = 0; i < told->count; i++)
+		like += !strcmp(kind_of(story, told->windows[i]), kind_of(story, number));
 	return like;
+}
+
+static bool has_kind(const struct ada_story *story, uint64_t number, const char *kind)
+{
+	const json_object *kinds = ada_json_get(story->session->windows.items[number].entry, "triggerKinds");
+
+	for (size_t i = 0; i < ada_json_length(kinds); i++) {
+		const char *one = json_object_get_string(json_object_array_get_idx(kinds, i));
+
+		if (one && !strcmp(one, kind))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a rule marked in it that marked in none of those. */
+static bool has_new_kind(const struct ada_story *story, const struct told *told, uint64_t number)
+{
+	const json_object *kinds = ada_json_get(story->session->windows.items[number].entry, "triggerKinds");
+
+	for (size_t i = 0; i < ada_json_length(kinds); i++) {
+		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
+		size_t j = 0;
+
+		while (kind && j < told->count && !has_kind(story, told->windows[j], kind))
+			j++;
+		if (kind && j == told->count)
+			return true;
+	}
+	return false;
 }
 
 void ada_narrate_windows(struct ada_story *story)
 {
-	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest), told[SECTIONS_MAX];
-	size_t rest_count = 0, told_count = 0, crashes = 0;
+	uint64_t *rest = calloc(story->session->windows.count + 1, sizeof *rest);
+	size_t rest_count = 0, crashes = 0;
+	struct told told = {};
 
 	if (!rest) {
 		story->result = -ENOMEM;
@@ -234,8 +340,9 @@ void ada_narrate_windows(struct ada_story *story)
 		if (story->options.in_window || (crashes < SECTIONS_MAX && holds_crash(story, i))) {
 			crashes++;
 			tell_window(story, i);
-		} else if (told_count < SECTIONS_MAX && like_before(story, told, told_count, i) < LIKE_TOLD) {
-			told[told_count++] = i;
+		} else if (told.count < SECTIONS_MAX &&
+			   (like_before(story, &told, i) < LIKE_TOLD || has_new_kind(story, &told, i))) {
+			told.windows[told.count++] = i;
 			tell_window(story, i);
 		} else {
 			rest[rest_count++] = i;
