@@ -54,6 +54,8 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 			break;
 		*slash = 0;
 	}
+	if (!ada_path(file, "%s/latest/session.json", path) && !access(file, F_OK))
+		return ada_error_set(error, EBADMSG, "%s is no session, but holds some: name one of them, as %s/latest", path, path);
 	return ada_error_set(error, EBADMSG, "%s is no session: it holds no session.json", path);
 }
 

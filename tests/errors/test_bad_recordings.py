@@ -57,6 +57,12 @@ def test_no_session(command, refused, tmp_path):
     refused(125, "/etc", command, "/etc")
 
 
+@pytest.mark.parametrize("command", [*READERS, "mark", "status"])
+def test_the_directory_that_sessions_lie_in(command, refused, recorded):
+    """What `ada trace --output=DIR` was given: the error names what is wanted."""
+    refused(125, "is no session, but holds some: name one of them, as ", command, recorded.parent)
+
+
 LENGTHS = {"empty": 0, "in the magic": 3, "in the header": 63, "header alone": 64, "in the first event": 80, "one event": 96,
            "between events": 64 + 32 * 100, "in an event": 64 + 32 * 100 + 5}
 
