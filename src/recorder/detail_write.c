@@ -54,10 +54,20 @@ static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns
 				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
 }
 
-/* What `agent wrote` goes as it is; what a reader computes with is bounded. */
-static void decode(const struct ada_details *details, const struct ada_detail *from, struct atf_detail *record)
+struct pass {				/* over one thread */
+	struct ada_details *details;
+	struct detail_thread *thread;
+	uint32_t number;
+	uint64_t until_ns;		/* what is later is left for another time */
+	struct ada_window *window;	/* that held the record before */
+	uint8_t stack[ADA_DETAIL_STACK_MAX];	/* of the record at hand */
+};
+
+/* A copy: what `agent wrote` goes as it is; what a reader computes with is bounded. */
+static void decode(struct pass *pass, const struct ada_detail *from, struct atf_detail *record)
 {
-	uint16_t size = from->stack_size, room = (uint16_t)details->segment->detail_room, asked = (uint16_t)details->segment->stack_bytes;
+	const struct ada_segment *segment = pass->details->segment;
+	uint16_t size = from->stack_size, room = (uint16_t)segment->detail_room, asked = (uint16_t)segment->stack_bytes;
 	bool call = from->kind == ADA_EVENT_CALL;
 	record->function_id = from->function_id;
 	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
@@ -68,19 +78,11 @@ static void decode(const struct ada_details *details, const struct ada_detail *f
 	record->lr = from->lr;
 	record->fp = from->fp;
 	record->sp = from->sp;
-	record->stack = from->stack;
 	record->stack_size = size < asked ? size : asked;	/* the agent captures words of 16 bytes */
+	record->stack = memcpy(pass->stack, from->stack, record->stack_size);
 	if (record->flags)
 		memcpy(record->vectors, from->stack + room, sizeof(record->vectors));
 }
-
-struct pass {				/* over one thread */
-	struct ada_details *details;
-	struct detail_thread *thread;
-	uint32_t number;
-	uint64_t from_ns, until_ns;	/* of the windows that are written now */
-	struct ada_window *window;	/* that held the record before */
-};
 
 static struct ada_window *window_of(struct pass *pass, uint64_t ns)
 {
@@ -99,15 +101,13 @@ static void finish_entry(const struct pass *pass)
 	atf_detail_writer_window_update(thread->writer, &entry);
 }
 
-static int persist(struct pass *pass, const struct detail_place *place, const struct ada_detail *from, uint64_t seq, uint64_t ns,
-		   uint32_t detail_seq)
+static int persist(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
 {
 	struct detail_thread *thread = pass->thread;
 	struct ada_window *window = pass->window;
-	struct atf_detail record = { .timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns, .detail_seq = detail_seq,
-				     .index_seq = place->index_seq + (uint32_t)(seq - place->seq),
-				     .thread_id = pass->details->drain->lanes.items[pass->number].thread_id };
 	int rc = 0;
+	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
+	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
 		finish_entry(pass);
 		rc = open_file(pass->details, thread, pass->number, place->segment);
@@ -117,22 +117,19 @@ static int persist(struct pass *pass, const struct detail_place *place, const st
 	if (!thread->in_window || thread->window != window->id) {
 		finish_entry(pass);
 		AtfDetailWindow entry = entry_of(window, pass->until_ns);
-		entry.first_detail_seq = detail_seq;
+		entry.first_detail_seq = record->detail_seq;
 		rc = atf_detail_writer_window(thread->writer, &entry);
 		thread->in_window = !rc;
 		thread->window = window->id;
 	}
-	if (!rc) {
-		decode(pass->details, from, &record);
-		rc = atf_detail_writer_append(thread->writer, &record);
-	}
+	rc = rc ? rc : atf_detail_writer_append(thread->writer, record);
 	if (rc == -ATF_ERROR_RANGE) {
 		pass->details->refused++;	/* numbers that contradict each other: an agent gone wrong */
 		return 0;
 	}
 	if (rc)
 		return failed(pass->details, thread, pass->number, rc);
-	thread->last_ns = record.timestamp_ns;
+	thread->last_ns = record->timestamp_ns;
 	thread->touched = true;
 	thread->persisted++;
 	pass->details->persisted++;
@@ -142,14 +139,30 @@ static int persist(struct pass *pass, const struct detail_place *place, const st
 	return 0;
 }
 
-/* Older than all that is written now: whole chunks of history need not be read. But for what was committed late, and may lie
- * in the midst of a window that is settled, or around it. */
-static bool unwanted(struct pass *pass, const struct detail_place *place)
+/* Behind what was read of it: whoever takes a chunk anew says so in its header before the first record. */
+static bool overwritten(const struct pass *pass, const struct detail_place *place)
+{
+	bool claimed;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !ada_detail_chunk(pass->details, pass->number, place, &claimed);
+}
+
+/* False: not all of it is of until_ns or before. */
+static bool pass_by(struct pass *pass, const struct detail_place *place)
+{
+	/* Of later than until_ns nobody can say yet that no window wants it: its mark may just be on its way. */
+	if (ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter) > pass->until_ns)
+		return false;
+	pass->thread->cursor = place->seq + place->count;
+	return true;
+}
+
+/* Between windows. Then nothing holds its chunk, and what is read there may be another thread's by now. */
+static bool unwanted(const struct pass *pass, const struct detail_place *place)
 {
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
 	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
-	/* Of later than until_ns nobody can say yet that no window wants it: its mark may just be on its way. */
-	return last < pass->from_ns && last <= pass->until_ns && !ada_windows_any(pass->details->windows, first, last);
+	return !ada_windows_any(pass->details->windows, first, last);
 }
 
 /* False: the rest is of later than until_ns, or can't be written. */
@@ -159,19 +172,13 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 	bool claimed;
 	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
 	uint32_t detail_seq = place->detail_seq;
-	if (!chunk) {
-		if (ada_detail_event_ns(details, pass->number, place->seq + place->count - 1, place->last_counter) > pass->until_ns)
-			return false;
-		pass->thread->cursor = place->seq + place->count;
+	if (!chunk)
+		return pass_by(pass, place);
+	if (unwanted(pass, place) && pass_by(pass, place))
 		return true;
-	}
-	if (unwanted(pass, place)) {
-		pass->thread->cursor = place->seq + place->count;
-		return true;
-	}
 	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
-		const struct ada_detail *record = ada_detail_record(details, chunk, place, seq);
-		if (!record || !record->kind) {
+		const struct ada_detail *from = ada_detail_record(details, chunk, place, seq);
+		if (!from || !from->kind) {
 			if (seq == pass->thread->cursor)
 				pass->thread->cursor++;
 			continue;
@@ -179,21 +186,26 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 		uint32_t number = detail_seq++;
 		if (seq < pass->thread->cursor)
 			continue;
-		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, record->counter);
+		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, from->counter);
 		if (ns > pass->until_ns)
-			return false;
-		if (window_of(pass, ns) && persist(pass, place, record, seq, ns, number))
-			return false;
+			return overwritten(pass, place) && pass_by(pass, place);
+		if (window_of(pass, ns)) {
+			struct atf_detail record = { .detail_seq = number, .index_seq = place->index_seq + (uint32_t)(seq - place->seq) };
+			decode(pass, from, &record);
+			if (overwritten(pass, place))
+				return pass_by(pass, place);
+			if (persist(pass, place, &record, ns))
+				return false;
+		}
 		pass->thread->cursor = seq + 1;
 	}
 	return true;
 }
 
-static void write_thread(struct ada_details *details, uint32_t number, uint64_t from_ns, uint64_t until_ns)
+static void write_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
 {
 	struct detail_thread *thread = &details->threads.items[number];
-	struct pass pass = { .details = details, .thread = thread, .number = number, .from_ns = from_ns,
-			     .until_ns = until_ns };
+	struct pass pass = { .details = details, .thread = thread, .number = number, .until_ns = until_ns };
 	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
 		return;
 	/* Places begin at or before the cursor's; those behind it are whole ahead. */
@@ -257,7 +269,7 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 	details->dumps++;
 	details->pool_use_sum += (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
 	for (uint32_t i = 0; i < details->threads.count; i++)
-		write_thread(details, i, ada_windows_at(details->windows, first)->start_ns, done);
+		write_thread(details, i, done);
 	if (done > details->done_ns)
 		details->done_ns = done;
 	bool before = true;		/* all before it are settled: else it waits, nobody would look at them any more */
@@ -283,7 +295,7 @@ bool ada_detail_write_late(struct ada_details *details)
 		return false;
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
-		write_thread(details, i, UINT64_MAX, details->done_ns);
+		write_thread(details, i, details->done_ns);
 		int rc = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
 		thread->touched = false;
 		if (rc)

@@ -1,0 +1,56 @@
+/* What agents do between two steps of the recorder: each test has the state that such a moment leaves. */
+#include "detail_world.h"
+
+static const struct world_options small = { .detail_bytes = 4 << 20, .threads = 4 };
+
+/* Records as they are once another thread has begun to write into the chunk: of now. The header, looked at before that, still
+ * says that it is this thread's. */
+static void overwrite(struct world *world, uint64_t first_seq)
+{
+	for (uint32_t i = 0; i < world->segment.detail_chunks; i++) {
+		struct ada_detail_chunk *chunk = fake_detail(&world->fake, i);
+		if (chunk->status != ADA_DETAIL_SEALED || chunk->thread != 0 || chunk->first_seq != first_seq)
+			continue;
+		for (uint32_t slot = 0; slot < chunk->records; slot++) {
+			uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * world->segment.detail_scale;
+			((struct ada_detail *)((char *)chunk + offset))->counter = world->fake.counter + 1000000000;
+		}
+		return;
+	}
+	fail_msg("no chunk begins with event %lu", (unsigned long)first_seq);
+}
+
+/* Two windows are written in one go. The chunk between them is no window's: an agent takes it while it is read. */
+static void what_lies_between_windows_may_be_overwritten(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	fake_events(&world.threads[0], 500);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	fake_seal(&world.threads[0]);
+	uint64_t between = world.threads[0].seq;
+	fake_events(&world.threads[0], 700);
+	fake_seal(&world.threads[0]);
+	fake_events(&world.threads[0], 500);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	fake_events(&world.threads[0], 500);
+	overwrite(&world, between);
+	for (int i = 0; i < 3; i++)
+		world_pass(&world, 1000000);
+	assert_int_equal(world_windows(&world), 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(world_window(&world, i)->settled);
+		assert_int_equal(world_window(&world, i)->event_count, 1);
+	}
+	world_finish(&world);
+	world_check(&world);
+	world_end(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_lies_between_windows_may_be_overwritten),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
