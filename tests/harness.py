@@ -5,6 +5,8 @@ Every run has a time limit and its own process group, so that a hang is a failur
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 EVENT = struct.Struct("<QQIIII")        # abi/record.h: time, function, thread, kind, depth, detail_seq
 CALL, RETURN, EXCEPTION, LOST = 1, 2, 3, 4
 HEADER_BYTES = 64
+KEPT, KEPT_BYTES = 3, 1 << 30           # failed recordings beside the command under test: so many, of so many bytes each
 
 
 @dataclass
@@ -126,6 +129,34 @@ def check_balance(events, ends=True):
     return f"{len(stack)} calls have no end" if stack and ends else None
 
 
+def keep_recording(ada, session):
+    """A copy of a recording that failed, as the test's own is removed with the test. Where it is too large the largest files
+    are left out. Returns its path."""
+    place = ada.path.parent / "failed-recordings"
+    for old in sorted(place.glob("*"), key=lambda p: p.stat().st_mtime)[:1 - KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    kept = place / f"{session.path.name}-{os.getpid()}"
+    left = KEPT_BYTES
+    for file in sorted((f for f in session.path.rglob("*") if f.is_file()), key=lambda f: f.stat().st_size):
+        left -= file.stat().st_size
+        if left >= 0:
+            copy = kept / file.relative_to(session.path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(file, copy)
+            except OSError:             # another file system
+                shutil.copyfile(file, copy)
+    return kept
+
+
+def windows_named(session, report):
+    """What the manifests say of the first windows that ada verify found wanting."""
+    for process, number in re.findall(r"^(\S+)/manifest\.json: window (\d+): ", report, re.MULTILINE)[:3]:
+        window = json.loads((session.path / process / "manifest.json").read_text())["detail_lane"]["windows"][int(number)]
+        window["marks"] = window["marks"][:3]
+        yield f"{process} window {number}: {json.dumps(window)}"
+
+
 def check_recording(ada, output, states=("complete",)):
     """What holds for every session: finished, sound by ada's own check, and no agent gave up. Returns the session."""
     session = Session(output)
@@ -135,6 +166,10 @@ def check_recording(ada, output, states=("complete",)):
         state = manifest["recording"]
         assert state["state"] in states and state["internalErrors"] == 0, f"{name}: {state}"
     result = ada("verify", session.path)
-    assert result.status == 0, f"ada verify: {result.stdout.decode()[-2000:]}{result.stderr.decode()}"
+    if result.status:
+        report = result.stdout.decode()
+        windows = "\n".join(windows_named(session, report))
+        kept = keep_recording(ada, session)
+        raise AssertionError(f"ada verify: {report[-2000:]}{result.stderr.decode()}{windows}\nthe recording: {kept}")
     ada.rows("info", session.path)
     return session
