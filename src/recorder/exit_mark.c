@@ -57,6 +57,12 @@ static bool fits(const struct ada_provider *provider, const struct ada_rule_info
 	return false;
 }
 
+/* What the rule compared: which signal, or the status. */
+static uint64_t value_of(const struct ada_exit_info *exit, const struct ada_rule_info *info)
+{
+	return info->rule.kind == ADA_RULE_EXIT ? (uint64_t)ada_exit_shell_status(exit) : (uint64_t)exit->value;
+}
+
 void ada_exit_mark(struct ada_provider *provider)
 {
 	const struct ada_exit_info *exit = &provider->exit;
@@ -75,6 +81,6 @@ void ada_exit_mark(struct ada_provider *provider)
 		counter = now;
 	for (size_t i = 0; i < firing->count; i++)
 		if (fits(provider, &firing->rules[i], now))
-			ada_fire(provider, firing, &firing->rules[i], counter, (uint64_t)ada_exit_shell_status(exit), 0);
+			ada_fire(provider, firing, &firing->rules[i], counter, value_of(exit, &firing->rules[i]), 0);
 	free(firing);
 }

@@ -274,11 +274,10 @@ class Story:
                 if not new:
                     continue
                 row, = [r for r in told if r["evidence"][-1]["field"].endswith(f".marks[{i}]")]
-                behind = rows[rows.index(row) + 1]
                 if mark["thread"] is not None and not (i and mark["kind"] == "crash"):
                     thread = self.threads[row["process"], mark["thread"]]
                     is_end = thread.rows[mark["indexSeq"]]["kind"] != "call" and mark["functionId"] is not None
-                    assert (behind["kind"] == "path") == bool(thread.open_at(mark["indexSeq"] + (not is_end)))
+                    assert (rows[rows.index(row) + 1]["kind"] == "path") == bool(thread.open_at(mark["indexSeq"] + (not is_end)))
                 elif mark["thread"] is not None:
                     assert [r for r in rows if r["kind"] == "crash"]
 
@@ -322,15 +321,16 @@ class Story:
         self.check_frames(row, text.partition(": ")[2], thread.open_at(mark["indexSeq"] + behind))
 
     def check_other_thread(self, row, text):
-        return self.check_doing(row, text, self.mark_before(row)["tsNs"])
+        mark = self.mark_before(row)
+        return self.check_doing(row, text, mark["tsNs"], mark["thread"] is None)
 
     def check_crash_other_thread(self, row, text):
         return self.check_doing(row, text, self.crash(row)[0]["timestampNs"])
 
-    def check_doing(self, row, text, ns):
-        """What a thread was doing at a moment."""
+    def check_doing(self, row, text, ns, behind=False):
+        """What a thread was doing at a moment: before its events of that ns, or behind them."""
         thread = self.thread(row, text)
-        position = thread.before(ns)
+        position = thread.before(ns + behind)
         frames = thread.open_at(position)
         if "no open call" in text:
             return not frames
@@ -457,7 +457,7 @@ class Story:
 
     def check_other_threads(self, row, text):
         mark = self.mark_before(row)
-        begun = [t for t in self.threads.values() if t.before(mark["tsNs"])]
+        begun = [t for t in self.threads.values() if t.before(mark["tsNs"] + (mark["thread"] is None))]
         at = next(i for i, r in enumerate(self.rows) if r is row)
         told = 0
         while self.rows[at - told - 1]["kind"] == "other-thread":
@@ -486,7 +486,7 @@ class Story:
         crash, thread, end = self.crash(row)
         assert self.ns(re.search(r"crashed at (\S+) with", text)[1]) == crash["timestampNs"]
         assert f"(tid {crash['tid']})" in text and f"with {self.signal(crash['signal'])}" in text
-        assert crash["signal"] == 6 or f"at address {crash['faultAddress']}" in text
+        assert crash["signal"] == 6 or crash["code"] == 128 or f"at address {crash['faultAddress']}" in text
         assert self.events(row) == [thread.rows[end - 1]]
 
     def check_crash_address(self, row, text):

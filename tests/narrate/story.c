@@ -1,5 +1,5 @@
 /* What narratives are held against: programs whose story is known. A second thread waits in poll all the while.
- *   story plain | crash | abort | caller | errors | throw | fork | many | exit | live
+ *   story plain | crash | wild | nowhere | overflow | abort | caller | errors | throw | fork | many | exit | live
  * live: works once for each character of its input. */
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +17,7 @@
 static int ends[2];
 static volatile long sink;
 static jmp_buf back;
+static int (*volatile nowhere)(int);
 
 static void pause_us(long us)
 {
@@ -78,6 +79,19 @@ NOINLINE void outer(volatile int *where)
 	sink++;
 }
 
+NOINLINE int call(int (*where)(int), int number)
+{
+	return where(number) + 1;
+}
+
+NOINLINE int overflow(int number)
+{
+	volatile char room[4096];
+
+	room[number % 4096] = 1;
+	return overflow(number + 1) + room[0];
+}
+
 NOINLINE void leave(void)
 {
 	sink++;
@@ -129,6 +143,12 @@ int main(int argc, char **argv)
 	work();
 	if (!strcmp(what, "crash"))
 		outer(NULL);
+	if (!strcmp(what, "wild"))
+		outer((volatile int *)0x4141414141414141);
+	if (!strcmp(what, "nowhere"))
+		sink += call(nowhere, 5);
+	if (!strcmp(what, "overflow"))
+		sink += overflow(0);
 	if (!strcmp(what, "abort"))
 		abort();
 	if (!strcmp(what, "caller"))

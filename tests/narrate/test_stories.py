@@ -59,6 +59,31 @@ def test_a_crash(ada, record):
     assert any("crash marked thread 0 (SIGSEGV)" in text for text in told(story.of("trigger")))
 
 
+def test_a_crash_at_an_address_that_nobody_knows(ada, record):
+    """No pointer can have it, so the kernel doesn't tell it: that is no access to 0x0."""
+    story = Story(ada, record("wild", status=139))
+    text = story.one("crash")["text"]
+    assert "with SIGSEGV; the kernel tells no address, " in text and "0x0" not in text
+    assert {"crash-address", "open-frames", "last-calls"} <= story.check()
+
+
+def test_a_crash_by_a_call_that_leads_nowhere(ada, record):
+    story = Story(ada, record("nowhere", status=139))
+    story.check()
+    assert story.one("crash-address")["text"] == "The instruction pointer was 0x0, where nothing is mapped: a call or a jump led there."
+    assert told(story.of("open-frames")) == ["2 calls were open on thread 0: main > call."]
+
+
+def test_a_crash_that_left_no_room_for_its_record(ada, record):
+    """A stack overflow: only the end tells of it, and by its signal."""
+    story = Story(ada, record("overflow", "--trigger=crash", "--trigger=exit", "--trigger=signal=SIGSEGV", status=139))
+    story.check()
+    assert not story.of("crash")
+    texts = [re.sub(r"^At \S+ ", "", text) for text in told(story.of("trigger"))]
+    assert sorted(texts) in (["crash marked (SIGSEGV).", "exit marked (exit status 139).", "signal:SIGSEGV marked (SIGSEGV)."],
+                             ["crash, exit and signal:SIGSEGV marked (SIGSEGV)."]), texts
+
+
 def test_a_crash_behind_another_mark(ada, record):
     """In the window of a mark before it: the other threads are told of for both moments."""
     story = Story(ada, record("crash", LATENCY, "--trigger=crash", status=139))

@@ -79,7 +79,9 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 		fprintf(telling.stream, "The thread with tid %u", (unsigned)ada_json_u64(crash, "tid", 0));
 	fprintf(telling.stream, " crashed at %s with %s", ada_words_time(story, ada_json_u64(crash, "timestampNs", 0), time),
 		ada_words_signal(number, name));
-	if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
+	if ((number == SIGSEGV || number == SIGBUS) && code == SI_KERNEL)
+		fputs("; the kernel tells no address, mostly as for one that no pointer can have", telling.stream);
+	else if (number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE)
 		fprintf(telling.stream, " at address 0x%llx", (unsigned long long)address_of(crash, "faultAddress"));
 	fprintf(telling.stream, "%s.", code_text(number, code));
 	ada_telling_say(story, "crash", &telling);
@@ -90,7 +92,7 @@ static void tell_signal(struct ada_story *story, const struct ada_process *proce
 
 static void tell_place(struct ada_story *story, const struct ada_process *process, const struct ada_thread *thread, uint64_t end)
 {
-	const json_object *registers = ada_json_get(ada_json_get(process->manifest, "crash"), "registers");
+	const json_object *crash = ada_json_get(process->manifest, "crash"), *registers = ada_json_get(crash, "registers");
 	const char *counter = ada_json_get(registers, "rip") ? "rip" : "pc";
 	uint64_t address = address_of(registers, counter);
 	struct ada_telling telling;
@@ -98,7 +100,10 @@ static void tell_place(struct ada_story *story, const struct ada_process *proces
 	if (!ada_json_get(registers, counter) || !ada_telling_open(story, &telling))
 		return;
 	fprintf(telling.stream, "The instruction pointer was 0x%llx, ", (unsigned long long)address);
-	if (!put_place(story, telling.stream, process, address))
+	if (json_object_get_int64(ada_json_get(crash, "code")) == SEGV_MAPERR && ada_json_u64(crash, "signal", 0) == SIGSEGV &&
+	    address == address_of(crash, "faultAddress"))
+		fputs("where nothing is mapped: a call or a jump led there", telling.stream);
+	else if (!put_place(story, telling.stream, process, address))
 		fputs("in no function of the recorded modules (ada runs the first instructions of hooked functions from a copy)",
 		      telling.stream);
 	fputs(".", telling.stream);

@@ -116,7 +116,8 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 
 		if (thread == but || !thread->events || !ada_narrate_selects_thread(story, thread))
 			continue;
-		other.position = atf_thread_lower_bound(thread->events, ns);
+		/* What marked of itself, an end above all, has the time of the last event. */
+		other.position = atf_thread_lower_bound(thread->events, but ? ns : ns + 1);
 		if (!other.position || ada_narrate_stack(story, &stack, thread, other.position))
 			continue;
 		other.busy = stack.frames.count;
