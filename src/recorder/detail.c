@@ -199,7 +199,7 @@ static uint64_t drained_until(const struct ada_details *details)
 {
 	const struct ada_segment *segment = details->segment;
 	const struct ada_drain *drain = details->drain;
-	uint64_t until = UINT64_MAX, head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
+	uint64_t until = UINT64_MAX, head;
 	uint32_t threads = ada_segment_thread_count(segment);
 	for (uint32_t i = 0; i < threads; i++) {
 		const struct ada_lane *lane = i < drain->lanes.count ? &drain->lanes.items[i] : NULL;
@@ -207,7 +207,9 @@ static uint64_t drained_until(const struct ada_details *details)
 		if (ada_detail_committed(details, i) > (lane ? lane->next_seq : 0) && last_ns < until)
 			until = last_ns;
 	}
-	/* The ring is no longer than that, whatever its head says. */
+	/* Behind the threads: who has no chunk any more had put it into the ring before. The ring is no longer than that, whatever
+	 * its head says. */
+	head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->chunks; n++) {
 		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;

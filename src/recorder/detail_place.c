@@ -3,6 +3,7 @@
 #include "recorder/detail_spool.h"
 #include "recorder/detail_state.h"
 
+#define ROUNDS_MAX 1000		/* of looking for holes: each takes a window on to the next */
 #define TICKS_BEFORE 16			/* at least a ns, however fast the counter is */
 
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
@@ -203,24 +204,36 @@ static int compare_holes(const void *left, const void *right)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
+/* True where a window was cut. */
+static bool tell_holes(struct ada_details *details, struct holes *holes)
+{
+	bool cut = false;
+	if (holes->list.count)
+		qsort(holes->list.items, holes->list.count, sizeof(*holes->list.items), compare_holes);
+	for (size_t i = 0; i < holes->list.count; i++) {
+		struct hole hole = holes->list.items[i];
+		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why; i++)
+			if (holes->list.items[i + 1].to > hole.to)
+				hole.to = holes->list.items[i + 1].to;
+		cut |= ada_windows_hole(details->windows, hole.from, hole.to, hole.why);
+	}
+	if (holes->list.count)
+		ada_detail_suffice(details);
+	return cut;
+}
+
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided)
 {
 	struct holes holes = { .decided = decided };
-	if (!wanted(details, until_ns, &holes.from, &holes.until))
-		return true;
-	for (uint32_t i = 0; i < details->threads.count; i++)
-		look_through(details, i, &holes);
-	if (holes.list.count)
-		qsort(holes.list.items, holes.list.count, sizeof(*holes.list.items), compare_holes);
-	for (size_t i = 0; i < holes.list.count && !holes.undecided; i++) {
-		struct hole hole = holes.list.items[i];
-		for (; i + 1 < holes.list.count && holes.list.items[i + 1].from <= hole.to && holes.list.items[i + 1].why == hole.why; i++)
-			if (holes.list.items[i + 1].to > hole.to)
-				hole.to = holes.list.items[i + 1].to;
-		ada_windows_hole(details->windows, hole.from, hole.to, hole.why);
+	bool cut = true;
+	/* A window that a hole takes all of goes right behind it, where another thread's detail may be missing: looked at anew. */
+	for (unsigned round = 0; cut && !holes.undecided && round < ROUNDS_MAX; round++) {
+		holes.list.count = 0;
+		cut = wanted(details, until_ns, &holes.from, &holes.until);
+		for (uint32_t i = 0; cut && i < details->threads.count; i++)
+			look_through(details, i, &holes);
+		cut = cut && !holes.undecided && tell_holes(details, &holes);
 	}
-	if (holes.list.count)
-		ada_detail_suffice(details);
 	ada_array_free(&holes.list);
 	return !holes.undecided;
 }

@@ -80,8 +80,9 @@ void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t 
 /* ... earlier than asked, and why. */
 void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts);
 /* No detail of some thread between the two (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. Remembered: marks that
- * come later get their windows cut, too. Of what is settled it changes nothing: holes are told before. */
-void ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why);
+ * come later get their windows cut, too. Of what is settled it changes nothing: holes are told before. True where it changed
+ * any window: one that is moved behind the hole may have come into another one. */
+bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why);
 /* Closes what is over at now_ns. True where any window was closed. */
 bool ada_windows_tick(struct ada_windows *windows, uint64_t now_ns);
 /* The process has ended, or recording has: what is open closes here. */

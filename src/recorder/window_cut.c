@@ -109,39 +109,41 @@ static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *
 	return true;
 }
 
-/* Its part of [from, to] is taken out of window i. */
-static void cut(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
+/* Its part of [from, to] is taken out of window i. False: the window stays as it is. */
+static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
 {
 	struct ada_window_entry *entry = windows->list.items[i];
 	struct ada_window *window = &entry->window;
 	if (hole->from <= window->start_ns && window->frozen)
-		return;				/* too late to say so: it is written */
+		return false;			/* too late to say so: it is written */
 	window->shorts |= hole->why;
 	if (hole->from <= window->start_ns) {		/* where that is all of it: empty, right behind */
 		window->start_ns = hole->to < UINT64_MAX ? hole->to + 1 : UINT64_MAX;
 		entry->cap = entry->cap < window->start_ns ? windows->ended_ns : entry->cap;
 		ada_window_entry_bound(entry);
-		return;
+		return true;
 	}
 	bool goes_on = window->end_ns > hole->to && split(windows, i, hole);
 	/* History ends there: what is older and has no mark of its own is no part of a pre-roll any more. */
 	if (goes_on && hole->why == ADA_SHORT_OVERRUN && !window->marked_count && !window->frozen) {
 		ada_windows_remove(windows, i);
-		return;
+		return true;
 	}
 	entry->cap = hole->from - 1 < entry->cap ? hole->from - 1 : entry->cap;
 	ada_window_entry_bound(entry);
+	return true;
 }
 
-void ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why)
+bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why)
 {
 	struct ada_hole hole = { from_ns, to_ns, why };
+	bool any = false;
 	if (from_ns > to_ns || !remember(windows, &hole))
-		return;
+		return false;
 	size_t begin = ada_windows_find(windows, hole.from);
 	for (size_t i = begin; i < windows->list.count && windows->list.items[i]->window.start_ns <= hole.to; i++)
 		if (!windows->list.items[i]->window.settled && windows->list.items[i]->window.end_ns >= hole.from)
-			cut(windows, i, &hole);
+			any |= cut(windows, i, &hole);
 	/* Those that became empty lie at one place now, perhaps with one that begins there. */
 	for (size_t i = begin; i + 1 < windows->list.count && windows->list.items[i]->window.start_ns - 1 <= hole.to;) {
 		size_t count = windows->list.count;
@@ -149,6 +151,7 @@ void ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to
 		i += count == windows->list.count;
 	}
 	forget(windows);
+	return any;
 }
 
 static bool drop_ticket(struct ada_window_entry *entry, uint64_t ticket)

@@ -47,10 +47,49 @@ static void what_lies_between_windows_may_be_overwritten(void **state)
 	world_end(&world);
 }
 
+/* The first counter that is of a later ns. */
+static uint64_t next_ns(const struct world *world, uint64_t counter)
+{
+	uint64_t ns = ada_clock_ns(world->clock, counter), next = counter;
+	while (ada_clock_ns(world->clock, next) == ns)
+		next++;
+	return next;
+}
+
+/* The detail of two threads is missing, of one right behind the other's. A window in the first stretch is moved behind it: into
+ * the second one, and on behind that. Another window is written in the same go. */
+static void an_emptied_window_moves_behind_all_holes(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	fake_events(&world.threads[2], 300);
+	world.threads[0].starve = world.threads[1].starve = true;
+	fake_events(&world.threads[0], 300);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	fake_seal(&world.threads[0]);
+	world.fake.counter = next_ns(&world, world.threads[0].last_counter);
+	fake_events(&world.threads[1], 300);
+	fake_seal(&world.threads[1]);
+	assert_int_equal(ada_clock_ns(world.clock, world.threads[0].last_counter) + 1,
+			 ada_clock_ns(world.clock, world.threads[1].last_counter - 299 * world.fake.step));
+	world.threads[0].starve = world.threads[1].starve = false;
+	for (uint32_t i = 0; i < 3; i++)
+		fake_events(&world.threads[i], 300);
+	fake_mark(&world.threads[2], 0, 0, 0, 0);
+	for (int i = 0; i < 3; i++)
+		world_pass(&world, 1000000);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 2);
+	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_STARVED);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lies_between_windows_may_be_overwritten),
+		cmocka_unit_test(an_emptied_window_moves_behind_all_holes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
