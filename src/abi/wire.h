@@ -8,6 +8,7 @@
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record
  *   free      | bitmap of free index chunks  |  1 = free. Agent clears (takes), recorder sets (returns)
  *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing ("Rings" below)
+ *   heirs     | struct ada_shm_heir[]        |  images and processes that are to come out of this one
  *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
  *   threads   | struct ada_shm_thread[]      |  number is published, and never reused. Full: the provider stops
  *   index     | index pool: chunks           |
@@ -35,7 +36,7 @@
 #include "abi/record.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 4
+#define ADA_WIRE_VERSION 5
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
@@ -88,6 +89,8 @@ enum ada_disable {
 	ADA_DISABLE_CONFINED,		/* by seccomp: a system call of ours could end the program */
 	ADA_DISABLE_NO_COUNTER,		/* the program forbade itself the TSC: reading it would raise SIGSEGV */
 	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
+	ADA_DISABLE_NO_FILES,		/* a descriptor that the recorder sent could not be taken */
+	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
 };
 
 /* Written by the agent's handler of fatal signals, before the original disposition runs. */
@@ -139,13 +142,40 @@ struct ada_shm_module {			/* 512 bytes */
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
 
+/* Announced by the agent before it lets the program execute another image, and taken back where the kernel refuses that: so
+ * the recorder knows of images whose agent never says HELLO. An image that takes the agent in is given the entry's place by
+ * ADA_ENV_SOCKET, and says it in its HELLO, which frees the entry. What is left of them at the end was not recorded. */
+enum ada_heir_kind {
+	ADA_HEIR_EXEC = 0,		/* was given the agent, and is to say HELLO */
+	ADA_HEIR_STATIC,		/* executed without it: names no loader */
+	ADA_HEIR_SETID,			/* setuid or setgid */
+	ADA_HEIR_MACHINE,		/* of another architecture */
+	ADA_HEIR_LIBC,			/* its loader is not glibc's */
+	ADA_HEIR_CONFINED,		/* by a process under seccomp, from which the agent does not go along */
+	ADA_HEIR_NO_MEMORY,		/* by one without memory for its environment */
+	ADA_HEIR_FORK,			/* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
+	ADA_HEIR_FORK_DISABLED,		/* a child of a process that had ceased to record */
+};
+enum ada_heir_state { ADA_HEIR_FREE = 0, ADA_HEIR_TAKEN = 1, ADA_HEIR_ANNOUNCED = 2 };
+#define ADA_HEIRS 64u
+struct ada_shm_heir {			/* 256 bytes; written by the agent unless said otherwise */
+	uint32_t state;			/* enum ada_heir_state (atomic); the recorder frees what has said HELLO */
+	uint32_t generation;		/* another one each time */
+	uint32_t kind;			/* enum ada_heir_kind */
+	uint32_t pid;			/* that it has or will have, as it sees itself */
+	uint32_t own;			/* 1: the provider's own process executes; 0: a vfork's or fork's child */
+	uint32_t reserved;
+	char path[232];			/* as it was given to exec; "": not known */
+};
+static_assert(sizeof(struct ada_shm_heir) == 256, "shm heir");
+
 struct ada_shm {
 	/* Written by the recorder before the agent sees it */
 	char magic[8];
 	uint32_t version;
 	uint32_t header_bytes;		/* sizeof(struct ada_shm) */
 	uint64_t total_bytes;
-	uint64_t free_offset, sealed_offset, modules_offset, threads_offset, index_offset;
+	uint64_t free_offset, sealed_offset, heirs_offset, modules_offset, threads_offset, index_offset;
 	uint64_t marks_offset, policy_offset, detail_free_offset, detail_sealed_offset, detail_offset;
 	uint32_t index_chunks;
 	uint32_t chunk_bytes;
@@ -180,7 +210,9 @@ struct ada_shm {
 	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
 	 * finds no free chunk before that takes the next one itself, so that no history is recycled while the pool still grows. */
 	uint32_t detail_front;
-	uint32_t reserved2[14];
+	uint32_t heirs_generation;	/* counts announcements (atomic) */
+	uint32_t heirs_unlisted;	/* announced while the table was full, and neither taken back nor heard of (atomic, both) */
+	uint32_t reserved2[12];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */
@@ -204,6 +236,8 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
  *     <- PLAN     }  (a fork's child: none)  -> APPLIED                 -> DONE
  *     -> APPLIED  }                          -> DONE
  *     -> DONE
+ *
+ * An agent that can't go on after its HELLO says FAILED in place of DONE, and why.
  *
  * Late patches: hooks that a new rule needs, put in while the program runs. The recorder
  *   1. stops every thread of the process (ptrace), with none of them inside the bytes that are about to be patched: from the
@@ -230,6 +264,7 @@ enum ada_message_type {
 	ADA_MESSAGE_APPLIED,
 	ADA_MESSAGE_UNLOAD,
 	ADA_MESSAGE_DONE,
+	ADA_MESSAGE_FAILED,
 };
 
 struct ada_message { uint32_t type, bytes; };	/* bytes: of the whole message */
@@ -242,6 +277,11 @@ struct ada_hello {
 	uint32_t parent_pid;		/* FORK: whose modules and hooks it has */
 	uint32_t thread_id;
 	uint64_t counter;
+	/* FORK: the parent's number. START: of the provider that announced this image. ADA_NONE: not known */
+	uint32_t provider;
+	uint32_t heir;			/* START: number of the announcement there; ADA_NONE: it was not listed */
+	uint32_t generation;
+	uint32_t reserved;
 };
 
 enum ada_welcome_flag {
@@ -292,8 +332,10 @@ struct ada_applied {			/* counts are in the module table */
 };
 struct ada_unload { struct ada_message head; uint32_t module_id, reserved; };
 struct ada_done { struct ada_message head; };
+struct ada_failed { struct ada_message head; uint32_t reason, reserved; };	/* enum ada_disable */
 
 /* The agent's only environment variables, removed before the program's first instruction and restored at exec:
- * ADA_SOCKET (path of the socket) and its entry in LD_PRELOAD. */
+ * ADA_SOCKET (path of the socket, and behind an exec "#PROVIDER.HEIR.GENERATION": struct ada_shm_heir) and its entry in
+ * LD_PRELOAD. */
 #define ADA_ENV_SOCKET "ADA_SOCKET"
 #endif

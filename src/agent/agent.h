@@ -23,6 +23,7 @@ void ada_core_attach(struct ada_shm *shm);
 /* First reason stays. Every thread stops recording at its next event; hooks then only pass through. */
 void ada_core_disable(enum ada_disable reason);
 bool ada_core_is_silent(void);			/* disabled since no system call of ours is safe any more, or no look at the TSC */
+bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
 void ada_core_leave(void);			/* this thread's hooks never read the TSC again, once all is disabled */
 struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
 /* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
@@ -75,5 +76,6 @@ bool ada_module_text_is_hookable(uint64_t return_address);
 
 /* --- life: start.c and the others, which share life.h ------------------------------------------------------------------- */
 struct ada_conversation;				/* connect.c: one connection to the recorder */
-int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, uint32_t parent_pid);
+/* parent: of a fork's child, its parent's segment; else NULL. */
+int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, const struct ada_shm *parent);
 #endif

@@ -25,6 +25,7 @@ struct ada_conversation {			/* the first bytes of a mapping of its own */
 };
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static bool heard;
 
 bool ada_connect_set_path(const char *path)
 {
@@ -72,7 +73,12 @@ static int message_receive(struct ada_conversation *conversation, uint32_t type,
 		for (size_t i = 1; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
 			ada_sys_close(fds[i]);
 	}
-	if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || got < (long)sizeof *message || message->type != type ||
+	if (header.msg_flags & MSG_CTRUNC) {		/* all that we send fits: the process may have no more descriptors */
+		if (*fd >= 0)
+			ada_sys_close(*fd);
+		return -EMFILE;
+	}
+	if ((header.msg_flags & MSG_TRUNC) || got < (long)sizeof *message || message->type != type ||
 	    message->bytes != got || got < bytes_min) {
 		if (*fd >= 0)
 			ada_sys_close(*fd);
@@ -147,6 +153,7 @@ static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 
 	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
 	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && chunks &&
+	       (!shm->heirs_offset || shm->heirs_offset + ADA_HEIRS * sizeof(struct ada_shm_heir) <= bytes) &&
 	       shm->free_offset + chunks / 8 <= bytes && shm->sealed_offset + chunks * 4 <= bytes &&
 	       shm->modules_offset + (uint64_t)ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= bytes &&
 	       shm->threads_offset + (uint64_t)ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= bytes &&
@@ -186,15 +193,40 @@ static void conversation_free(struct ada_conversation *conversation)
 	ada_sys_unmap(conversation, sizeof *conversation);
 }
 
-int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, uint32_t parent_pid)
+bool ada_connect_was_heard(void)
+{
+	return heard;
+}
+
+enum ada_disable ada_connect_reason(int status)
+{
+	return status == -ENOMEM ? ADA_DISABLE_NO_MEMORY : status == -EPROTO ? ADA_DISABLE_PROTOCOL :
+	       status == -EMFILE ? ADA_DISABLE_NO_FILES : ADA_DISABLE_NO_RECORDER;
+}
+
+/* The recorder can't tell an agent that gives up from a process that ends. */
+void ada_connect_fail(struct ada_conversation *conversation, int status)
+{
+	struct ada_failed message = {
+		.head = { ADA_MESSAGE_FAILED, sizeof message }, .reason = ada_connect_reason(status),
+	};
+
+	message_send(conversation, &message.head);
+	conversation_free(conversation);
+}
+
+int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, const struct ada_shm *parent)
 {
 	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
+	const struct ada_heir_ticket *ticket = kind == ADA_HELLO_START ? ada_environment_ticket() : &ada_heir_none;
 	struct ada_hello hello = {
 		.head = { ADA_MESSAGE_HELLO, sizeof hello }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
-		.parent_pid = parent_pid, .thread_id = ada_sys_tid(), .counter = ada_sys_counter(),
+		.parent_pid = parent ? parent->pid : 0, .thread_id = ada_sys_tid(), .counter = ada_sys_counter(),
+		.provider = parent ? parent->provider : ticket->provider, .heir = ticket->heir, .generation = ticket->generation,
 	};
 	long status;
 
+	heard = false;
 	if (!conversation)
 		return -ENOMEM;
 	status = ada_sys4(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
@@ -210,12 +242,15 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, uint
 	while (status == -EINTR);
 	if (!status)
 		status = message_send(conversation, &hello.head);
+	heard = !status;
 	if (!status)
 		status = welcome(conversation, kind != ADA_HELLO_RESUME);
-	if (status) {
+	if (status && heard)
+		ada_connect_fail(conversation, status);
+	else if (status)
 		conversation_free(conversation);
+	if (status)
 		return status;
-	}
 	timeout_set(conversation->socket, SO_RCVTIMEO, PLAN_SECONDS);
 	*result = conversation;
 	return 0;

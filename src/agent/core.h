@@ -66,7 +66,6 @@ void ada_slow_pause(struct ada_thread *thread);	/* for a wait in a slow path: as
 void ada_slow_resume(struct ada_thread *thread);
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
 bool ada_core_recording(void);			/* neither stopped nor disabled */
-bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
 
 /* --- pool.c */
 bool ada_pool_take(const struct ada_pool *pool, uint32_t *number);	/* a free chunk */

@@ -10,7 +10,8 @@
 #define PRELOAD "LD_PRELOAD="
 #define SOCKET ADA_ENV_SOCKET "="
 
-static char socket_entry[sizeof SOCKET + 108];
+static char socket_entry[sizeof SOCKET + 108];			/* without what stands behind the path */
+static struct ada_heir_ticket ticket_taken;
 static char preload_entry[sizeof PRELOAD + 4096];		/* ours alone */
 
 static bool is_separator(char c)
@@ -58,12 +59,42 @@ static bool preload_cut(char *variable)
 	return *value;
 }
 
+/* "#PROVIDER.HEIR.GENERATION" behind the socket's path. Where there is no such thing the path may hold any character. */
+static void ticket_cut(char *variable)
+{
+	uint32_t numbers[3] = { 0 };
+	int count = 0;
+	char *mark = NULL;
+
+	ticket_taken = ada_heir_none;
+	for (char *at = variable; *at; at++)
+		mark = *at == '#' ? at : mark;
+	for (char *at = mark ? mark + 1 : ""; *at && count < 3; at++) {
+		if (*at == '.')
+			count++;
+		else if (*at >= '0' && *at <= '9')
+			numbers[count] = numbers[count] * 10 + (*at - '0');
+		else
+			return;
+	}
+	if (count != 2)
+		return;
+	ticket_taken = (struct ada_heir_ticket){ numbers[0], numbers[1], numbers[2] };
+	*mark = 0;
+}
+
+const struct ada_heir_ticket *ada_environment_ticket(void)
+{
+	return &ticket_taken;
+}
+
 bool ada_environment_take(char **environment)
 {
 	char **to = environment;
 
 	for (char **from = environment; *from; from++) {
 		if (ada_string_begins(*from, SOCKET)) {
+			ticket_cut(*from);
 			ada_string_copy(socket_entry, sizeof socket_entry, *from);
 			continue;
 		}
@@ -82,10 +113,30 @@ size_t ada_environment_words(char *const *environment)
 	for (; environment && *environment; environment++, pointers++)
 		if (ada_string_begins(*environment, PRELOAD))
 			bytes = ada_string_bytes(*environment) + ada_string_bytes(preload_entry) + 2;
+	bytes += ada_string_bytes(socket_entry) + ADA_HEIR_TICKET_BYTES;
 	return pointers + (bytes + 7) / 8;
 }
 
-void ada_environment_give(char *const *environment, uint64_t *words)
+/* The end of what it wrote, with its 0. */
+static char *socket_write(char *text, const struct ada_heir_ticket *ticket)
+{
+	size_t bytes = ada_string_bytes(socket_entry);
+
+	memcpy(text, socket_entry, bytes);
+	text += bytes;
+	if (ticket->provider != ADA_NONE) {
+		*text++ = '#';
+		text = ada_heir_number(text, ticket->provider);
+		*text++ = '.';
+		text = ada_heir_number(text, ticket->heir);
+		*text++ = '.';
+		text = ada_heir_number(text, ticket->generation);
+	}
+	*text++ = 0;
+	return text;
+}
+
+void ada_environment_give(char *const *environment, uint64_t *words, const struct ada_heir_ticket *ticket)
 {
 	char **to = (char **)words, *text;
 	size_t pointers = 3, own = ada_string_bytes(preload_entry);
@@ -94,7 +145,8 @@ void ada_environment_give(char *const *environment, uint64_t *words)
 	for (char *const *at = environment; at && *at; at++, pointers++)
 		has_preload |= ada_string_begins(*at, PRELOAD);
 	text = (char *)(words + pointers);
-	*to++ = socket_entry;
+	*to++ = text;
+	text = socket_write(text, ticket);
 	if (!has_preload)
 		*to++ = preload_entry;
 	for (; environment && *environment; environment++) {

@@ -1,4 +1,4 @@
-/* Can what is about to be executed take the agent? The loader would print an error for a library of the wrong class, musl's
+/* Can what is about to be executed take the agent, and if not, why? The loader would print an error for a library of the wrong class, musl's
  * would take it in and crash, and a static program would only find two strange variables in its environment; none of them may
  * see anything of ours.
  *
@@ -29,20 +29,20 @@ static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
 }
 
 /* A dynamically linked program of this machine: it names a loader. */
-static bool elf_takes_agent(int fd, const Elf64_Ehdr *header)
+static enum ada_heir_kind elf_kind(int fd, const Elf64_Ehdr *header)
 {
 	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
 	    header->e_phentsize != sizeof(Elf64_Phdr))
-		return false;
+		return ADA_HEIR_MACHINE;
 	for (uint32_t i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;
 
 		if (ada_sys_read(fd, &segment, sizeof segment, header->e_phoff + i * sizeof segment) != sizeof segment)
-			return false;
+			break;
 		if (segment.p_type == PT_INTERP)
-			return loader_is_ours(fd, segment.p_offset, segment.p_filesz);
+			return loader_is_ours(fd, segment.p_offset, segment.p_filesz) ? ADA_HEIR_EXEC : ADA_HEIR_LIBC;
 	}
-	return false;
+	return ADA_HEIR_STATIC;
 }
 
 /* The interpreter of "#! interpreter argument", cut out in place; NULL: no script. */
@@ -60,10 +60,10 @@ static char *script_interpreter(char *text)
 	return *start ? start : NULL;
 }
 
-bool ada_image_takes_agent(int directory, const char *path, int flags)
+enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags)
 {
 	union { Elf64_Ehdr elf; char text[257]; } head;
-	bool takes = true;
+	enum ada_heir_kind kind = ADA_HEIR_EXEC;
 
 	for (int i = 0; path && i <= SCRIPTS_MAX; i++) {
 		bool self = !*path && (flags & AT_EMPTY_PATH);
@@ -71,19 +71,19 @@ bool ada_image_takes_agent(int directory, const char *path, int flags)
 		struct stat file = { 0 };
 
 		if (ada_sys_failed(fd))
-			return true;
+			return ADA_HEIR_EXEC;
 		bytes = ada_sys_read(fd, head.text, sizeof head.text - 1, 0);
 		ada_sys4(SYS_fstat, fd, (long)&file, 0, 0);
 		head.text[bytes > 0 ? bytes : 0] = 0;
 		path = NULL;
 		if (file.st_mode & (S_ISUID | S_ISGID))
-			takes = false;
+			kind = ADA_HEIR_SETID;
 		else if (bytes >= (long)sizeof head.elf && !memcmp(head.text, ELFMAG, SELFMAG))
-			takes = elf_takes_agent(fd, &head.elf);
+			kind = elf_kind(fd, &head.elf);
 		else if (bytes > 2)
 			path = script_interpreter(head.text);
 		if (!self)
 			ada_sys_close(fd);
 	}
-	return takes;
+	return kind;
 }

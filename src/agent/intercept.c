@@ -20,9 +20,10 @@ static void *originals[ADA_INTERCEPT_COUNT];
 
 typedef int execve_function(const char *, char *const *, char *const *);
 typedef int fexecve_function(int, char *const *, char *const *);
+typedef long syscall_function(long, long, long, long, long, long, long);
 typedef int execveat_function(int, const char *, char *const *, char *const *, int);
 
-/* Calls the original with the agent's entries added. The environment is built on the stack where it fits, because a vfork
+/* Calls the original with the agent's entries added, and announces what it does to the recorder. The environment is built on the stack where it fits, because a vfork
  * child that execs can't give memory back to the parent that it borrowed it from.
  */
 static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
@@ -32,36 +33,53 @@ static int exec_with(enum ada_intercept which, int directory, const char *path, 
 		return ((execve_function *)originals[which])(path, arguments, environment);
 	if (which == ADA_INTERCEPT_fexecve)
 		return ((fexecve_function *)originals[which])(directory, arguments, environment);
+	if (which == ADA_INTERCEPT_syscall)	/* execve(path) is execveat(AT_FDCWD, path) */
+		return ((syscall_function *)originals[which])(SYS_execveat, directory, (long)path, (long)arguments, (long)environment,
+							      flags, 0);
 	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
 }
 
 static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path,
-						char *const *arguments, char *const *environment, int flags)
+						char *const *arguments, char *const *environment, int flags,
+						const struct ada_heir_ticket *ticket)
 {
 	uint64_t words[STACK_WORDS];
 
-	ada_environment_give(environment, words);
+	ada_environment_give(environment, words, ticket);
 	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
 }
 
 static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments,
 		       char *const *environment, int flags)
 {
-	size_t count;
-	uint64_t *words;
+	struct ada_heir_ticket ticket;
+	struct ada_shm *shm;
+	enum ada_heir_kind kind;
+	size_t count = 0;
+	uint64_t *words = NULL;
 	int result;
 
-	if (ada_confined() || !ada_process_follows() || !ada_image_takes_agent(directory, path, flags))
+	if (!ada_process_follows())
 		return exec_with(which, directory, path, arguments, environment, flags);
-	count = ada_environment_words(environment);
-	if (count <= STACK_WORDS)
-		return exec_small(which, directory, path, arguments, environment, flags);
-	words = ada_sys_map(count * sizeof *words);
-	if (!words)
-		return exec_with(which, directory, path, arguments, environment, flags);
-	ada_environment_give(environment, words);
-	result = exec_with(which, directory, path, arguments, (char *const *)words, flags);
-	ada_sys_unmap(words, count * sizeof *words);
+	if (ada_core_is_forked())		/* and no hook has run in it */
+		ada_process_forked_slow();
+	shm = ada_core_shm();
+	kind = ada_confined() ? ADA_HEIR_CONFINED : ada_image_kind(directory, path, flags);
+	if (kind == ADA_HEIR_EXEC)
+		count = ada_environment_words(environment);
+	if (count > STACK_WORDS && !(words = ada_sys_map(count * sizeof *words)))
+		kind = ADA_HEIR_NO_MEMORY;
+	ticket = ada_heir_announce(shm, kind, directory, path, flags);
+	if (kind != ADA_HEIR_EXEC) {
+		result = exec_with(which, directory, path, arguments, environment, flags);
+	} else if (!words) {
+		result = exec_small(which, directory, path, arguments, environment, flags, &ticket);
+	} else {
+		ada_environment_give(environment, words, &ticket);
+		result = exec_with(which, directory, path, arguments, (char *const *)words, flags);
+		ada_sys_unmap(words, count * sizeof *words);
+	}
+	ada_heir_withdraw(shm, &ticket);
 	return result;
 }
 
@@ -140,7 +158,21 @@ static int replace_prctl(int option, long two, long three, long four, long five)
 	return ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
 }
 
-typedef long syscall_function(long, long, long, long, long, long, long);
+/* exec by syscall(): the agent comes along all the same. Under seccomp the call stays the very one that it was. */
+static long syscall_exec(long number, long a, long b, long c, long d, long e)
+{
+	if (ada_confined()) {
+		struct ada_shm *shm = ada_process_follows() ? ada_core_shm() : NULL;
+		struct ada_heir_ticket ticket = ada_heir_announce(shm, ADA_HEIR_CONFINED, AT_FDCWD, NULL, 0);
+		long result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, 0);
+
+		ada_heir_withdraw(shm, &ticket);
+		return result;
+	}
+	if (number == SYS_execve)
+		return exec_follow(ADA_INTERCEPT_syscall, AT_FDCWD, (const char *)a, (char *const *)b, (char *const *)c, 0);
+	return exec_follow(ADA_INTERCEPT_syscall, a, (const char *)b, (char *const *)c, (char *const *)d, e);
+}
 
 static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -148,6 +180,8 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 		allowed(a, b, c);
 	else if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
 		allowed(PR_SET_SECCOMP, a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, c);
+	else if (number == SYS_execve || number == SYS_execveat)
+		return syscall_exec(number, a, b, c, d, e);
 	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 }
 

@@ -74,7 +74,7 @@ __attribute__((used)) static long late_run(void)
 		return -EAGAIN;
 	if (ada_process_is_confined())
 		return -EPERM;
-	status = ada_connect(&conversation, ADA_HELLO_RESUME, 0);
+	status = ada_connect(&conversation, ADA_HELLO_RESUME, NULL);
 	if (status)
 		return status;
 	for (uint32_t id = 0; id < ada_module_count() && !status; id++) {

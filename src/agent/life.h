@@ -10,6 +10,7 @@
 #include <link.h>
 #include "abi/intercept.h"
 #include "agent/agent.h"
+#include "agent/heir.h"
 #include "agent/mem.h"
 
 struct ada_symbols {			/* the dynamic symbols of a module, as they lie in memory */
@@ -103,12 +104,16 @@ int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint3
 int ada_connect_applied(struct ada_conversation *conversation, uint32_t id);
 int ada_connect_unload(struct ada_conversation *conversation, uint32_t id);
 void ada_connect_end(struct ada_conversation *conversation);	/* DONE, and closes */
+void ada_connect_fail(struct ada_conversation *conversation, int status);	/* FAILED, and closes */
+bool ada_connect_was_heard(void);			/* the last ada_connect said HELLO, so the recorder knows of this process */
+enum ada_disable ada_connect_reason(int status);	/* of a failure, as -errno */
 bool ada_connect_set_path(const char *path);			/* of the socket; false: too long */
 const char *ada_connect_path(void);
 
 /* --- process.c, environment.c --- */
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
 void ada_process_watch_forks(void);
+uint32_t ada_process_pid(void);			/* of the process that records here: a vfork child's is another */
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
 /* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
 bool ada_process_is_confined(void);
@@ -121,8 +126,11 @@ bool ada_process_follows(void);			/* exec'd images are to be recorded too */
 bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */
 /* Words (8 bytes) that ada_environment_give needs for this environment. */
 size_t ada_environment_words(char *const *environment);
-void ada_environment_give(char *const *environment, uint64_t *words);	/* begins with the new array of pointers */
-bool ada_image_takes_agent(int directory, const char *path, int flags);	/* exec of it may be given our environment */
+/* Begins with the new array of pointers. The image that gets it says in its HELLO which announcement it is. */
+void ada_environment_give(char *const *environment, uint64_t *words, const struct ada_heir_ticket *ticket);
+const struct ada_heir_ticket *ada_environment_ticket(void);	/* that this image was given */
+/* ADA_HEIR_EXEC: exec of it may be given our environment; else why not. */
+enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags);
 
 /* --- loader.c, late.c --- */
 extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */

@@ -94,7 +94,7 @@ static void modules_changed(void)
 	ada_module_scan_imports();
 	if (!ada_module_changed())
 		return;
-	if (ada_process_is_confined() || ada_connect(&conversation, ADA_HELLO_RESUME, 0))
+	if (ada_process_is_confined() || ada_connect(&conversation, ADA_HELLO_RESUME, NULL))
 		ada_count_error();
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();

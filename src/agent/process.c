@@ -52,6 +52,11 @@ void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
 	ada_core_attach(shm);
 }
 
+uint32_t ada_process_pid(void)
+{
+	return own_pid;
+}
+
 bool ada_process_is_own(void)
 {
 	return !ada_core_is_silent() && own_pid == ada_sys_pid();
@@ -78,9 +83,15 @@ static void child_attach(void)
 	uint64_t parent_bytes = segment_bytes, bytes;
 
 	segment = NULL;
-	if (!parent || !(welcome_flags & ADA_WELCOME_FOLLOW) || parent->disabled ||
-	    ada_process_is_confined() || ada_connect(&conversation, ADA_HELLO_FORK, parent->pid)) {
+	if (!parent || !(welcome_flags & ADA_WELCOME_FOLLOW)) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
+	} else if (parent->disabled || ada_process_is_confined()) {
+		ada_core_disable(ADA_DISABLE_NO_RECORDER);
+		ada_heir_announce(parent, ADA_HEIR_FORK_DISABLED, 0, NULL, 0);
+	} else if (ada_connect(&conversation, ADA_HELLO_FORK, parent)) {
+		ada_core_disable(ADA_DISABLE_NO_RECORDER);
+		if (!ada_connect_was_heard())
+			ada_heir_announce(parent, ADA_HEIR_FORK, 0, NULL, 0);
 	} else {
 		own = ada_connect_segment(conversation, &bytes);
 		if (own) {
@@ -102,8 +113,11 @@ static void fork_child(void)
 {
 	uint64_t mask;
 
-	if (ada_core_is_silent())
+	if (ada_core_is_silent()) {
+		if (welcome_flags & ADA_WELCOME_FOLLOW)
+			ada_heir_announce(segment, ADA_HEIR_FORK_DISABLED, 0, NULL, 0);
 		return;
+	}
 	mask = ada_sys_signals_block();
 	if (!ada_process_is_own()) {		/* else: ada_process_forked_slow was here first */
 		own_pid = ada_sys_pid();

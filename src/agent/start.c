@@ -13,7 +13,8 @@
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-static void life_begin(struct ada_conversation *conversation, const uint64_t *auxiliary)
+/* 0, or -errno where there is nothing of it. */
+static int life_begin(struct ada_conversation *conversation, const uint64_t *auxiliary)
 {
 	uint64_t bytes;
 	struct ada_shm *shm = ada_connect_segment(conversation, &bytes);
@@ -22,14 +23,14 @@ static void life_begin(struct ada_conversation *conversation, const uint64_t *au
 	ada_process_attach(shm, bytes, ada_connect_flags(conversation));
 	if (!ada_core_shm()) {
 		ada_sys_unmap(shm, bytes);
-		return;
+		return -ENOMEM;
 	}
 	if (!ada_module_move_agent_last())
 		ada_count_error();
 	status = ada_module_scan(conversation, auxiliary);
 	if (status) {
-		ada_core_disable(status == -EPROTO ? ADA_DISABLE_PROTOCOL : ADA_DISABLE_NO_RECORDER);
-		return;
+		ada_core_disable(ada_connect_reason(status));
+		return 0;		/* which says so */
 	}
 	ada_module_scan_imports();
 	ada_core_thread_start_hook();
@@ -37,6 +38,7 @@ static void life_begin(struct ada_conversation *conversation, const uint64_t *au
 	ada_loader_watch();
 	ada_crash_watch();
 	ada_late_attach(shm);
+	return 0;
 }
 
 __attribute__((constructor)) static void agent_start(int argument_count, char **arguments, char **environment)
@@ -44,6 +46,7 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	struct ada_conversation *conversation;
 	char **end = environment;
 	uint64_t mask, bytes;
+	int status = 0;
 
 	ada_find_object_start(ada_module_find_symbol("_dl_find_object"));
 	while (*end)			/* before it is shortened: the kernel's vector lies behind */
@@ -52,11 +55,13 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	if (!ada_environment_take(environment) || !gnu_get_libc_version)
 		return;
 	mask = ada_sys_signals_block();
-	if (!ada_connect(&conversation, ADA_HELLO_START, 0)) {
-		if (ada_connect_segment(conversation, &bytes)) {
-			life_begin(conversation, (const uint64_t *)(end + 1));
-		}
-		ada_connect_end(conversation);
+	if (!ada_connect(&conversation, ADA_HELLO_START, NULL)) {
+		if (ada_connect_segment(conversation, &bytes))
+			status = life_begin(conversation, (const uint64_t *)(end + 1));
+		if (status)
+			ada_connect_fail(conversation, status);
+		else
+			ada_connect_end(conversation);
 	}
 	ada_sys_signals_restore(mask);
 }

@@ -129,6 +129,12 @@ static double whole_coverage(const struct ada_session *session)
 	return events ? (double)records / events : 0;
 }
 
+/* Programs of which there is nothing. */
+static size_t not_recorded(const struct ada_session *session)
+{
+	return ada_json_length(ada_json_get(session->document, "notRecorded"));
+}
+
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
 						   const uint64_t *lost)
 {
@@ -146,6 +152,8 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	}
 	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
+	if (selection->threads.count == session->threads.count)
+		answer.complete &= !not_recorded(session);
 	answer.complete &= !answer.lost;
 	if (selection->threads.count == session->threads.count && !selection->from_ns && selection->to_ns == UINT64_MAX)
 		answer.detail_coverage = whole_coverage(session);
@@ -191,7 +199,7 @@ struct ada_completeness ada_session_completeness(const struct ada_session *sessi
 	}
 	for (size_t i = 0; i < session->processes.count; i++)
 		answer.complete &= session->processes.items[i]->complete;
-	answer.complete &= !answer.lost;
+	answer.complete &= !not_recorded(session) && !answer.lost;
 	answer.detail_coverage = whole_coverage(session);
 	return answer;
 }

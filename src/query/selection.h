@@ -22,7 +22,7 @@ struct ada_completeness {
 	uint64_t events;		/* records looked at, those that mark a loss included */
 	uint64_t lost;			/* events of these threads and this time that are not there */
 	double detail_coverage;		/* share of the events that have detail */
-	bool complete;			/* nothing lost, nothing unreadable, and recorded to the end of each process */
+	bool complete;			/* nothing lost, nothing unreadable, each process recorded, and to its end */
 };
 
 /* `events` were looked at, `all` those of the selection or not; `lost`: what the LOST records among them stand for, by thread

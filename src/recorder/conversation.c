@@ -2,7 +2,6 @@
  * disables itself, and the program goes on untraced. */
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/grower.h"
+#include "recorder/heir.h"
 #include "recorder/policy.h"
 #include "recorder/process.h"
 #include "recorder/provider.h"
@@ -22,6 +22,7 @@ union message {
 	struct ada_module_message module;
 	struct ada_applied applied;
 	struct ada_unload unload;
+	struct ada_failed failed;
 };
 
 struct talk {
@@ -46,8 +47,12 @@ static int receive(int socket, union message *message)
 					 [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
 					 [ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied),
 					 [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
-					 [ADA_MESSAGE_DONE] = sizeof(struct ada_done) };
+					 [ADA_MESSAGE_DONE] = sizeof(struct ada_done),
+					 [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed) };
 	uint32_t type = message->head.type;
+	/* An agent of another version may say it in another size; what says so comes first in all. */
+	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) && message->hello.wire_version != ADA_WIRE_VERSION)
+		return 0;
 	return type < sizeof(sizes) && sizes[type] == got ? 0 : -EPROTO;
 }
 
@@ -92,6 +97,15 @@ static pid_t traced_parent(const struct talk *talk)
 	return ada_provider_of(talk->recorder, parent) ? parent : 0;
 }
 
+/* Which image it is: the parent may have become another program since it forked. */
+static struct ada_provider *parent_of(struct ada_recorder *recorder, const struct ada_hello *hello)
+{
+	struct ada_provider *parent = hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
+	if (parent && parent->pid == (pid_t)hello->parent_pid)
+		return parent;
+	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
+}
+
 static int greet(struct talk *talk, const struct ada_hello *hello)
 {
 	struct ada_recorder *recorder = talk->recorder;
@@ -99,22 +113,27 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	struct ada_error error = { "" };
 	int agent_fd = -1;
 	if (hello->wire_version != ADA_WIRE_VERSION) {
-		ada_recorder_note_unrecorded(recorder, talk->pid, "its agent is of another version of ada");
+		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "its agent is of another version of ada");
 		return welcome(talk, -1);
 	}
+	if (hello->kind == ADA_HELLO_START)
+		ada_heirs_heard(recorder, hello, talk->pid);
 	if (hello->kind == ADA_HELLO_RESUME) {
 		talk->provider = known;
 		return known ? welcome(talk, -1) : -EPROTO;
 	}
 	if (hello->kind == ADA_HELLO_FORK) {
-		parent = ada_provider_of(recorder, (pid_t)hello->parent_pid);
-		if (!parent)
+		parent = parent_of(recorder, hello);
+		if (!parent) {
+			ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "the process that forked it is not known");
 			return -EPROTO;
+		}
 	} else if (hello->kind != ADA_HELLO_START) {
 		return -EPROTO;
 	}
 	pthread_mutex_lock(&recorder->lock);	/* held until the spawned program's pid is noted */
 	bool main_program = talk->pid == recorder->main_pid;
+	recorder->main_heard |= main_program;
 	pthread_mutex_unlock(&recorder->lock);
 	if (!recorder->options->follow && !main_program)
 		return welcome(talk, -1);
@@ -124,7 +143,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	talk->fork = parent;
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
 			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
-		ada_recorder_note_unrecorded(recorder, talk->pid, error.text);
+		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
 		talk->provider = NULL;
 	}
 	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
@@ -346,6 +365,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	return rc;
 }
 
+/* Those of a start begin with their provider. */
 static void note_begin(struct ada_provider *provider)
 {
 	pthread_mutex_lock(&provider->lock);
@@ -357,18 +377,18 @@ static void note_end(struct ada_provider *provider)
 {
 	pthread_mutex_lock(&provider->lock);
 	provider->conversations--;
+	provider->starting = false;
 	provider->changed = true;
 	pthread_mutex_unlock(&provider->lock);
 }
 
-/* A process that lives and says nothing once it has been given the segment: it could not map it (RLIMIT_AS), and it can't say so. */
-static void note_unmapped(const struct talk *talk)
+/* An image of which nothing is recorded: what its agent said, or that it said nothing before it ended. */
+static void note_failed(const struct talk *talk, enum ada_disable reason)
 {
 	uint32_t none = ADA_DISABLE_NONE;
 	pthread_mutex_lock(&talk->provider->lock);
-	if (talk->provider->mapped && !kill(talk->pid, 0))
-		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, ADA_DISABLE_NO_MEMORY, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+	if (talk->provider->mapped)
+		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&talk->provider->lock);
 }
 
@@ -382,23 +402,28 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 		return;
 	talk.pid = peer.pid;
 	talk.version = ada_policy_version(recorder->policy);
-	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || greet(&talk, &message.hello) || !talk.provider)
+	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO)
 		return;
-	note_begin(talk.provider);
-	bool heard = false;
-	while (!receive(socket, &message)) {
-		heard = true;
+	int rc = greet(&talk, &message.hello);
+	if (!talk.provider)
+		return;
+	bool first = talk.start || talk.fork;
+	if (!first)
+		note_begin(talk.provider);
+	while (!rc && !(rc = receive(socket, &message))) {
 		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
 			break;
-		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE)
+		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE ||
+		    message.head.type == ADA_MESSAGE_FAILED)
 			break;
 	}
-	if (!heard && (talk.start || talk.fork))
-		note_unmapped(&talk);
+	bool done = !rc && message.head.type == ADA_MESSAGE_DONE;
+	if (first && !done)
+		note_failed(&talk, !rc && message.head.type == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
 	note_end(talk.provider);
 	ada_recorder_wake(recorder);
-	if (message.head.type == ADA_MESSAGE_DONE && talk.start)
+	if (done && talk.start)
 		ada_policy_warn_unknown(recorder->policy, talk.provider);
-	if (message.head.type == ADA_MESSAGE_DONE && !talk.late)
+	if (done && !talk.late)
 		ada_policy_catch_up(recorder->policy, talk.provider, talk.fork ? 1 : talk.version);
 }

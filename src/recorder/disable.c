@@ -14,7 +14,28 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_NO_RSEQ: return "the kernel or the C library gives no restartable sequences (rseq)";
 	case ADA_DISABLE_CONFINED: return "it confined itself by seccomp, under which the agent may not make its system calls";
 	case ADA_DISABLE_NO_COUNTER: return "it forbade itself the time stamp counter (PR_SET_TSC)";
+	case ADA_DISABLE_NO_FILES: return "it had no file descriptor left for the agent";
+	case ADA_DISABLE_NOT_READY: return "it ended, or was ended, before its agent was ready";
 	case ADA_DISABLE_INTERNAL: return "the agent met a broken invariant and switched itself off";
+	}
+	return "the agent gave a reason that this recorder does not know";
+}
+
+/* Why an announced image was not recorded. */
+const char *ada_heir_text(uint32_t kind)
+{
+	switch ((enum ada_heir_kind)kind) {
+	case ADA_HEIR_EXEC:
+		return "its agent never reported: it ended before that, or had no memory or file descriptor left for it, or its "
+		       "loader did not take the agent in";
+	case ADA_HEIR_STATIC: return "it is static: nothing can be loaded into it";
+	case ADA_HEIR_SETID: return "it is setuid or setgid: the loader lets nothing into it";
+	case ADA_HEIR_MACHINE: return "it is a program of another architecture";
+	case ADA_HEIR_LIBC: return "its C library is not glibc";
+	case ADA_HEIR_CONFINED: return "a process that confined itself by seccomp started it";
+	case ADA_HEIR_NO_MEMORY: return "its parent had no memory to take the agent along";
+	case ADA_HEIR_FORK: return "it could not reach the recorder: it had no memory or file descriptor left for that";
+	case ADA_HEIR_FORK_DISABLED: return "its parent was no longer recorded";
 	}
 	return "the agent gave a reason that this recorder does not know";
 }

@@ -15,6 +15,7 @@
 #include "recorder/detail.h"
 #include "recorder/exit.h"
 #include "recorder/fire.h"
+#include "recorder/heir.h"
 #include "recorder/manifest.h"
 #include "recorder/provider.h"
 #include "recorder/server.h"
@@ -116,8 +117,10 @@ static void notice_escape(struct ada_provider *provider)
 	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
 	if (provider->unused_turns < 2 || ada_provider_gone(provider))
 		return;
-	ada_recorder_note_unrecorded(provider->recorder, provider->pid,
-				     "it became a program that takes no agent in (static, setuid or of another C library)");
+	/* What it announced is heard of, or named at the end. */
+	if (!ada_heirs_own(provider))
+		ada_recorder_note_unrecorded(provider->recorder, provider->pid, NULL,
+					     "it became a program that takes no agent in (static, setuid or of another C library)");
 	pthread_mutex_lock(&provider->lock);
 	provider->replaced = true;
 	pthread_mutex_unlock(&provider->lock);
@@ -136,15 +139,16 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 }
 
 /* Its last words: what a conversation still writes belongs into the last manifest. It ends when the process does; who holds
- * its socket open beyond that is not waited for long. */
+ * its socket open beyond that is not waited for long, but for the first one: whether anything was recorded, only that tells, and
+ * on a busy machine late. Its silence has an end of its own (server.c). */
 static bool still_talks(struct ada_provider *provider, uint64_t now)
 {
 	pthread_mutex_lock(&provider->lock);
-	bool talks = provider->conversations > 0;
+	bool talks = provider->conversations > 0, starting = provider->starting;
 	pthread_mutex_unlock(&provider->lock);
 	if (!provider->gone_ns)
 		provider->gone_ns = now;
-	return talks && now - provider->gone_ns < LAST_WORDS_NS;
+	return talks && (starting || now - provider->gone_ns < LAST_WORDS_NS);
 }
 
 /* One pass over a provider; true where it had chunks. */
@@ -158,6 +162,8 @@ static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	if (quiet && !gone)
 		notice_escape(provider);
 	pthread_mutex_lock(&provider->lock);
+	if (quiet && provider->mapped)
+		ada_heirs_collect(provider, false);
 	gone |= provider->replaced;
 	pthread_mutex_unlock(&provider->lock);
 	keep_manifest(loop, provider, now);
@@ -207,16 +213,22 @@ static bool pass(struct ada_loop *loop)
 	return busy;
 }
 
+static bool all_ended(struct ada_recorder *recorder)
+{
+	struct ada_provider *provider;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (!provider->ended)
+			return false;
+	return true;
+}
+
 /* Nothing left that records or may yet begin to. */
 static bool all_over(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	struct ada_provider *provider;
-	if (!loop->main_ended)
+	if (!loop->main_ended || !all_ended(recorder))
 		return false;
-	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		if (!provider->ended)
-			return false;
 	if (!recorder->options->follow)
 		return true;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
@@ -228,7 +240,8 @@ static bool all_over(struct ada_loop *loop)
 	if (loop->stray_ns && now - loop->stray_ns < STRAY_NS)
 		return false;
 	loop->stray_ns = now;
-	return !ada_stray_find(recorder, ada_server_path(recorder->server));
+	/* Asked again: one that came and went meanwhile has a provider now. */
+	return !ada_stray_find(recorder, ada_server_path(recorder->server)) && all_ended(recorder);
 }
 
 static int wait_for_news(struct ada_loop *loop)
@@ -286,6 +299,7 @@ void ada_loop_end(struct ada_loop *loop)
 		if (!provider->ended)
 			finish(loop, provider, "the recording was ended by the user", true);
 	ada_recording_clear(&loop->progress);
+	ada_heirs_name(recorder);
 	recorder->session.end_ns = ada_clock_boottime_ns();
 	ada_session_free_reserve(&recorder->session);
 	ada_loop_tell(ada_session_write(recorder, true, &error), &error);

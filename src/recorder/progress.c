@@ -66,14 +66,25 @@ static void __attribute__((format(printf, 2, 3))) tell(size_t *problems, const c
 	va_end(arguments);
 }
 
-static void tell_problems(const struct ada_provider *provider, size_t *problems)
+/* Why it was not recorded to its end; NULL: it was. *as_asked: by the user. */
+static const char *reason_of(const struct ada_provider *provider, bool *as_asked)
 {
 	enum ada_disable disabled = provider->header.disabled;
-	const char *reason = provider->drain.failed ? provider->drain.error.text : NULL;
-	if (!reason && disabled != ADA_DISABLE_NONE && disabled != ADA_DISABLE_STOPPED)
-		reason = ada_disable_text(disabled);
-	if (!reason)
-		reason = provider->stopped;
+	*as_asked = false;
+	if (provider->drain.failed)
+		return provider->drain.error.text;
+	if (disabled != ADA_DISABLE_NONE && disabled != ADA_DISABLE_STOPPED) {
+		*as_asked = disabled == ADA_DISABLE_ONESHOT_FULL;
+		return ada_disable_text(disabled);
+	}
+	*as_asked = provider->stop_as_asked;
+	return provider->stopped;
+}
+
+static void tell_problems(const struct ada_provider *provider, size_t *problems)
+{
+	bool as_asked;
+	const char *reason = reason_of(provider, &as_asked);
 	if (reason)
 		tell(problems, "ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
 	for (size_t i = 0; i < provider->modules.count; i++)
@@ -81,6 +92,35 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 		    provider->module_table[i].flags & ADA_MODULE_MAIN)
 			tell(problems, "ada: process %d: its functions are not hooked: %s\n", provider->pid,
 			     provider->modules.items[i].problem.text);
+}
+
+static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text + length, size - length, format, arguments);
+	va_end(arguments);
+}
+
+/* Events, processes and images: what was lost without being asked for. */
+static void add_lost(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
+{
+	size_t cut = 0, missing = recorder->unrecorded.count;
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		bool as_asked;
+		cut += reason_of(recorder->providers.items[i], &as_asked) && !as_asked;
+	}
+	if (totals->lost)
+		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
+	if (missing)
+		add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
+	if (cut)
+		add(text, size, ", %zu CUT SHORT", cut);
+	if (!totals->lost && !missing && !cut)
+		add(text, size, ", nothing lost");
+	if (totals->overwritten)
+		add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
 }
 
 /* Where there are any. */
@@ -98,22 +138,18 @@ static void add_windows(const struct ada_recorder *recorder, char *text, size_t 
 		windows += ada_windows_count(ada_details_windows(details));
 	}
 	if (windows)
-		snprintf(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
-			 marks == 1 ? "" : "s");
+		add(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
+		    marks == 1 ? "" : "s");
 }
 
 void ada_recording_summary(struct ada_recorder *recorder)
 {
 	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
-	char lost[160] = "nothing lost";
-	if (totals.lost)
-		snprintf(lost, sizeof(lost), "%llu events LOST", (unsigned long long)totals.lost);
-	if (totals.overwritten)
-		snprintf(lost + strlen(lost), sizeof(lost) - strlen(lost), ", %llu older ones overwritten",
-			 (unsigned long long)totals.overwritten);
-	add_windows(recorder, lost + strlen(lost), sizeof(lost) - strlen(lost));
-	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s, %s\n", recorder->session.directory,
+	char lost[256] = "";
+	add_lost(recorder, &totals, lost, sizeof(lost));
+	add_windows(recorder, lost, sizeof(lost));
+	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory,
 		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
 		totals.processes, totals.processes == 1 ? "" : "es", lost);
 	for (size_t i = 0; i < recorder->providers.count; i++)
@@ -123,6 +159,6 @@ void ada_recording_summary(struct ada_recorder *recorder)
 		     recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
 	if (problems > PROBLEMS_SHOWN)
 		fprintf(stderr, "ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
-	if (!totals.processes && !recorder->unrecorded.count)
-		fputs("ada: nothing was recorded: the program did not take the agent in (does it end before its libraries start?)\n", stderr);
+	if (!recorder->providers.count)
+		fputs("ada: nothing was recorded\n", stderr);
 }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "recorder/detail.h"
 #include "recorder/exit.h"
+#include "recorder/heir.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/session.h"
@@ -27,20 +28,18 @@ void ada_recorder_wake(struct ada_recorder *recorder)
 	(void)written;			/* full: the main thread has news enough to wake for */
 }
 
-void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *reason)
+void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason)
 {
 	struct ada_unrecorded note = { .pid = pid };
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	ssize_t length = readlink(path, note.program, sizeof(note.program) - 1);
+	ssize_t length = program ? 0 : readlink(path, note.program, sizeof(note.program) - 1);
 	note.program[length > 0 ? length : 0] = 0;
+	if (program)
+		snprintf(note.program, sizeof(note.program), "%.255s", program);
 	snprintf(note.reason, sizeof(note.reason), "%s", reason);
 	pthread_mutex_lock(&recorder->lock);
-	bool known = false;
-	for (size_t i = 0; i < recorder->unrecorded.count; i++)
-		known |= recorder->unrecorded.items[i].pid == pid && !strcmp(recorder->unrecorded.items[i].program, note.program);
-	if (!known)
-		ada_array_push(&recorder->unrecorded, note);
+	ada_array_push(&recorder->unrecorded, note);
 	pthread_mutex_unlock(&recorder->lock);
 }
 
@@ -144,7 +143,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	if (!provider)
 		return ada_error_system(error, ENOMEM, "process %d", pid);
 	*provider = (struct ada_provider){ .recorder = recorder, .pid = pid, .parent_pid = parent_pid, .segment.fd = -1,
-					   .start_ns = ada_clock_boottime_ns() };
+					   .start_ns = ada_clock_boottime_ns(), .conversations = 1, .starting = true };
 	pthread_mutex_init(&provider->lock, NULL);
 	provider->pidfd = pidfd_open(pid, 0);
 	read_identity(provider);
@@ -319,6 +318,7 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 	if (!now && ada_segment_in_use(&provider->segment))
 		return false;
 	pthread_mutex_lock(&provider->lock);
+	ada_heirs_collect(provider, true);
 	ada_policy_leave(provider->recorder->policy, provider);
 	ada_segment_leave(&provider->segment);
 	provider->mapped = false;
@@ -336,6 +336,7 @@ void ada_provider_free(struct ada_provider *provider)
 	if (provider->pidfd >= 0)
 		close(provider->pidfd);
 	ada_array_free(&provider->modules);
+	ada_array_free(&provider->heirs);
 	pthread_mutex_destroy(&provider->lock);
 	free(provider->command);
 	free(provider->stopped);

@@ -12,8 +12,8 @@ struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t numbe
 /* The provider that is recording in `pid`, or NULL. Any thread. */
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
 void ada_recorder_wake(struct ada_recorder *recorder);
-/* Any thread: notes a process that runs unrecorded. */
-void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *reason);
+/* Any thread: notes a process or image that runs unrecorded. program NULL: what /proc says. */
+void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason);
 
 /* Main thread. */
 size_t ada_provider_drain(struct ada_provider *provider);	/* sealed chunks taken */

@@ -42,4 +42,5 @@ struct ada_trace_options {
 int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error);
 
 const char *ada_disable_text(enum ada_disable reason);	/* a sentence for people */
+const char *ada_heir_text(uint32_t kind);		/* of enum ada_heir_kind, too */
 #endif

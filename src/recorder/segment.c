@@ -60,7 +60,8 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	shm->header_bytes = sizeof(*shm);
 	shm->free_offset = PAGE;
 	shm->sealed_offset = shm->free_offset + page_up((segment->chunks + 63) / 64 * 8);
-	shm->modules_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint64_t));
+	shm->heirs_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint64_t));
+	shm->modules_offset = shm->heirs_offset + page_up(ADA_HEIRS * sizeof(struct ada_shm_heir));
 	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
 	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
 	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
@@ -83,6 +84,7 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->shm = memory;
 	segment->free_map = (uint64_t *)(base + layout->free_offset);
 	segment->sealed_ring = (uint64_t *)(base + layout->sealed_offset);
+	segment->heirs = (struct ada_shm_heir *)(base + layout->heirs_offset);
 	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
 	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
 	segment->pool = base + layout->index_offset;

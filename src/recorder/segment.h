@@ -13,6 +13,7 @@ struct ada_segment {
 	struct ada_shm *shm;
 	uint64_t *free_map;
 	uint64_t *sealed_ring;
+	struct ada_shm_heir *heirs;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
 	uint8_t *pool;

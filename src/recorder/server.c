@@ -24,6 +24,7 @@ struct ada_server {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	ADA_ARRAY(int) sockets;		/* of conversations under way */
+	size_t accepted;		/* sockets that are on their way into that array */
 };
 
 struct conversation { struct ada_server *server; int socket; };
@@ -68,6 +69,8 @@ static int start(struct ada_server *server, int socket)
 		pthread_attr_destroy(&attributes);
 		if (rc)
 			server->sockets.count--;
+		else
+			server->accepted = 0;
 	}
 	pthread_mutex_unlock(&server->lock);
 	if (rc)
@@ -84,10 +87,17 @@ static void *accept_all(void *argument)
 			return NULL;
 		if (polls[1].revents)
 			return NULL;
+		pthread_mutex_lock(&server->lock);
 		int socket = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC);
-		if (socket >= 0 && start(server, socket))
-			close(socket);
-		else if (socket < 0 && (errno == EMFILE || errno == ENFILE))
+		server->accepted = socket >= 0;
+		pthread_mutex_unlock(&server->lock);
+		/* No memory for a thread just now: the agent waits for some seconds. */
+		while (socket >= 0 && start(server, socket))
+			if (poll(&polls[1], 1, 10) == 1) {
+				close(socket);
+				return NULL;
+			}
+		if (socket < 0 && (errno == EMFILE || errno == ENFILE))
 			poll(&polls[1], 1, 10);	/* until a file is closed */
 	}
 }
@@ -150,7 +160,8 @@ const char *ada_server_directory(const struct ada_server *server)
 size_t ada_server_busy(struct ada_server *server)
 {
 	pthread_mutex_lock(&server->lock);
-	size_t count = server->sockets.count;
+	struct pollfd waiting = { .fd = server->socket, .events = POLLIN };
+	size_t count = server->sockets.count + server->accepted + (poll(&waiting, 1, 0) == 1);
 	pthread_mutex_unlock(&server->lock);
 	return count;
 }

@@ -7,7 +7,7 @@ struct ada_server;
 int ada_server_open(struct ada_server **server, struct ada_recorder *recorder, struct ada_error *error);
 const char *ada_server_path(const struct ada_server *server);
 const char *ada_server_directory(const struct ada_server *server);	/* private to this recorder, gone with the server */
-size_t ada_server_busy(struct ada_server *server);	/* conversations under way */
+size_t ada_server_busy(struct ada_server *server);	/* conversations under way, and an agent that waits for one */
 /* Ends all conversations, waits for their threads, removes the socket. */
 void ada_server_close(struct ada_server *server);
 

@@ -38,6 +38,8 @@ struct ada_module_state {
 	struct ada_error problem;	/* why it isn't traced though asked for */
 };
 
+struct ada_heir_age { uint32_t generation, turns; };
+
 struct ada_provider {
 	struct ada_recorder *recorder;
 	uint32_t number;
@@ -58,6 +60,10 @@ struct ada_provider {
 	bool windows_changed;		/* the same, because of windows: main thread's */
 	bool replaced;			/* by exec: another image of this pid said HELLO */
 	uint32_t conversations;		/* under way: they still add to modules */
+	bool starting;			/* the first of them is: its agent may yet say why there is nothing to record */
+	ADA_ARRAY(struct ada_shm_heir) heirs;	/* announced, taken out of the segment, and not heard of (heir.h) */
+	uint32_t heirs_unlisted;	/* the same, of those that the table had no room for */
+	struct ada_heir_age heir_ages[ADA_HEIRS];	/* main thread's */
 	uint64_t gone_ns;		/* main thread's: when its end was first seen; 0: not yet */
 
 	struct ada_drain drain;
@@ -114,5 +120,6 @@ struct ada_recorder {
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;
 	bool closing;			/* no new providers: under `starting`, too */
+	bool main_heard;		/* the spawned program's agent said HELLO */
 };
 #endif

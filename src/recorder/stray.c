@@ -17,7 +17,8 @@ static bool has_socket(pid_t pid, const char *socket)
 	bool found = false;
 	for (size_t i = 0; i < length && !found; i += strlen(environment + i) + 1)
 		found = !strncmp(environment + i, ADA_ENV_SOCKET "=", sizeof(ADA_ENV_SOCKET)) &&
-			!strncmp(environment + i + sizeof(ADA_ENV_SOCKET), socket, socket_length + 1);
+			!strncmp(environment + i + sizeof(ADA_ENV_SOCKET), socket, socket_length) &&
+			strchr("#", environment[i + sizeof(ADA_ENV_SOCKET) + socket_length]);	/* or its end */
 	free(environment);
 	return found;
 }

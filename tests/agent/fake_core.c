@@ -62,6 +62,11 @@ void ada_core_leave(void)
 {
 }
 
+bool ada_core_is_forked(void)
+{
+	return false;
+}
+
 bool ada_core_is_silent(void)
 {
 	return false;

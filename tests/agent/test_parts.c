@@ -96,7 +96,7 @@ static void takes_and_gives_the_environment(void **state)
 	assert_string_equal(ada_connect_path(), "/tmp/s");
 
 	assert_true(ada_environment_words(environment) <= 128);
-	ada_environment_give(environment, words);
+	ada_environment_give(environment, words, &ada_heir_none);
 	assert_string_equal(given[0], "ADA_SOCKET=/tmp/s");
 	assert_string_equal(given[1], "A=1");
 	assert_string_equal(given[2], "LD_PRELOAD=" AGENT ":/x.so:/y.so");
@@ -104,10 +104,10 @@ static void takes_and_gives_the_environment(void **state)
 	assert_null(given[4]);
 	assert_true((char *)given[2] + strlen(given[2]) < (char *)(words + ada_environment_words(environment)));
 
-	ada_environment_give(plain, words);
+	ada_environment_give(plain, words, &ada_heir_none);
 	assert_string_equal(given[1], "LD_PRELOAD=" AGENT);
 	assert_null(given[4]);
-	ada_environment_give(NULL, words);
+	ada_environment_give(NULL, words, &ada_heir_none);
 	assert_string_equal(given[1], "LD_PRELOAD=" AGENT);
 	assert_null(given[2]);
 }
@@ -152,18 +152,18 @@ static void gives_the_agent_to_whom_it_helps(void **state)
 	image_write("script-of-itself", "#!script-of-itself\n", 19, 0700);
 	image_write("empty", "", 0, 0700);
 
-	assert_true(ada_image_takes_agent(AT_FDCWD, "dynamic", 0));
-	assert_true(ada_image_takes_agent(AT_FDCWD, "script", 0));
-	assert_true(ada_image_takes_agent(AT_FDCWD, "missing", 0));
-	assert_true(ada_image_takes_agent(AT_FDCWD, "script-of-itself", 0));	/* the kernel refuses it, not we */
-	assert_true(ada_image_takes_agent(AT_FDCWD, "empty", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "setuid", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "static", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "musl", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "cut-loader", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "cut", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "narrow", 0));
-	assert_false(ada_image_takes_agent(AT_FDCWD, "script-of-static", 0));
+	assert_int_equal(ada_image_kind(AT_FDCWD, "dynamic", 0), ADA_HEIR_EXEC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "script", 0), ADA_HEIR_EXEC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "missing", 0), ADA_HEIR_EXEC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "script-of-itself", 0), ADA_HEIR_EXEC);	/* the kernel refuses it, not we */
+	assert_int_equal(ada_image_kind(AT_FDCWD, "empty", 0), ADA_HEIR_EXEC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "setuid", 0), ADA_HEIR_SETID);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "static", 0), ADA_HEIR_STATIC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "musl", 0), ADA_HEIR_LIBC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "cut-loader", 0), ADA_HEIR_LIBC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "cut", 0), ADA_HEIR_STATIC);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "narrow", 0), ADA_HEIR_MACHINE);
+	assert_int_equal(ada_image_kind(AT_FDCWD, "script-of-static", 0), ADA_HEIR_STATIC);
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		unlink(names[i]);
 	assert_int_equal(chdir("/"), 0);

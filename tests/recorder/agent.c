@@ -24,8 +24,8 @@ int fake_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv(ADA_ENV_SOCKET);
-	fake_check(path && strlen(path) < sizeof(address.sun_path), "no " ADA_ENV_SOCKET);
-	strcpy(address.sun_path, path);
+	fake_check(path && strcspn(path, "#") < sizeof(address.sun_path), "no " ADA_ENV_SOCKET);
+	memcpy(address.sun_path, path, strcspn(path, "#"));
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof(address)), "connect");
 	return fd;
@@ -53,7 +53,8 @@ static int hear(int fd, void *message, size_t bytes)
 void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid)
 {
 	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof(hello) }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
-				   .parent_pid = parent_pid, .thread_id = (uint32_t)syscall(SYS_gettid), .counter = __rdtsc() };
+				   .parent_pid = parent_pid, .thread_id = (uint32_t)syscall(SYS_gettid), .counter = __rdtsc(),
+				   .provider = ADA_NONE, .heir = ADA_NONE };
 	struct ada_welcome welcome;
 	fake->socket = fake_connect();
 	tell(fake->socket, &hello.head);

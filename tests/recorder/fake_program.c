@@ -261,6 +261,21 @@ static void scenario_disabled(char **arguments)
 	__atomic_store_n(&fake.shm->disabled, (uint32_t)number(arguments, 0), __ATOMIC_RELEASE);
 }
 
+/* gives-up: as an agent that can't map the segment. */
+static void scenario_gives_up(char **arguments)
+{
+	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof(failed) }, .reason = ADA_DISABLE_NO_MEMORY };
+	fake_hello(&fake, ADA_HELLO_START, 0);
+	fake_check(send(fake.socket, &failed, sizeof(failed), 0) == sizeof(failed), "send");
+}
+
+/* vanishes: it ends in the midst of its start, before the recorder could look. */
+static void scenario_vanishes(char **arguments)
+{
+	fake_hello(&fake, ADA_HELLO_START, 0);
+	_exit(0);
+}
+
 /* flood SECONDS: events until the recorder says stop. */
 static void scenario_flood(char **arguments)
 {
@@ -291,7 +306,7 @@ static const struct { const char *name; void (*run)(char **arguments); } scenari
 	{ "order", scenario_order }, { "fill", scenario_fill }, { "dead-thread", scenario_dead_thread },
 	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
 	{ "escape", scenario_escape }, { "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
-	{ "stay", scenario_stay },
+	{ "stay", scenario_stay }, { "gives-up", scenario_gives_up }, { "vanishes", scenario_vanishes },
 };
 
 int main(int argc, char **argv)

@@ -263,6 +263,15 @@ def test_crash_record(record):
     assert (crash["signal"], crash["faultAddress"], crash["registers"]["rip"], crash["stack"]) == (11, "0xdead", "0x1234", "ab00")
 
 
+@pytest.mark.parametrize("end, reason", [("gives-up", "it had no memory left for the agent"), ("vanishes", "before its agent was ready")])
+def test_an_agent_that_does_not_get_ready_is_told_of(record, end, reason):
+    result, session = record(end)
+    recording = check_session(session)[0]["recording"]
+    assert recording["state"] == "failed" and reason in recording["reason"]
+    assert recording["reason"].encode() in result.stderr
+    assert b"1 CUT SHORT" in result.stderr and b"nothing lost" not in result.stderr
+
+
 @pytest.mark.parametrize("reason, state", [(1, "stopped"), (3, "failed"), (9, "failed"), (77, "failed")])
 def test_why_a_provider_gave_up(record, reason, state):
     result, session = record("disabled", reason)
@@ -275,7 +284,9 @@ def test_many_problems_are_no_screenful(parts, tmp_path):
     driver, agent, program = parts
     result = run([driver, agent, tmp_path / "out", "--", "/bin/sh", "-c", f"for i in 1 2 3 4 5 6 7; do {program} disabled 1; done"])
     assert result.stderr.count(b" was not recorded to its end: ") == 5
-    assert b"ada: and 2 more like these: `ada info` lists them\n" in result.stderr
+    # And the shell, whose agent does nothing. A full oneshot buffer is as asked.
+    assert b"1 program NOT RECORDED" in result.stderr and b"CUT SHORT" not in result.stderr
+    assert b"ada: and 3 more like these: `ada info` lists them\n" in result.stderr
 
 
 def test_without_an_agent_it_says_so(parts, tmp_path):
