@@ -62,6 +62,20 @@ def test_a_random_session_is_told_truly(ada, session):
     assert {"thread", "still-open"} <= Story(ada, session("random:11:4:30000")).check()
 
 
+def test_a_rule_whose_marks_the_manifest_leaves_out_is_named(ada, copy):
+    """It keeps the first 1,000 marks of a window, and all the kinds."""
+    directory = copy("story")
+    path = directory / "pid_100/manifest.json"
+    manifest = json.loads(path.read_text())
+    window, = manifest["detail_lane"]["windows"]
+    window["markedCount"] = 1207
+    window["triggerKinds"] += ["return:leaf<0", "depth>20"]
+    path.write_text(json.dumps(manifest))
+    story = Story(ada, directory)
+    story.check()
+    assert story.one("trigger-more")["text"] == "1,205 more marks lie in this window, also of return:leaf<0, depth>20."
+
+
 def test_completeness(ada, session):
     for scenario in ("plain", "lossy", "running", "detail", "empty"):
         answers = [json.loads(ada(command, "--format=json", session(scenario)).stdout)["completeness"] for command in ("narrate", "report")]

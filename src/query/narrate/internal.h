@@ -111,6 +111,14 @@ struct ada_mark_place {			/* a mark of a window, from the manifest */
 	bool has_function;		/* the event itself was marked; else what came behind it was */
 };
 
+#define ADA_RULES_TOLD 64		/* of a window: a policy has no more at a time */
+struct ada_first_marks {		/* of rules that had not marked before in the window: those with surroundings */
+	struct ada_mark_place places[ADA_RULES_TOLD];
+	size_t count, rule_count;
+	uint64_t rules[ADA_RULES_TOLD];	/* seen so far */
+	uint64_t told_ns;		/* what the threads did at this moment was told last; 0: nothing was */
+};
+
 /* The events of a thread in a window and in the time selected: [*first, *end). False: none. */
 bool ada_narrate_range(const struct ada_story *story, const struct ada_thread *thread, const struct ada_recorded_window *window,
 		       uint64_t *first, uint64_t *end);
@@ -121,6 +129,12 @@ void ada_narrate_session(struct ada_story *story);
 void ada_narrate_process(struct ada_story *story, const struct ada_process *process);
 void ada_narrate_windows(struct ada_story *story);
 bool ada_narrate_place(const struct ada_story *story, uint64_t window, uint64_t mark, struct ada_mark_place *place);
+void ada_narrate_cite_window(struct ada_story *story, const struct ada_recorded_window *window);
+bool ada_narrate_holds_crash(const struct ada_story *story, uint64_t window);
+/* The first marks, the first mark of each rule, and what surrounds these; `firsts` is zero. */
+void ada_narrate_marks(struct ada_story *story, uint64_t window, struct ada_first_marks *firsts);
+/* Whether how an earlier mark's thread went on says it of this one's, too. */
+bool ada_first_marks_same_thread(const struct ada_first_marks *firsts, size_t number);
 void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *place);
 void ada_narrate_path(struct ada_story *story, const struct ada_mark_place *place);
 /* `first`: the sentences' kind begins with "crash-" where it is not of the window's first mark. */

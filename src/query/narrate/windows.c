@@ -8,8 +8,6 @@
 
 #define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
 #define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */
-#define MARKS_TOLD 4		/* of a window */
-#define RULES_MAX 64		/* of a policy at a time */
 #define CITED_MAX 256
 
 static bool is_selected(const struct ada_story *story, uint64_t number)
@@ -23,19 +21,6 @@ static bool is_selected(const struct ada_story *story, uint64_t number)
 }
 
 /* --- one window --------------------------------------------------------------------------------------------------------- */
-
-static void cite_window(struct ada_story *story, const struct ada_recorded_window *window)
-{
-	const struct ada_process *process = window->process;
-	uint64_t first, end;
-
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
-
-		if (ada_narrate_range(story, thread, window, &first, &end))
-			ada_narrate_cite(story, thread, first, end - 1);
-	}
-}
 
 static void put_roll(FILE *stream, const json_object *entry, const char *what, const char *field, const char *asked)
 {
@@ -87,7 +72,7 @@ static void tell_bounds(struct ada_story *story, const struct ada_recorded_windo
 	fputs(".", telling.stream);
 	ada_telling_say(story, "window", &telling);
 	ada_narrate_cite_file(story, process, "manifest.json", "detail_lane.windows[%u]", window->id);
-	cite_window(story, window);
+	ada_narrate_cite_window(story, window);
 }
 
 static void tell_short(struct ada_story *story, const struct ada_recorded_window *window)
@@ -97,7 +82,7 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	if (reason) {
 		ada_narrate_say(story, "short", "It has less than was asked for: %s.", reason);
 		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].shortReason", window->id);
-		cite_window(story, window);
+		ada_narrate_cite_window(story, window);
 	}
 	if (!ada_json_bool(window->entry, "settled", true)) {
 		ada_narrate_say(story, "short", "It is not written to its end yet.");
@@ -105,115 +90,10 @@ static void tell_short(struct ada_story *story, const struct ada_recorded_window
 	}
 }
 
-static bool holds_crash(const struct ada_story *story, uint64_t number)
-{
-	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	uint64_t ns = ada_json_u64(ada_json_get(window->process->manifest, "crash"), "timestampNs", UINT64_MAX);
-
-	return ns >= window->start_ns && ns <= window->end_ns;
-}
-
-/* --- its marks ---------------------------------------------------------------------------------------------------------- */
-
-struct firsts {					/* marks of rules that had not marked before in the window */
-	struct ada_mark_place places[RULES_MAX];
-	size_t count, rule_count;
-	uint64_t rules[RULES_MAX];		/* seen so far */
-	uint64_t told_ns;			/* what the threads did at this moment was told last; 0: nothing was */
-};
-
-/* Whether a rule of the mark is new; all of them are known afterwards. The window's first mark is, whatever it says. */
-static bool has_new_rule(struct firsts *firsts, const json_object *mark)
-{
-	const json_object *rules = ada_json_get(mark, "rules");
-	bool new = !firsts->count;
-
-	for (size_t i = 0; i < ada_json_length(rules); i++) {
-		uint64_t rule = json_object_get_uint64(json_object_array_get_idx(rules, i));
-		size_t j = 0;
-
-		while (j < firsts->rule_count && firsts->rules[j] != rule)
-			j++;
-		if (j < firsts->rule_count || j == RULES_MAX)
-			continue;
-		firsts->rules[firsts->rule_count++] = rule;
-		new = true;
-	}
-	return new;
-}
-
-/* Whether no thread but that of the mark has done anything since the moment that was told of last. */
-static bool others_stand_still(const struct ada_story *story, const struct ada_mark_place *place, uint64_t told_ns)
-{
-	const struct ada_process *process = place->window->process;
-
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
-
-		if (thread != place->thread && thread->events && atf_thread_lower_bound(thread->events, told_ns + 1) !=
-								 atf_thread_lower_bound(thread->events, place->ns + 1))
-			return false;
-	}
-	return true;
-}
-
-static void tell_surroundings(struct ada_story *story, const struct ada_mark_place *place, struct firsts *firsts)
-{
-	/* Of the crash in the window all that is told behind everything else. */
-	if (firsts->count && !strcmp(ada_json_text(place->entry, "kind", ""), "crash") && holds_crash(story, place->number))
-		return;
-	firsts->places[firsts->count++] = *place;
-	ada_narrate_path(story, place);
-	if (firsts->told_ns && others_stand_still(story, place, firsts->told_ns))
-		return;
-	ada_narrate_others(story, place->window->process, place->thread, place->ns, true);
-	firsts->told_ns = place->ns;
-}
-
-/* Whether how an earlier mark's thread went on says it of this one's, too. */
-static bool is_told_of(const struct firsts *firsts, size_t number)
-{
-	for (size_t i = 0; i < number; i++)
-		if (firsts->places[i].thread == firsts->places[number].thread)
-			return true;
-	return false;
-}
-
-/* The first marks, the first mark of each rule, and what surrounds these. */
-static void tell_marks(struct ada_story *story, uint64_t number, struct firsts *firsts)
-{
-	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	uint64_t count = ada_json_length(ada_json_get(window->entry, "marks")), told = 0;
-	uint64_t all = window->marked_count > count ? window->marked_count : count;
-	struct ada_mark_place place;
-	char text[ADA_WORDS];
-
-	for (uint64_t mark = 0; ada_narrate_place(story, number, mark, &place); mark++) {
-		bool first = firsts->count < RULES_MAX && has_new_rule(firsts, place.entry);
-
-		if (mark >= MARKS_TOLD && !first)
-			continue;
-		told++;
-		ada_narrate_mark(story, &place);
-		if (first)
-			tell_surroundings(story, &place, firsts);
-	}
-	if (all > told) {
-		ada_narrate_say(story, "trigger-more", "%s more mark%s in this window.", ada_format_grouped(all - told, text),
-				all - told == 1 ? " lies" : "s lie");
-		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
-		cite_window(story, window);
-	}
-	if (!all) {
-		ada_narrate_say(story, "trigger", "Nothing marked it.");
-		ada_narrate_cite_file(story, window->process, "manifest.json", "detail_lane.windows[%u].marks", window->id);
-	}
-}
-
 static void tell_window(struct ada_story *story, uint64_t number)
 {
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
-	struct firsts firsts = {};
+	struct ada_first_marks firsts = {};
 
 	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
 			    window->process->directory, ada_json_text(window->entry, "triggerKind", "no trigger"));
@@ -221,13 +101,13 @@ static void tell_window(struct ada_story *story, uint64_t number)
 		return;
 	tell_bounds(story, window, number);
 	tell_short(story, window);
-	tell_marks(story, number, &firsts);
+	ada_narrate_marks(story, number, &firsts);
 	ada_narrate_unusual(story, window);
 	ada_narrate_new_callers(story, window);
 	ada_narrate_errors(story, window);
 	for (size_t i = 0; i < firsts.count; i++)
-		ada_narrate_followed(story, &firsts.places[i], i > 0, is_told_of(&firsts, i));
-	if (holds_crash(story, number))
+		ada_narrate_followed(story, &firsts.places[i], i > 0, ada_first_marks_same_thread(&firsts, i));
+	if (ada_narrate_holds_crash(story, number))
 		ada_narrate_crash(story, window->process, firsts.told_ns);
 }
 
@@ -337,7 +217,7 @@ void ada_narrate_windows(struct ada_story *story)
 	for (uint64_t i = 0; i < story->session->windows.count && !story->result; i++) {
 		if (!is_selected(story, i))
 			continue;
-		if (story->options.in_window || (crashes < SECTIONS_MAX && holds_crash(story, i))) {
+		if (story->options.in_window || (crashes < SECTIONS_MAX && ada_narrate_holds_crash(story, i))) {
 			crashes++;
 			tell_window(story, i);
 		} else if (told.count < SECTIONS_MAX &&
@@ -359,7 +239,7 @@ void ada_narrate_windows(struct ada_story *story)
 		bool held = !ada_json_get(process->manifest, "crash") || !ada_narrate_selects_process(story, process);
 
 		for (size_t j = 0; j < process->window_count && !held; j++)
-			held = holds_crash(story, process->first_window + j);
+			held = ada_narrate_holds_crash(story, process->first_window + j);
 		if (held)
 			continue;
 		ada_narrate_section(story, process, ADA_NO_WINDOW, "Crash of %s", process->directory);
