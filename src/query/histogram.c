@@ -21,6 +21,14 @@ int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint
 	return 0;
 }
 
+void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value)
+{
+	if (!histogram->count || value < histogram->min)
+		histogram->min = value;
+	if (value > histogram->max)
+		histogram->max = value;
+}
+
 static int merge_octave(struct ada_histogram *into, const struct ada_histogram *from, unsigned int octave)
 {
 	int result = 0;

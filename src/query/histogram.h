@@ -25,16 +25,17 @@ struct ada_histogram {			/* all zero = empty */
 
 int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count);	/* to `many`; 0 or -ENOMEM */
 
+void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value);	/* its min and max */
+
 static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)	/* 0 or -ENOMEM */
 {
 	/* Of the bucket among those of all octaves. No branch, for no CPU could guess it. */
 	unsigned int shift = 63 - ADA_HISTOGRAM_BITS - __builtin_clzll(value | ADA_HISTOGRAM_BUCKETS);
 	unsigned int index = shift * ADA_HISTOGRAM_BUCKETS + (unsigned int)(value >> shift);
 
-	if (!histogram->count || value < histogram->min)
-		histogram->min = value;
-	if (value > histogram->max)
-		histogram->max = value;
+	/* Not from smallest to largest. Both are 0 before the first value: if that is 0, they are right already. */
+	if (__builtin_expect(value - histogram->min > histogram->max - histogram->min, 0))
+		ada_histogram_widen(histogram, value);
 	histogram->count++;
 	histogram->sum += value;
 	if (__builtin_expect(index >= ADA_HISTOGRAM_FEW, 0))

@@ -221,6 +221,34 @@ static inline void end_quick(struct ada_tally *tally, struct top *top, const str
 	}
 }
 
+/* A call that ends with the next event, as most do: it never gets onto the stack. */
+static inline void count_leaf(struct ada_tally *tally, struct top *top, const struct ada_event *event, bool counts)
+{
+	uint64_t duration_ns = event[1].timestamp_ns - event->timestamp_ns;
+	struct ada_function_stats *function;
+
+	if (top->end == top->bottom)
+		top->children_ns += duration_ns;
+	else
+		top->end[-1].children_ns += duration_ns;
+	if (!counts)
+		return;
+	function = ada_counter_find(tally->counter, event->function_id);
+	if (__builtin_expect(!function, 0)) {
+		tally->result = -ENOMEM;
+		return;
+	}
+	function->total_ns += function->active ? 0 : duration_ns;
+	function->self_ns += duration_ns;
+	if (ada_histogram_add(&function->durations, duration_ns))
+		tally->result = -ENOMEM;
+}
+
+static inline bool is_leaf(const struct ada_event *event)
+{
+	return is_end(event + 1) && event[1].call_depth == event->call_depth && event[1].function_id == event->function_id;
+}
+
 /* Counts events until one that is not quick; returns how many. */
 static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count,
 			   uint64_t position, uint64_t *children_ns)
@@ -232,13 +260,19 @@ static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct 
 	for (i = 0; i < count; i++) {
 		const struct ada_event *event = &events[i];
 
-		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit)
-			begin_quick(tally, &top, event, counts);
-		else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
-			 top.end[-1].function_id == event->function_id)
+		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit) {
+			if (i + 1 < count && is_leaf(event)) {
+				count_leaf(tally, &top, event, counts);
+				i++;
+			} else {
+				begin_quick(tally, &top, event, counts);
+			}
+		} else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
+			   top.end[-1].function_id == event->function_id) {
 			end_quick(tally, &top, event);
-		else
+		} else {
 			break;
+		}
 	}
 	tally->calls.stack.count = top.end - top.bottom;
 	if (i)
