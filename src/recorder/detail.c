@@ -274,6 +274,8 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	}
 	bool written = details->late && ada_detail_write_late(details);
 	written |= write_due(details, now_ns);
+	if (details->late)		/* drained just now: before the pin lets go of it */
+		written |= ada_detail_write_late(details);
 	bool look = look_due(details, details->narrowed_ns, now_ns) ||
 		    (written && ada_segment_detail_ready(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)

@@ -29,8 +29,12 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 	struct detail_thread *thread = ada_detail_thread(details, place->thread);
 	if (!thread || !place->count)
 		return;
-	if (ada_detail_ns(details, place->first_counter) <= details->done_ns)
+	uint64_t first_ns = ada_detail_ns(details, place->first_counter);
+	if (first_ns <= details->done_ns) {
 		details->late = true;
+		thread->late_ns = thread->cursor < thread->late_seq ? thread->late_ns : first_ns;
+		thread->late_seq = place->seq + place->count;
+	}
 	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
 	if (last && extends(last, place)) {
 		last->count += place->count;

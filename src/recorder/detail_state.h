@@ -48,6 +48,7 @@ struct detail_thread {
 	uint32_t window;		/* id of the one begun last */
 	uint64_t last_ns;		/* of its newest record */
 	uint64_t persisted;
+	uint64_t late_ns, late_seq;	/* what was drained after done_ns had passed it: its first time, seq behind its last event */
 	bool failed;
 };
 

@@ -157,6 +157,25 @@ static bool pass_by(struct pass *pass, const struct detail_place *place)
 	return true;
 }
 
+/* Its detail is gone. What was committed late was no hole when its windows were written, and is one now: they can't be cut any
+ * more, but say so. */
+static bool pass_by_gone(struct pass *pass, const struct detail_place *place)
+{
+	const struct detail_thread *thread = pass->thread;
+	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
+	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+	first = first > thread->late_ns ? first : thread->late_ns;
+	last = last < pass->details->done_ns ? last : pass->details->done_ns;
+	for (size_t i = ada_windows_count(pass->details->windows); i-- && thread->cursor < thread->late_seq;) {
+		struct ada_window *window = ada_windows_at(pass->details->windows, i);
+		if (window->end_ns < first)
+			break;
+		if (window->frozen && window->start_ns <= last)
+			window->shorts |= ADA_SHORT_LATE;
+	}
+	return pass_by(pass, place);
+}
+
 /* Between windows. Then nothing holds its chunk, and what is read there may be another thread's by now. */
 static bool unwanted(const struct pass *pass, const struct detail_place *place)
 {
@@ -173,7 +192,7 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
 	uint32_t detail_seq = place->detail_seq;
 	if (!chunk)
-		return pass_by(pass, place);
+		return pass_by_gone(pass, place);
 	if (unwanted(pass, place) && pass_by(pass, place))
 		return true;
 	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
@@ -188,12 +207,12 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 			continue;
 		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, from->counter);
 		if (ns > pass->until_ns)
-			return overwritten(pass, place) && pass_by(pass, place);
+			return overwritten(pass, place) && pass_by_gone(pass, place);
 		if (window_of(pass, ns)) {
 			struct atf_detail record = { .detail_seq = number, .index_seq = place->index_seq + (uint32_t)(seq - place->seq) };
 			decode(pass, from, &record);
 			if (overwritten(pass, place))
-				return pass_by(pass, place);
+				return pass_by_gone(pass, place);
 			if (persist(pass, place, &record, ns))
 				return false;
 		}

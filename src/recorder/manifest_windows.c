@@ -248,6 +248,8 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_LOST)
 		say(text, "up to %" PRIu64 " events in it were lost with no room for them: a larger --index-buffer or --on-full=block avoids "
 		    "it", window->lost);
+	if (window->shorts & ADA_SHORT_LATE)
+		say(text, "some of its events came when it was written already, and their detail was overwritten by then");
 	if (window->shorts & ADA_SHORT_DISK)
 		say(text, "its detail could not be written");
 	return *text ? json_object_new_string(text) : NULL;

@@ -47,6 +47,7 @@ enum ada_window_short {			/* bits: why a window has less than was asked */
 	ADA_SHORT_DISK = 64,		/* detail files can't be written */
 	ADA_SHORT_THREAD = 128,		/* its thread ended in a post-roll counted in events */
 	ADA_SHORT_LOST = 256,		/* the index lost events that may have belonged to it */
+	ADA_SHORT_LATE = 512,		/* events were committed when it was written, and drained when their detail was gone */
 };
 
 struct ada_window {

@@ -3,21 +3,26 @@
 
 static const struct world_options small = { .detail_bytes = 4 << 20, .threads = 4 };
 
+static struct ada_detail_chunk *chunk_of(const struct world *world, uint32_t thread, uint64_t first_seq)
+{
+	for (uint32_t i = 0; i < world->segment.detail_chunks; i++) {
+		struct ada_detail_chunk *chunk = fake_detail(&world->fake, i);
+		if (chunk->status == ADA_DETAIL_SEALED && chunk->thread == thread && chunk->first_seq == first_seq)
+			return chunk;
+	}
+	fail_msg("thread %u has no chunk that begins with event %lu", thread, (unsigned long)first_seq);
+	return NULL;
+}
+
 /* Records as they are once another thread has begun to write into the chunk: of now. The header, looked at before that, still
  * says that it is this thread's. */
 static void overwrite(struct world *world, uint64_t first_seq)
 {
-	for (uint32_t i = 0; i < world->segment.detail_chunks; i++) {
-		struct ada_detail_chunk *chunk = fake_detail(&world->fake, i);
-		if (chunk->status != ADA_DETAIL_SEALED || chunk->thread != 0 || chunk->first_seq != first_seq)
-			continue;
-		for (uint32_t slot = 0; slot < chunk->records; slot++) {
-			uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * world->segment.detail_scale;
-			((struct ada_detail *)((char *)chunk + offset))->counter = world->fake.counter + 1000000000;
-		}
-		return;
+	struct ada_detail_chunk *chunk = chunk_of(world, 0, first_seq);
+	for (uint32_t slot = 0; slot < chunk->records; slot++) {
+		uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * world->segment.detail_scale;
+		((struct ada_detail *)((char *)chunk + offset))->counter = world->fake.counter + 1000000000;
 	}
-	fail_msg("no chunk begins with event %lu", (unsigned long)first_seq);
 }
 
 /* Two windows are written in one go. The chunk between them is no window's: an agent takes it while it is read. */
@@ -85,11 +90,41 @@ static void an_emptied_window_moves_behind_all_holes(void **state)
 	world_end(&world);
 }
 
+/* Events of thread 1 were committed when their window was settled, and an agent recycled their detail before the drain came by. */
+static void late_records_that_are_gone_are_told(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 400);
+	uint64_t then = world.fake.counter;
+	world_run(&world, 0, 400);
+	fake_mark(&world.threads[0], 200 * TICK + TICK / 2, 0, 0, 0);
+	world_run(&world, 0, 400);
+	fake_mark(&world.threads[0], 0, 0, 0, 0);
+	for (int i = 0; i < 3; i++)
+		world_pass(&world, 1000000);
+	assert_true(world_window(&world, 1)->settled);
+	uint64_t now = world.fake.counter;
+	world.fake.counter = then;
+	fake_events(&world.threads[1], 700);
+	world.fake.counter = now;
+	fake_seal(&world.threads[1]);
+	chunk_of(&world, 1, 0)->thread = 2;
+	world_turn(&world);
+	assert_int_equal(world_windows(&world), 2);
+	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_LATE);
+	assert_int_equal(world_window(&world, 0)->event_count, 201);
+	assert_int_equal(world_window(&world, 1)->shorts, 0);	/* behind the last of them */
+	world_finish(&world);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lies_between_windows_may_be_overwritten),
 		cmocka_unit_test(an_emptied_window_moves_behind_all_holes),
+		cmocka_unit_test(late_records_that_are_gone_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
