@@ -187,31 +187,13 @@ static Dwarf_Die *concrete_of(const struct dies *concrete, const Dwarf_Die *abst
 	return NULL;
 }
 
-/* What the convention says, and what the entry says of it, which goes before: a compiler is free where it knows all callers.
- * `changed`: it made use of that. */
-static void place(struct ada_debug_convention *convention, Dwarf_Die *type_die, Dwarf_Die *located, uint64_t address,
-		  struct ada_debug_parameter *parameter, bool *changed)
+static void read_parameter(struct ada_debug_convention *convention, Dwarf_Die *die, struct ada_debug_parameter *parameter)
 {
-	struct ada_debug_where at_entry;
-
-	parameter->name = dwarf_diename(type_die);
+	parameter->name = dwarf_diename(die);
 	if (!parameter->name)
 		parameter->name = "";
-	ada_debug_type_read(type_die, convention->language, &parameter->type);
-	ada_debug_place_parameter(convention, type_die, &parameter->where);
-	parameter->convention = parameter->where;
-	if (!located || ada_debug_place_at_entry(located, address, &at_entry) != ADA_DEBUG_LOCATED)
-		return;
-	at_entry.indirect = parameter->where.indirect;
-	if (parameter->where.place == ADA_DEBUG_REGISTERS && parameter->where.count == at_entry.count) {
-		if (memcmp(&at_entry, &parameter->where, sizeof at_entry) == 0)
-			return;
-	} else if (at_entry.count * 8u < parameter->type.bytes) {
-		return;			/* a pointer to it, or a part */
-	}
-	/* Behind one whose type isn't known it only tells where the parameter is. */
-	*changed |= !convention->lost;
-	parameter->where = at_entry;
+	ada_debug_type_read(die, convention->language, &parameter->type);
+	ada_debug_place_parameter(convention, die, &parameter->convention);
 }
 
 /* A function that was inlined elsewhere, and a method, has what is the same for all of it in another entry. */
@@ -226,25 +208,12 @@ static void read_origin(Dwarf_Die *function, struct dies *dies)
 	}
 }
 
-static void forget_places(const struct ada_debug_unit *unit, const struct dies *located, uint64_t address, bool changed,
-			  struct ada_debug_function *function)
+static void read_parameters(Dwarf_Die *die, uint64_t address, enum ada_debug_trust trust, struct ada_debug_convention *convention,
+			    struct ada_debug_function *function)
 {
-	for (size_t i = 0; i < function->parameters.count; i++) {
-		struct ada_debug_where at_entry;
-		enum ada_debug_located found = ada_debug_place_at_entry(&located->parameters.items[i], address, &at_entry);
-
-		/* LLVM gives every parameter that arrives a place. */
-		if ((changed && found != ADA_DEBUG_LOCATED) || (unit->optimised && found == ADA_DEBUG_UNLOCATED))
-			function->parameters.items[i].where = (struct ada_debug_where){};
-	}
-}
-
-static void read_parameters(const struct ada_debug_unit *unit, Dwarf_Die *die, uint64_t address, bool clone,
-			    struct ada_debug_convention *convention, struct ada_debug_function *function)
-{
-	struct dies own = {}, origin = {}, located = {};
+	struct { ADA_ARRAY(struct ada_debug_at_entry) items; } at_entry = {};
+	struct dies own = {}, origin = {};
 	struct dies *all = &own;
-	bool changed = clone;
 
 	read_dies(die, &own);
 	read_origin(die, &origin);
@@ -256,21 +225,23 @@ static void read_parameters(const struct ada_debug_unit *unit, Dwarf_Die *die, u
 		Dwarf_Die *parameter_die = &all->parameters.items[i];
 		Dwarf_Die *here = all == &own ? parameter_die : concrete_of(&own, parameter_die);
 		struct ada_debug_parameter parameter = {};
+		struct ada_debug_at_entry found = {};
 
 		/* What constructors and destructors of the source have, but this one of their variants hasn't. */
 		if (!here && dwarf_hasattr(parameter_die, DW_AT_artificial))
 			continue;
-		place(convention, parameter_die, here, address, &parameter, &changed);
-		if (ada_array_push(&located.parameters, here ? *here : *parameter_die) ||
-		    ada_array_push(&function->parameters, parameter)) {
+		read_parameter(convention, parameter_die, &parameter);
+		if (here)
+			ada_debug_place_at_entry(here, address, &found);
+		if (ada_array_push(&at_entry.items, found) || ada_array_push(&function->parameters, parameter)) {
 			ada_debug_type_free(&parameter.type);
 			break;
 		}
 	}
-	forget_places(unit, &located, address, changed, function);
+	ada_debug_settle_places(function, at_entry.items.items, trust, convention->language);
 	ada_array_free(&own.parameters);
 	ada_array_free(&origin.parameters);
-	ada_array_free(&located.parameters);
+	ada_array_free(&at_entry.items);
 }
 
 /* f.isra.0 and the like: GCC's own variants of a function, with other parameters. */
@@ -279,12 +250,31 @@ static bool is_clone(const char *mangled, const char *what)
 	return mangled && strstr(mangled, what);
 }
 
-/* LLVM returns nothing from a function of which it has seen all callers, where none of them uses the result; nothing says so. */
-static bool may_drop_result(const struct ada_debug *debug, const struct ada_debug_unit *unit, uint64_t address)
+static bool is_global(const struct ada_debug *debug, uint64_t address)
 {
 	uint64_t none;
 
-	return unit->optimised && !ada_table_get(&debug->globals, address, &none);
+	return ada_table_get(&debug->globals, address, &none);
+}
+
+/* LLVM returns nothing from a function of which it has seen all callers, where none of them uses the result; older ones don't say
+ * so, newer ones (DW_CC_nocall) do. */
+static bool may_drop_result(const struct ada_debug_unit *unit, Dwarf_Die *die, bool global)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word convention;
+
+	return unit->optimised && (!global || (dwarf_formudata(dwarf_attr(die, DW_AT_calling_convention, &attribute), &convention) == 0 &&
+					       convention == DW_CC_nocall));
+}
+
+static enum ada_debug_trust trust_in(const struct ada_debug_unit *unit, const char *mangled, bool global)
+{
+	if (is_clone(mangled, ".isra.") || is_clone(mangled, ".constprop.") || is_clone(mangled, ".part."))
+		return ADA_DEBUG_FREE;
+	if (!unit->optimised)
+		return ADA_DEBUG_SURE;
+	return global ? ADA_DEBUG_VISIBLE : ADA_DEBUG_FREE;
 }
 
 static struct ada_debug_function *read_function(struct ada_debug *debug, const struct ada_debug_entry *entry, uint64_t address,
@@ -294,7 +284,7 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 	struct ada_debug_convention convention = { .language = unit->language };
 	struct ada_debug_function *function = calloc(1, sizeof *function);
 	bool own_name = mangled && (strncmp(mangled, "_R", 2) == 0 || strncmp(mangled, "_ZN", 3) == 0);
-	bool isra = is_clone(mangled, ".isra.");
+	bool isra = is_clone(mangled, ".isra."), global = is_global(debug, address);
 	Dwarf_Die die = entry->die, type;
 
 	if (!function)
@@ -309,10 +299,9 @@ static struct ada_debug_function *read_function(struct ada_debug *debug, const s
 		function->has_result = false;
 	ada_debug_type_read(&die, unit->language, &function->result);
 	ada_debug_place_result(&convention, &die, &function->result_where);
-	if (may_drop_result(debug, unit, address))
+	if (may_drop_result(unit, &die, global))
 		function->result_where = (struct ada_debug_where){ .indirect = function->result_where.indirect };
-	read_parameters(unit, &die, address, isra || is_clone(mangled, ".constprop.") || is_clone(mangled, ".part."), &convention,
-			function);
+	read_parameters(&die, address, trust_in(unit, mangled, global), &convention, function);
 	return function;
 }
 

@@ -62,11 +62,29 @@ struct ada_debug_convention {
 /* Where the function leaves its result; takes the register of its place in memory away. */
 void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *function, struct ada_debug_where *where);
 void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Die *parameter, struct ada_debug_where *where);
-/* What the parameter's own entry says of its place at the function's beginning. */
+/* What the parameter's own entry says of its place at the function's beginning. What the code assigns to it before it does anything
+ * else looks the same. */
 enum ada_debug_located {
 	ADA_DEBUG_UNLOCATED,		/* nothing, or that it isn't there as it was handed over */
 	ADA_DEBUG_IN_MEMORY,		/* where the function will have put it */
+	ADA_DEBUG_BEHIND,		/* in memory that the register of `where` points to */
 	ADA_DEBUG_LOCATED,		/* `where` */
 };
-enum ada_debug_located ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_where *where);
+struct ada_debug_at_entry {
+	enum ada_debug_located found;
+	struct ada_debug_where where;
+	uint32_t used;			/* registers that its value is computed from, general 0 to 5, vector 8 to 15: callers fill them */
+};
+void ada_debug_place_at_entry(Dwarf_Die *parameter, uint64_t address, struct ada_debug_at_entry *at_entry);
+
+/* --- functions_debug_settle.c --------------------------------------------------------------------------------------------- */
+
+enum ada_debug_trust {			/* in the convention */
+	ADA_DEBUG_SURE,			/* callers go by it */
+	ADA_DEBUG_VISIBLE,		/* they do, but for what the function doesn't use */
+	ADA_DEBUG_FREE,			/* the compiler knew them all, and did as it liked */
+};
+/* Where the parameters are, from where the convention has them (`convention`) and what their entries say. */
+void ada_debug_settle_places(struct ada_debug_function *function, const struct ada_debug_at_entry *at_entry, enum ada_debug_trust trust,
+			     enum ada_debug_language language);
 #endif
