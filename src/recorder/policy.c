@@ -213,6 +213,7 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 	int rc = rule_make(policy, &rule, text, &warning, error);
 	if (rc)
 		return rc;
+	pthread_mutex_lock(&policy->late);	/* nobody tells of the new version what is to be told here */
 	pthread_mutex_lock(&policy->change);
 	pthread_mutex_lock(&policy->lock);
 	rc = rule_enter(policy, rule);
@@ -226,6 +227,7 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 		if (rule->until == UINT32_MAX)
 			rule_free(rule);
 		pthread_mutex_unlock(&policy->change);
+		pthread_mutex_unlock(&policy->late);
 		return ada_error_system(error, -rc, "%s", text);
 	}
 	if (id)
@@ -237,7 +239,8 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 	if (policy->tables.count)
 		ada_policy_warn_rule(rule, policy->tables.items[0], &warning);
 	pthread_mutex_unlock(&policy->change);
-	ada_policy_late(policy, rule, NULL, &warning);
+	ada_policy_late(policy, rule, NULL, rule->since, &warning);
+	pthread_mutex_unlock(&policy->late);
 	if (*warning.text)
 		ada_error_set(error, EAGAIN, "%s", warning.text);
 	return 0;

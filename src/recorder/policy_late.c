@@ -113,7 +113,7 @@ static void forget(struct ada_policy *policy, struct ada_policy_tables *tables)
 
 /* One process: places[0 .. count) are its modules. */
 static void patch(struct ada_policy *policy, const struct place *places, size_t count, const struct ada_policy_rule *rule,
-		  struct ada_error *warning)
+		  uint32_t since, struct ada_error *warning)
 {
 	struct ada_provider *provider = places->tables->provider;
 	struct ada_error error = { "" };
@@ -137,28 +137,28 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 		late.text_end = shm->agent_text_end;
 	}
 	pthread_mutex_unlock(&provider->lock);
-	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider))
+	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider) && places->tables->late_told <= since) {
+		places->tables->late_told = ada_policy_version(policy);
 		ada_policy_tell(warning, "%s: not hooked in process %d: %s", rule ? rule->trigger->text : "what rules name", provider->pid, error.text);
+	}
 	ada_array_free(&late.ranges);
 	forget(policy, places->tables);
 }
 
 void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
-		     struct ada_error *warning)
+		     uint32_t since, struct ada_error *warning)
 {
 	struct places places = { 0 };
 	if (!policy->recorder || (rule && !rule->trigger->patterns.count))
 		return;
-	pthread_mutex_lock(&policy->late);
 	pthread_mutex_lock(&policy->change);
 	find_places(policy, rule, one, &places);
 	pthread_mutex_unlock(&policy->change);
 	for (size_t i = 0, next; i < places.items.count; i = next) {
 		for (next = i + 1; next < places.items.count && places.items.items[next].tables == places.items.items[i].tables;)
 			next++;
-		patch(policy, &places.items.items[i], next - i, rule, warning);
+		patch(policy, &places.items.items[i], next - i, rule, since, warning);
 	}
-	pthread_mutex_unlock(&policy->late);
 	ada_array_free(&places.items);
 }
 
@@ -189,11 +189,13 @@ void ada_policy_check_inherited(struct ada_policy_tables *tables)
 
 void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provider, uint32_t version)
 {
+	pthread_mutex_lock(&policy->late);
 	pthread_mutex_lock(&policy->change);
 	struct ada_policy_tables *tables = policy->version != version ? ada_policy_tables_of(policy, provider) : NULL;
 	pthread_mutex_unlock(&policy->change);
 	if (tables)
-		ada_policy_late(policy, NULL, tables, NULL);
+		ada_policy_late(policy, NULL, tables, version, NULL);
+	pthread_mutex_unlock(&policy->late);
 }
 
 static void note_patched(struct ada_policy_module *module)

@@ -70,6 +70,7 @@ struct ada_policy_tables {
 	bool stale;				/* the table in force can't be extended */
 	bool left;				/* its segment is going or gone: under `lock` */
 	bool failed;				/* told that /dev/shm has no room */
+	uint32_t late_told;			/* under `late`: the version as of which the user knows what isn't hooked */
 };
 
 struct ada_policy {
@@ -108,10 +109,10 @@ struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, 
 /* Adds what the states of live providers hold. Under `lock`. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
 
-/* policy_late.c, under no lock: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only in
- * `one`. Failures are told on stderr, the first one in *warning, too. */
+/* policy_late.c, under `late` alone: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only
+ * in `one`. Failures are told on stderr, the first one in *warning, too; not where the user was told of a version after `since`. */
 void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
-		     struct ada_error *warning);
+		     uint32_t since, struct ada_error *warning);
 /* A fork's child, before it goes on: which of its parent's hooks aren't there? Under `change` and provider->lock. */
 void ada_policy_check_inherited(struct ada_policy_tables *tables);
 

@@ -3,13 +3,14 @@ program doesn't notice. The counts are the program's own (program.c: as many cal
 import json
 import os
 import pathlib
+import select
 import signal
 import time
 
 import pytest
 
 from harness import Session, check_recording
-from live import Live
+from live import LINE_S, Live
 
 SWAPS = 400                 # tests/windows makes 10,000
 
@@ -29,6 +30,14 @@ class Traced(Live):
 
     def pid(self):
         return int(Session(self.output).processes()[0].name.split("_")[1])
+
+    def hear(self, text):
+        """Waits for ada's next line: what it has to say of the start it says while the program goes on."""
+        line = b""
+        while not line.endswith(b"\n"):
+            assert select.select([self.process.stderr], [], [], LINE_S)[0], "ada says nothing"
+            line += os.read(self.process.stderr.fileno(), 1) or b"(the end)\n"
+        assert text in line.decode(), line
 
     def end(self, said=()):
         """What the program wrote last; ada must have `said` just these."""
@@ -92,9 +101,10 @@ UNKNOWN = "symbol=ada_late_plugin: no function is called ada_late_plugin"
 
 def test_a_library_that_is_loaded_after_the_rule(ada, start, tmp_path):
     program = start("serve", "--trigger=symbol=ada_late_plugin")
+    program.hear(UNKNOWN)                       # or it would be known by then
     program.tell("plugin 7")
     program.tell("plugin 8")
-    program.end([UNKNOWN])
+    program.end()
     assert calls(ada, tmp_path / "ada")["ada_late_plugin"] == 15
 
 

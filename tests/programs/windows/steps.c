@@ -2,6 +2,7 @@
  *
  *   work:N  N calls of work()       mark, other  one call of marked(), of other()    sleep:MS
  *   spin:N  the same, some us apart threads:N    N threads call work() until `join`   kill:SIGNAL  exit:N  _exit:N
+ *   await:N until each of these threads has begun N calls more
  *   thread:N  a thread that calls work() N times and marked() in the middle, and ends
  */
 #include <pthread.h>
@@ -18,6 +19,7 @@ static atomic_bool stop;
 static pthread_t threads[THREADS];
 static int count;
 
+static atomic_long rounds[THREADS];	/* of each worker */
 static volatile int calls[3];		/* functions with the same body would become one */
 NOINLINE static void work(void) { calls[0]++; }
 NOINLINE static void marked(void) { calls[1]++; }
@@ -29,13 +31,24 @@ static void pause_some_us(void)
 		;
 }
 
-static void *worker(void *unused)
+static void *worker(void *mine)
 {
 	while (!stop) {
+		++*(atomic_long *)mine;
 		work();
 		pause_some_us();
 	}
-	return unused;
+	return NULL;
+}
+
+static void await(long number)
+{
+	long before[THREADS];
+	for (int i = 0; i < count; i++)
+		before[i] = rounds[i];
+	for (int i = 0; i < count; i++)
+		while (rounds[i] < before[i] + number)
+			usleep(100);
 }
 
 static void *one_mark(void *argument)
@@ -85,9 +98,11 @@ static void step(const char *word)
 		CHECK(!nanosleep(&duration, NULL));
 	else if (is(word, "threads"))
 		for (long i = 0; i < number; i++)
-			start(worker, NULL);
+			start(worker, &rounds[count]);
 	else if (is(word, "thread"))
 		start(one_mark, &number), join();
+	else if (is(word, "await"))
+		await(number);
 	else if (is(word, "join"))
 		join();
 	else if (is(word, "kill"))
