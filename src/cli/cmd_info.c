@@ -38,6 +38,7 @@ static const struct ada_column thread_columns[] = {
 	{ "tid", "TID", ADA_CELL_NUMBER },
 	{ "events", "EVENTS", ADA_CELL_NUMBER },
 	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "skipped", NULL, ADA_CELL_NUMBER },
 	{ "name", "NAME", ADA_CELL_NAME },
 };
 static const struct ada_column module_columns[] = {
@@ -140,7 +141,8 @@ static void print_threads(struct info *info)
 
 		ada_rows_add(&rows, (const struct ada_cell[]){
 			{ .text = thread->process->directory }, { .number = thread->number }, { .number = thread->tid },
-			{ .number = thread->count }, { .number = ada_thread_lost(thread) }, { .text = thread->name } });
+			{ .number = thread->count }, { .number = ada_thread_lost(thread) }, { .number = thread->skipped },
+			{ .text = thread->name } });
 	}
 	ada_rows_close(&rows);
 }
@@ -249,7 +251,26 @@ static void print_detail(struct info *info)
 	print_line(info->output, "detail", text);
 }
 
-/* Why a process was not recorded to its end, and processes not recorded at all. */
+/* Calls that left no event: they are no loss that has a place. */
+static void print_skipped(struct info *info, const struct ada_process *process)
+{
+	uint64_t calls = 0, threads = 0;
+	char text[512];
+
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct ada_thread *thread = &info->session->threads.items[process->first_thread + i];
+
+		calls += thread->skipped;
+		threads += thread->skipped != 0;
+	}
+	if (!calls)
+		return;
+	snprintf(text, sizeof text, "%s: %llu call%s of %llu thread%s could not be recorded", process->directory,
+		 (unsigned long long)calls, calls == 1 ? "" : "s", (unsigned long long)threads, threads == 1 ? "" : "s");
+	print_line(info->output, "note", text);
+}
+
+/* Why a process was not recorded to its end or not all of it, and processes not recorded at all. */
 static void print_reasons(struct info *info)
 {
 	const json_object *missing = ada_json_get(info->session->document, "notRecorded");
@@ -259,6 +280,7 @@ static void print_reasons(struct info *info)
 		const struct ada_process *process = info->session->processes.items[i];
 		const char *reason = ada_json_text(ada_json_get(process->manifest, "recording"), "reason", NULL);
 
+		print_skipped(info, process);
 		if (!reason)
 			continue;
 		snprintf(text, sizeof text, "%s: %s", process->directory, reason);

@@ -134,6 +134,18 @@ def test_losses_are_said(ada, session):
     assert as_json(ada, "report", "--from=+36ns", session("lossy"))["completeness"]["lost"] == 0
 
 
+def test_calls_that_were_not_recorded_are_said(ada, session, tmp_path):
+    """Every answer sends to `ada info` for why it isn't complete."""
+    directory = shutil.copytree(session("plain"), tmp_path / "copy")
+    manifest = json.loads((directory / "pid_100/manifest.json").read_text())
+    manifest["threads"][0]["skipped"] = 68
+    (directory / "pid_100/manifest.json").write_text(json.dumps(manifest))
+    assert b"not complete (`ada info` says why)" in answer(ada, "report", directory).stdout
+    assert b"\nnote      pid_100: 68 calls of 1 thread could not be recorded\n" in answer(ada, "info", directory).stdout
+    assert as_json(ada, "info", directory)["threads"][0]["skipped"] == 68
+    assert b"could not be recorded" not in answer(ada, "info", session("plain")).stdout
+
+
 def test_processes(ada, session):
     rows, _ = as_lines(ada, session("processes"))
     assert [row["process"] for row in rows] == ["pid_50"] * 2 + ["pid_51"] * 2 + ["pid_50_1"] * 2
@@ -277,7 +289,7 @@ def test_info(ada, session):
     result = as_json(ada, "info", session("plain"))
     row = result["rows"][0]
     assert (row["pid"], row["threads"], row["events"], row["hooked"], row["skipped"]) == (100, 1, 10, 8, 2)
-    assert result["threads"] == [{"process": "pid_100", "thread": 0, "tid": 100, "events": 10, "lost": 0, "name": "prog"}]
+    assert result["threads"] == [{"process": "pid_100", "thread": 0, "tid": 100, "events": 10, "lost": 0, "skipped": 0, "name": "prog"}]
     assert result["modules"][0]["path"] == "/usr/bin/prog" and result["modules"][0]["traced"] is True
     assert result["session"]["command"] == ["synth", "a b"]
     assert as_csv(ada, "info", session("plain")) == [plain_text(row)]
