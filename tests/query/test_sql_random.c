@@ -47,10 +47,30 @@ static void put_condition(struct random *random, FILE *file, const char *time, b
 					     "(SELECT name FROM functions LIMIT 1 OFFSET 3)" };
 	const char *const numbers[] = { time, time, "thread", "tid", "index_seq", "index_seq", "function_id", "pid" };
 	const char *const words[] = { "function", "process", strcmp(time, "start_ns") ? "kind" : "outcome" };
+	static const char *const likes[] = { "= 'HASH' COLLATE NOCASE", "LIKE 'HASH'", "NOT LIKE '%a%'", "LIKE 'h\\_sh' ESCAPE '\\'",
+					     "GLOB 'h[a-e]sh'", "BETWEEN 'a' AND 'm'", "> 'm'", "NOT IN ('hash', 'poll')" };
 	const char *column = numbers[below(random, 8)];
 	char text[64];
 
-	switch (below(random, 9)) {
+	switch (below(random, 13)) {
+	case 9:
+		fprintf(file, "%s BETWEEN ", field(text, column, "INTEGER", pushed));
+		put_value(random, file, column);
+		fputs(" AND ", file);
+		put_value(random, file, column);
+		return;
+	case 10:
+		fprintf(file, "%s %s", field(text, below(random, 2) ? words[below(random, 3)] : "function", "TEXT", pushed),
+			below(random, 2) ? "IS NULL" : "IS NOT NULL");
+		return;
+	case 11:
+		fprintf(file, "%s %s", field(text, "function", "TEXT", pushed), likes[below(random, 8)]);
+		return;
+	case 12:
+		fprintf(file, "NOT (%s %s ", field(text, column, "INTEGER", pushed), ops[below(random, 9)]);
+		put_value(random, file, column);
+		fputs(")", file);
+		return;
 	case 0:
 		fprintf(file, "%s %s", field(text, "function", "TEXT", pushed), below(random, 2) ? "= 'hash'" : "IN ('poll', 'read', 5, NULL)");
 		return;
@@ -166,6 +186,88 @@ static void make_wild(struct fixture *fixture, uint64_t seed)
 	}
 }
 
+/* From the last row on: with a total order the very rows, else only what they are ordered by. `+`: SQLite sorts. */
+static void compare_orders(struct sql *sql, struct random *random, bool one_process)
+{
+	static const char *const fields[] = { "thread, index_seq, timestamp_ns, kind", "thread, index_seq, timestamp_ns, kind",
+					      "thread, index_seq, timestamp_ns, kind", "timestamp_ns", "thread, timestamp_ns" };
+	static const char *const orders[][2] = {
+		{ "timestamp_ns DESC, thread DESC, index_seq DESC", "+timestamp_ns DESC, +thread DESC, +index_seq DESC" },
+		{ "thread DESC, index_seq DESC", "+thread DESC, +index_seq DESC" },
+		{ "timestamp_ns DESC, thread ASC, index_seq DESC", "+timestamp_ns DESC, +thread ASC, +index_seq DESC" },
+		{ "timestamp_ns DESC", "+timestamp_ns DESC" },
+		{ "thread DESC, timestamp_ns DESC", "+thread DESC, +timestamp_ns DESC" },
+	};
+	uint64_t number = one_process ? below(random, 5) : 3, seed = random->state;
+	char *texts[2] = {};
+	size_t size;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		FILE *file = open_memstream(&texts[i], &size);
+
+		random->state = seed;
+		fprintf(file, "SELECT %s FROM events WHERE ", fields[number]);
+		if (below(random, 3))
+			put_condition(random, file, "timestamp_ns", true);
+		else
+			fputs("1", file);
+		fprintf(file, " ORDER BY %s", orders[number][i]);
+		if (below(random, 4))
+			fprintf(file, " LIMIT %llu OFFSET %llu", (unsigned long long)below(random, 40), (unsigned long long)below(random, 9));
+		fclose(file);
+	}
+	sql_same(sql, texts[0], texts[1]);
+	free(texts[0]);
+	free(texts[1]);
+}
+
+static void test_from_the_last_row_on(void **state)
+{
+	struct random random = { 815 };
+
+	for (uint32_t threads = 1; threads <= 6; threads += 5) {
+		struct fixture *fixture;
+		struct sql *sql;
+
+		fixture_setup(state);
+		fixture = *state;
+		known_free(synth_random(fixture->synth, 8, threads, 3000));
+		sql = sql_open(fixture, true);
+		for (int i = 0; i < 200; i++)
+			compare_orders(sql, &random, threads == 1);
+		sql_close(sql);
+		fixture_teardown(state);
+	}
+}
+
+/* Threads of one process whose events have few times: ties everywhere. */
+static void test_ties_from_the_last_row_on(void **state)
+{
+	static const char *const names[] = { "f" };
+	struct fixture *fixture = *state;
+	struct random random = { 4711 };
+	struct sql *sql;
+
+	synth_process(fixture->synth, 10);
+	synth_module(fixture->synth, "/bin/prog", names, 1);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct synth_thread *thread = synth_thread(fixture->synth, 1000 + i, "tied");
+
+		for (uint64_t j = below(&random, 80); j-- > 0;) {
+			synth_pass(thread, below(&random, 4) ? 0 : 1);
+			synth_event(thread, j % 2 ? ADA_EVENT_CALL : ADA_EVENT_RETURN, 0, 0);
+			if (j == 9)
+				synth_roll(thread);
+		}
+	}
+	sql = sql_open(fixture, true);
+	for (int i = 0; i < 200; i++)
+		compare_orders(sql, &random, true);
+	assert_in_range(sql_visited(sql, "SELECT * FROM events ORDER BY timestamp_ns DESC LIMIT 3"), 3, 8);
+	assert_in_range(sql_visited(sql, "SELECT * FROM events WHERE thread = 2 ORDER BY index_seq DESC LIMIT 3"), 3, 8);
+	sql_close(sql);
+}
+
 static void test_ranges_of_calls_in_wild_threads(void **state)
 {
 	struct fixture *fixture = *state;
@@ -191,6 +293,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_random_conditions),
+		cmocka_unit_test(test_from_the_last_row_on),
+		FIXTURE_TEST(test_ties_from_the_last_row_on),
 		FIXTURE_TEST(test_ranges_of_calls_in_wild_threads),
 	};
 

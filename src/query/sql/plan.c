@@ -127,13 +127,16 @@ static void plan_order(struct planning *planning)
 	enum ada_sql_order order = planning->vtab->implementation->order;
 	bool one_process = sql->session->processes.count == 1 || planning->one[ADA_SQL_PROCESS];
 	bool one_thread = sql->selection->threads.count <= 1 || (one_process && planning->one[ADA_SQL_THREAD]);
+	bool backwards = info->nOrderBy && info->aOrderBy[0].desc;
 	int at = 0;
 
 	if (order == ADA_SQL_UNORDERED || !info->nOrderBy)
 		return;
 	for (int i = 0; i < info->nOrderBy; i++)
-		if (info->aOrderBy[i].desc || info->aOrderBy[i].iColumn < 0)
+		if (!info->aOrderBy[i].desc == backwards || info->aOrderBy[i].iColumn < 0)
 			return;
+	if (backwards && order != ADA_SQL_BY_THREAD_OR_TIME)
+		return;
 #define ROLE(i) (table->columns[info->aOrderBy[i].iColumn].role)
 	if (one_process && at < info->nOrderBy && ROLE(at) == ADA_SQL_THREAD) {
 		at++;
@@ -144,6 +147,8 @@ static void plan_order(struct planning *planning)
 	if (one_thread && at < info->nOrderBy && ROLE(at) == ADA_SQL_POSITION)
 		at = info->nOrderBy;	/* unique: what follows says nothing */
 	info->orderByConsumed = at == info->nOrderBy;
+	if (info->orderByConsumed && backwards)
+		info->idxNum |= ADA_SQL_BACKWARDS;
 	if (info->orderByConsumed || order != ADA_SQL_BY_THREAD_OR_TIME || ROLE(0) != ADA_SQL_TIME)
 		return;
 	/* Merged; ties in the order of threads. */
@@ -156,7 +161,7 @@ static void plan_order(struct planning *planning)
 #undef ROLE
 	info->orderByConsumed = at == info->nOrderBy;
 	if (info->orderByConsumed)
-		info->idxNum |= ADA_SQL_MERGED;
+		info->idxNum |= ADA_SQL_MERGED | (backwards ? ADA_SQL_BACKWARDS : 0);
 }
 
 static void plan_cost(struct planning *planning)

@@ -195,7 +195,8 @@ int ada_sql_query_open(struct ada_sql_query *query, const struct ada_sql_vtab *v
 {
 	int result;
 
-	*query = (struct ada_sql_query){ .merged = number & ADA_SQL_MERGED, .costly = number & ADA_SQL_COSTLY };
+	*query = (struct ada_sql_query){ .merged = number & ADA_SQL_MERGED, .costly = number & ADA_SQL_COSTLY,
+		.backwards = number & ADA_SQL_BACKWARDS };
 	for (int role = 0; role < ADA_SQL_ROLES; role++) {
 		query->numbers[role].low = INT64_MIN;
 		query->numbers[role].high = INT64_MAX;

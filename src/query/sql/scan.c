@@ -7,7 +7,7 @@
 
 #define PIECE (1u << 18)		/* events: 8 MiB */
 
-static bool fits(struct ada_sql_scan *scan)
+bool ada_sql_scan_fits(struct ada_sql_scan *scan)
 {
 	const struct ada_event *event = scan->event;
 
@@ -54,7 +54,7 @@ static int find(struct ada_sql_scan *scan)
 		int result;
 
 		while (scan->event < scan->run_end) {
-			if (fits(scan))
+			if (ada_sql_scan_fits(scan))
 				return SQLITE_OK;
 			scan->event++;
 			scan->position++;
@@ -103,7 +103,7 @@ static int next_merged(struct ada_sql_scan *scan)
 			atf_thread_release(scan->thread->events, scan->kept[number], scan->position);
 			scan->kept[number] = scan->position;
 		}
-		if (ada_sql_fits_number(scan->query, ADA_SQL_POSITION, (int64_t)scan->position) && fits(scan))
+		if (ada_sql_fits_number(scan->query, ADA_SQL_POSITION, (int64_t)scan->position) && ada_sql_scan_fits(scan))
 			return SQLITE_OK;
 	}
 }
@@ -120,6 +120,8 @@ int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada
 	ada_sql_time_range(query, sql, &scan->from_ns, &scan->to_ns);
 	if (query->nothing || scan->from_ns >= scan->to_ns)
 		return SQLITE_OK;
+	if (query->backwards)
+		return ada_sql_back_open(scan);
 	if (!query->merged)
 		return find(scan);
 	result = open_merge(scan);
@@ -128,6 +130,8 @@ int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada
 
 int ada_sql_scan_next(struct ada_sql_scan *scan)
 {
+	if (scan->back)
+		return ada_sql_back_next(scan);
 	if (scan->merge)
 		return next_merged(scan);
 	scan->event++;
@@ -141,6 +145,10 @@ void ada_sql_scan_close(struct ada_sql_scan *scan)
 {
 	if (scan->merge)
 		atf_merge_close(scan->merge);
+	if (scan->back) {
+		ada_sql_back_close(scan);
+		scan->thread = NULL;
+	}
 	free(scan->sources);
 	free(scan->kept);
 	/* A row that was asked for alone needs no more than its page. */

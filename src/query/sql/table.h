@@ -51,7 +51,7 @@ void ada_sql_release(struct ada_sql *sql);		/* one reference less */
 /* --- what a statement wants (plan.c) -------------------------------------------------------------------------------- */
 
 #define ADA_SQL_ARGUMENTS 4
-enum { ADA_SQL_MERGED = 1, ADA_SQL_COSTLY = 2 };	/* bits of the plan's number */
+enum { ADA_SQL_MERGED = 1, ADA_SQL_COSTLY = 2, ADA_SQL_BACKWARDS = 4 };	/* bits of the plan's number */
 
 struct ada_sql_numbers { int64_t low, high; bool has_set; ADA_ARRAY(int64_t) set; };
 struct ada_sql_texts { bool has_set; ADA_ARRAY(char *) set; };
@@ -59,6 +59,7 @@ struct ada_sql_texts { bool has_set; ADA_ARRAY(char *) set; };
 struct ada_sql_query {
 	bool nothing;			/* no row can fit */
 	bool merged;			/* events in the order of time over all threads */
+	bool backwards;			/* from the last row to the first */
 	bool costly;			/* a column is asked for that the table says is costly */
 	struct ada_sql_numbers numbers[ADA_SQL_ROLES];
 	struct ada_sql_texts texts[ADA_SQL_ROLES];
@@ -107,7 +108,7 @@ struct ada_sql_cursor {
 enum ada_sql_order {
 	ADA_SQL_UNORDERED,
 	ADA_SQL_BY_THREAD,		/* threads one by one, each by position and time */
-	ADA_SQL_BY_THREAD_OR_TIME,	/* the same, or merged */
+	ADA_SQL_BY_THREAD_OR_TIME,	/* the same, or merged; or either of them backwards */
 };
 
 struct ada_sql_implementation {
@@ -157,10 +158,16 @@ struct ada_sql_scan {
 	uint64_t *kept;			/* by source: where its pages are still in memory from */
 	uint64_t merge_piece;
 	uint64_t turns;
+	struct ada_sql_back *back;	/* it goes backwards: scan_back.c */
 };
 int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada_sql_query *query);
 int ada_sql_scan_next(struct ada_sql_scan *scan);
 void ada_sql_scan_close(struct ada_sql_scan *scan);
+/* Whether the event at hand is wanted. */
+bool ada_sql_scan_fits(struct ada_sql_scan *scan);
+int ada_sql_back_open(struct ada_sql_scan *scan);
+int ada_sql_back_next(struct ada_sql_scan *scan);
+void ada_sql_back_close(struct ada_sql_scan *scan);
 /* Column `column` of table events. */
 void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread,
 			  uint64_t position, const struct ada_event *event);
