@@ -93,14 +93,15 @@ static double detail_coverage(struct ada_thread *const *threads, size_t count, u
 {
 	uint64_t events = 0, records = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
+		records += ada_thread_details(threads[i], from_ns, to_ns);
+	for (size_t i = 0; i < count && records; i++) {
 		const struct ada_thread *thread = threads[i];
 
 		if (!thread->events)
 			continue;
 		events += to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns);
 		events -= from_ns ? atf_thread_lower_bound(thread->events, from_ns) : 0;
-		records += ada_thread_details(thread, from_ns, to_ns);
 	}
 	return events ? (double)records / events : 0;
 }
