@@ -368,6 +368,7 @@ static bool drain_sealed(void)
 		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)chunk * ADA_CHUNK_BYTES);
 		chunk_take(at);
 		detail_half_done(at->detail);
+		drain_details();		/* its detail chunk is there already, and goes back first: as many suffice */
 		shm->sealed_tail++;
 		at->status = ADA_CHUNK_FREE;
 		__atomic_fetch_or(&words[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
