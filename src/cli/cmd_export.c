@@ -224,6 +224,8 @@ static int run(const char *command, struct ada_export *export, const struct opti
 		fprintf(stderr, "%s: the session is there already: nothing was done\n", command);
 	else if (!options->quiet)
 		tell(command, &export->completeness);
+	if (export->paths_merged && !options->quiet)
+		fprintf(stderr, "%s: there are too many paths: the rest of them are merged into [other paths]\n", command);
 	return 0;
 }
 

@@ -162,6 +162,8 @@ static int put_graph(struct ada_graph *graph, const struct ada_comparison *compa
 	if (result)
 		return ada_error_set(error, -result, "out of memory");
 	ada_compare_put_end(comparison, graph->format, output);
+	if (graph->tree.cut && graph->format == ADA_FORMAT_CSV)		/* has no place for it */
+		fprintf(stderr, "ada graph: %s\n", ada_graph_cut(graph));
 	return 0;
 }
 

@@ -313,6 +313,12 @@ static int put_rows(struct printing *printing)
 
 /* --- all of it -------------------------------------------------------------------------------------------------------- */
 
+const char *ada_graph_cut(const struct ada_graph *graph)
+{
+	return graph->inverted ? "Callers far up are missing: there are too many paths." :
+				 "There are too many paths: the rest of them are merged.";
+}
+
 static void put_hidden(const struct printing *printing, struct ada_output *output)
 {
 	const struct ada_graph *graph = printing->graph;
@@ -333,9 +339,10 @@ static void put_hidden(const struct printing *printing, struct ada_output *outpu
 			 printing->over == 1 ? "" : "s");
 		ada_output_string(output, line);
 	}
-	if (graph->tree.cut)
-		ada_output_string(output, graph->inverted ? "Callers far up are missing: there are too many paths.\n" :
-				  "There are too many paths: the rest of them are merged.\n");
+	if (graph->tree.cut) {
+		ada_output_string(output, ada_graph_cut(graph));
+		ada_output_string(output, "\n");
+	}
 }
 
 int ada_graph_put(struct ada_graph *graph, struct ada_output *output)
@@ -361,6 +368,8 @@ int ada_graph_put(struct ada_graph *graph, struct ada_output *output)
 	if (!result && graph->format == ADA_FORMAT_TEXT) {
 		ada_output_string(output, printing.rows.row_count ? "\n" : "");
 		put_hidden(&printing, output);
+	} else if (!result && graph->format == ADA_FORMAT_JSON) {
+		ada_output_string(output, graph->tree.cut ? "\"paths_merged\": true,\n" : "\"paths_merged\": false,\n");
 	}
 done:
 	free(printing.weights);

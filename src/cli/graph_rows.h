@@ -21,6 +21,7 @@ struct ada_graph {
 
 /* Time of a tree: of its outermost calls, or of what is known below those that have none of their own. 0 or -ENOMEM. */
 int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns);
-/* The rows, in JSON `"rows": [...],`, and in text what is not shown. Sorts the tree. 0, -ENOMEM, or -EINTR. */
+const char *ada_graph_cut(const struct ada_graph *graph);	/* what to say where tree.cut is set */
+/* The rows, in JSON `"rows": [...], "paths_merged": ...`, and in text what is not shown. Sorts the tree. 0, -ENOMEM, or -EINTR. */
 int ada_graph_put(struct ada_graph *graph, struct ada_output *output);
 #endif

@@ -305,6 +305,35 @@ static void make_fibers(struct synth *synth)
 	}
 }
 
+/* More paths than are told apart: root, and below it each of three functions after each other. */
+static void make_paths(struct synth *synth)
+{
+	enum { FUNCTIONS = 102 };
+	static char texts[FUNCTIONS + 1][8];
+	const char *names[FUNCTIONS + 1];
+	struct synth_thread *thread;
+
+	for (int i = 0; i <= FUNCTIONS; i++) {
+		snprintf(texts[i], sizeof texts[i], "f%d", i);
+		names[i] = texts[i];
+	}
+	synth_process(synth, 100);
+	synth_module(synth, "/usr/bin/prog", names, FUNCTIONS + 1);
+	thread = synth_thread(synth, 100, "prog");
+	synth_call(thread, FUNCTIONS);
+	for (uint64_t a = 0; a < FUNCTIONS; a++) {
+		synth_call(thread, a);
+		for (uint64_t b = 0; b < FUNCTIONS; b++) {
+			synth_call(thread, b);
+			for (uint64_t c = 0; c < FUNCTIONS; c++)
+				synth_leaf(thread, c, 1);
+			synth_return(thread);
+		}
+		synth_return(thread);
+	}
+	synth_return(thread);
+}
+
 static void make_empty(struct synth *synth)
 {
 }
@@ -346,7 +375,7 @@ int main(int argc, char **argv)
 		{ "empty", make_empty, true }, { "rules", make_rules, true },
 		{ "detail", make_detail, true }, { "pair", make_pair, true },
 		{ "story", make_story, true }, { "lossy_story", make_lossy_story, true }, { "crowd", make_crowd, true },
-		{ "fibers", make_fibers, true },
+		{ "fibers", make_fibers, true }, { "paths", make_paths, true },
 	};
 
 	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))

@@ -62,6 +62,20 @@ def test_graph_knows_every_number(ada, session):
     assert result["completeness"] == {"events": 10, "lost": 0, "detailCoverage": 0, "complete": True}
 
 
+def test_paths_that_are_merged_are_told(ada, session, tmp_path):
+    """1,071,817 of them, of which 1,048,576 are told apart."""
+    path = session("paths")
+    result = as_json(ada, "graph", path, "--limit=3")
+    assert result["paths_merged"] is True
+    assert as_json(ada, "graph", session("plain"))["paths_merged"] is False
+    comma = ada("graph", path, "--format=csv", "--limit=2")
+    assert comma.status == 0 and comma.stderr.decode() == "ada graph: There are too many paths: the rest of them are merged.\n"
+    whole = ada("export", "--format=folded", f"--output={tmp_path}/folded", path)
+    assert whole.status == 0 and "too many paths" in whole.stderr.decode()
+    lines = (tmp_path / "folded").read_text().splitlines()
+    assert sum("[other paths]" in line for line in lines) > 0 and sum(int(line.split()[-1]) for line in lines) == 102**3
+
+
 def test_text(ada, session):
     assert answer(ada, "graph", session("plain"), "--min=2").splitlines() == [
         "CALLS    TOTAL    SELF      %  FUNCTION",

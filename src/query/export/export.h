@@ -19,6 +19,7 @@ struct ada_export {
 	bool events;			/* csv: a row an event, not a call */
 	struct ada_progress *progress;	/* of events done */
 	struct ada_completeness completeness;	/* filled in */
+	bool paths_merged;		/* the same: there were more than ADA_TREE_NODES */
 };
 
 struct ada_export_format {

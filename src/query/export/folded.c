@@ -196,6 +196,7 @@ int ada_export_folded(struct ada_export *export, struct ada_error *error)
 	if (!result) {
 		writer.tree = &tree;
 		export->completeness = tree.completeness;
+		export->paths_merged = tree.cut;
 		result = write_lines(&writer);
 	}
 	if (result == -EINTR)
