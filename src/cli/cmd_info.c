@@ -1,7 +1,9 @@
 /* ada info: what a session holds. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/quote.h"
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
@@ -192,18 +194,12 @@ static void print_line(struct ada_output *output, const char *label, const char 
 	ada_output_string(output, "\n");
 }
 
-/* An argument so that a shell would read it as one. */
 static void print_argument(struct ada_output *output, const char *argument)
 {
-	bool plain = *argument && !argument[strcspn(argument, " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
+	char *quoted = ada_quote_argument(argument ? argument : "");
 
-	if (plain) {
-		ada_output_text(output, argument);
-		return;
-	}
-	ada_output_string(output, "'");
-	ada_output_text(output, argument);
-	ada_output_string(output, "'");
+	ada_output_text(output, quoted ? quoted : "");
+	free(quoted);
 }
 
 static void print_head_text(struct info *info)

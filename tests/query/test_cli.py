@@ -134,6 +134,20 @@ def test_losses_are_said(ada, session):
     assert as_json(ada, "report", "--from=+36ns", session("lossy"))["completeness"]["lost"] == 0
 
 
+def test_a_command_is_what_a_shell_reads(ada, session, tmp_path):
+    """Whatever its arguments hold, on one line."""
+    words = ["synth", "", "a b", "it's", "$HOME", "`id`", "a\nb\t\x01c'd\\e", "caf\u00e9", "*", "-x=1,2", "\\", "~"]
+    directory = shutil.copytree(session("plain"), tmp_path / "copy")
+    document = json.loads((directory / "session.json").read_text())
+    document["command"] = words
+    (directory / "session.json").write_text(json.dumps(document))
+    info = re.search(r"^command   (.*)$", answer(ada, "info", directory).stdout.decode(), re.M)[1]
+    told = re.search(r"The command `(.*)` was recorded", answer(ada, "narrate", directory).stdout.decode())[1]
+    assert info == told
+    read = subprocess.run(["bash", "-c", "printf '%s\\0' " + info], capture_output=True, check=True).stdout
+    assert read.decode().split("\0")[:-1] == words
+
+
 def test_calls_that_were_not_recorded_are_said(ada, session, tmp_path):
     """Every answer sends to `ada info` for why it isn't complete."""
     directory = shutil.copytree(session("plain"), tmp_path / "copy")

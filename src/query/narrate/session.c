@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/quote.h"
 #include "base/units.h"
 #include "query/narrate/internal.h"
 
@@ -12,13 +13,15 @@
 
 /* --- the session -------------------------------------------------------------------------------------------------------- */
 
-static void put_command(FILE *stream, const json_object *command)
+static void put_command(struct ada_story *story, FILE *stream, const json_object *command)
 {
 	for (size_t i = 0; i < ada_json_length(command); i++) {
 		const char *argument = json_object_get_string(json_object_array_get_idx(command, i));
-		bool plain = argument && *argument && !argument[strcspn(argument, " \t\n'\"\\$`*?[]{}()<>|&;#~!")];
+		char *quoted = ada_quote_argument(argument ? argument : "");
 
-		fprintf(stream, plain ? "%s%s" : "%s'%s'", i ? " " : "", argument ? argument : "");
+		fprintf(stream, "%s%s", i ? " " : "", quoted ? quoted : "");
+		story->result = quoted ? story->result : -ENOMEM;
+		free(quoted);
 	}
 }
 
@@ -46,7 +49,7 @@ static void tell_recorded(struct ada_story *story)
 		return;
 	if (ada_json_length(ada_json_get(document, "command"))) {
 		fputs("The command `", telling.stream);
-		put_command(telling.stream, ada_json_get(document, "command"));
+		put_command(story, telling.stream, ada_json_get(document, "command"));
 		fprintf(telling.stream, "` was recorded on %s from %s", ada_json_text(host, "name", "an unknown host"),
 			ada_json_text(document, "started", "an unknown time"));
 	} else {
