@@ -90,6 +90,7 @@ enum ada_disable {
 	ADA_DISABLE_NO_COUNTER,		/* the program forbade itself the TSC: reading it would raise SIGSEGV */
 	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
 	ADA_DISABLE_NO_FILES,		/* a descriptor that the recorder sent could not be taken */
+	ADA_DISABLE_NO_ANSWER,		/* the recorder took too long */
 	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
 };
 

@@ -11,7 +11,7 @@
 #include "agent/life.h"
 #include "agent/sys.h"
 
-#define ANSWER_SECONDS 5
+#define ANSWER_SECONDS 20			/* a recorder that lives has many to answer on a busy machine; one that is gone closes */
 #define PLAN_SECONDS 20				/* a large file that is planned for the first time */
 #define HUGE_PAGE (2ull << 20)
 #define MESSAGE_BYTES_MAX (512u << 10)		/* a plan's filter has a bit a hook */
@@ -201,7 +201,7 @@ bool ada_connect_was_heard(void)
 enum ada_disable ada_connect_reason(int status)
 {
 	return status == -ENOMEM ? ADA_DISABLE_NO_MEMORY : status == -EPROTO ? ADA_DISABLE_PROTOCOL :
-	       status == -EMFILE ? ADA_DISABLE_NO_FILES : ADA_DISABLE_NO_RECORDER;
+	       status == -EMFILE ? ADA_DISABLE_NO_FILES : status == -EAGAIN ? ADA_DISABLE_NO_ANSWER : ADA_DISABLE_NO_RECORDER;
 }
 
 /* The recorder can't tell an agent that gives up from a process that ends. */

@@ -392,6 +392,22 @@ static void note_failed(const struct talk *talk, enum ada_disable reason)
 	pthread_mutex_unlock(&talk->provider->lock);
 }
 
+/* To its end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (rc < 0), the agent may have waited
+ * for it too long, and have said so before it closed. */
+static enum ada_message_type listen_on(struct talk *talk, union message *message, int rc)
+{
+	for (;;) {
+		if (rc)
+			shutdown(talk->socket, SHUT_WR);	/* it needn't wait for more */
+		if (receive(talk->socket, message) || message->head.type == ADA_MESSAGE_HELLO)
+			return 0;
+		if (message->head.type == ADA_MESSAGE_DONE || message->head.type == ADA_MESSAGE_FAILED)
+			return message->head.type;
+		if (!rc && message->head.type == ADA_MESSAGE_MODULE)
+			rc = answer_module(talk, &message->module);
+	}
+}
+
 void ada_conversation_run(struct ada_recorder *recorder, int socket)
 {
 	struct talk talk = { .recorder = recorder, .socket = socket };
@@ -410,16 +426,10 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	bool first = talk.start || talk.fork;
 	if (!first)
 		note_begin(talk.provider);
-	while (!rc && !(rc = receive(socket, &message))) {
-		if (message.head.type == ADA_MESSAGE_MODULE && answer_module(&talk, &message.module))
-			break;
-		if (message.head.type == ADA_MESSAGE_HELLO || message.head.type == ADA_MESSAGE_DONE ||
-		    message.head.type == ADA_MESSAGE_FAILED)
-			break;
-	}
-	bool done = !rc && message.head.type == ADA_MESSAGE_DONE;
+	enum ada_message_type end = listen_on(&talk, &message, rc);
+	bool done = end == ADA_MESSAGE_DONE;
 	if (first && !done)
-		note_failed(&talk, !rc && message.head.type == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
+		note_failed(&talk, end == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
 	note_end(talk.provider);
 	ada_recorder_wake(recorder);
 	if (done && talk.start)

@@ -15,6 +15,7 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_CONFINED: return "it confined itself by seccomp, under which the agent may not make its system calls";
 	case ADA_DISABLE_NO_COUNTER: return "it forbade itself the time stamp counter (PR_SET_TSC)";
 	case ADA_DISABLE_NO_FILES: return "it had no file descriptor left for the agent";
+	case ADA_DISABLE_NO_ANSWER: return "the recorder did not answer its agent in time: the machine is too busy";
 	case ADA_DISABLE_NOT_READY: return "it ended, or was ended, before its agent was ready";
 	case ADA_DISABLE_INTERNAL: return "the agent met a broken invariant and switched itself off";
 	}

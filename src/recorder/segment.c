@@ -337,6 +337,19 @@ static uint32_t detail_wanted(const struct ada_segment *segment)
 	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
+/* Each process gets as much ahead as a fast one needs, while there is plenty; a crowd would take all the machine's memory, so
+ * beyond half of /dev/shm only those get it that have begun to fill what they have. */
+static bool chunks_wanted(const struct ada_segment *segment)
+{
+	struct statvfs room;
+	uint32_t free = bits_set(segment->free_map, segment->chunks);
+	if (segment->chunks_ready == segment->chunks || free >= CHUNKS_AHEAD)
+		return false;
+	if (segment->chunks_ready - free > 1)
+		return true;
+	return fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2;
+}
+
 bool ada_segment_grow(struct ada_segment *segment)
 {
 	if (segment->exhausted)
@@ -349,7 +362,7 @@ bool ada_segment_grow(struct ada_segment *segment)
 	if (!rc && segment->modules_ready < ADA_MODULES_MAX &&
 	    __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED) + MODULES_STEP / 2 > segment->modules_ready)
 		rc = grow_modules(segment);
-	if (!rc && segment->chunks_ready < segment->chunks && bits_set(segment->free_map, segment->chunks) < CHUNKS_AHEAD) {
+	if (!rc && chunks_wanted(segment)) {
 		rc = grow_chunks(segment, CHUNKS_STEP);
 		again = true;
 	}

@@ -269,6 +269,17 @@ static void scenario_gives_up(char **arguments)
 	fake_check(send(fake.socket, &failed, sizeof(failed), 0) == sizeof(failed), "send");
 }
 
+/* hurries: as an agent that gives up, and closes, before the recorder has answered its HELLO. */
+static void scenario_hurries(char **arguments)
+{
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof(hello) }, .wire_version = ADA_WIRE_VERSION, .kind = ADA_HELLO_START,
+				   .thread_id = (uint32_t)getpid(), .provider = ADA_NONE, .heir = ADA_NONE };
+	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof(failed) }, .reason = ADA_DISABLE_NO_ANSWER };
+	int fd = fake_connect();
+	fake_check(send(fd, &hello, sizeof(hello), 0) == sizeof(hello) && send(fd, &failed, sizeof(failed), 0) == sizeof(failed), "send");
+	close(fd);
+}
+
 /* vanishes: it ends in the midst of its start, before the recorder could look. */
 static void scenario_vanishes(char **arguments)
 {
@@ -307,6 +318,7 @@ static const struct { const char *name; void (*run)(char **arguments); } scenari
 	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
 	{ "escape", scenario_escape }, { "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
 	{ "stay", scenario_stay }, { "gives-up", scenario_gives_up }, { "vanishes", scenario_vanishes },
+	{ "hurries", scenario_hurries },
 };
 
 int main(int argc, char **argv)

@@ -263,7 +263,8 @@ def test_crash_record(record):
     assert (crash["signal"], crash["faultAddress"], crash["registers"]["rip"], crash["stack"]) == (11, "0xdead", "0x1234", "ab00")
 
 
-@pytest.mark.parametrize("end, reason", [("gives-up", "it had no memory left for the agent"), ("vanishes", "before its agent was ready")])
+@pytest.mark.parametrize("end, reason", [("gives-up", "it had no memory left for the agent"), ("vanishes", "before its agent was ready"),
+                                         ("hurries", "did not answer its agent in time")])
 def test_an_agent_that_does_not_get_ready_is_told_of(record, end, reason):
     result, session = record(end)
     recording = check_session(session)[0]["recording"]

@@ -136,8 +136,10 @@ def test_killed_at_its_start(count, starter):
     assert complete >= 1 and all("before its agent was ready" in reason for reason in cut)
 
 
-@pytest.mark.parametrize("how", [("chain", 1000), ("spawn", 1000, 1, TRUE), ("spawn", 300, 20, TRUE)], ids=["chain", "turn", "crowd"])
+@pytest.mark.parametrize("how", [("chain", 1000), ("spawn", 200, 1, TRUE), ("spawn", 200, 80, TRUE)], ids=["chain", "turn", "crowd"])
 def test_a_thousand_images(how, count, starter):
+    """One after another in a process, in turn, and more at once than the table of announcements holds."""
     complete, cut, missing = count(starter, *how, timeout=500)
     assert complete + len(cut) + len(missing) == how[1] + 1
-    assert (cut, missing) == ([], [])
+    # Whom a busy machine keeps waiting too long says so.
+    assert missing == [] and all("in time" in reason for reason in cut)
