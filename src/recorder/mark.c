@@ -275,9 +275,10 @@ static bool enter_missed(struct ada_marks *marks)
 	uint64_t rules = __atomic_exchange_n(&control->missed_rules, 0, __ATOMIC_RELAXED);
 	uint64_t start = __atomic_exchange_n(&control->missed_start, 0, __ATOMIC_RELAXED);
 	uint64_t end = __atomic_exchange_n(&control->missed_end, 0, __ATOMIC_RELAXED), now = ada_clock_counter();
-	end = end < now ? end : now;
+	/* One that is counted behind its bounds may have left these with the ones before it: then it is of some time up to now. */
+	end = end && end < now ? end : now;
 	__atomic_store_n(&detail->own_end, own_start == UINT64_MAX ? end : later(own_end, end), __ATOMIC_RELAXED);
-	__atomic_store_n(&detail->own_start, start < own_start ? start : own_start, __ATOMIC_RELEASE);
+	__atomic_store_n(&detail->own_start, start && start < own_start ? start : own_start, __ATOMIC_RELEASE);
 	struct ada_window_mark window = { .rules = rules, .version = marks->last.version, .thread = ADA_NONE, .index_seq = UINT64_MAX,
 					  .seq = UINT64_MAX, .more = missed - 1, .pin_start = start };
 	window.ns = marks->last.ns ? marks->last.ns : ns_of(marks, now);

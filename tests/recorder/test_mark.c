@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/clock.h"
 #include "recorder/mark.h"
 
 #define BASE 1000000u
@@ -309,6 +310,23 @@ static void missed_marks_are_one(void **state)
 	assert_int_equal(segment.shm->marks.missed, 0);
 }
 
+/* An agent adds its bounds, then its number; the recorder was in between. */
+static void a_missed_mark_may_have_no_bounds_left(void **state)
+{
+	struct ada_mark mark = of_event(0, 100);
+	put(&mark);
+	segment.shm->marks.missed = 1;
+	segment.shm->marks.missed_rules = 8;
+	segment.shm->detail.own_start = UINT64_MAX;
+	uint64_t before = ada_clock_counter();
+	ada_marks_read(marks);
+	assert_int_equal(ada_windows_count(windows), 1);
+	const struct ada_window *window = ada_windows_at(windows, 0);
+	assert_int_equal(window->start_ns, 2 * counter_of(0, 100));
+	assert_in_range(window->end_ns, 2 * before, 2 * ada_clock_counter());
+	assert_int_equal(segment.shm->detail.own_start, UINT64_MAX);	/* holds no chunk */
+}
+
 static void garbage_costs_only_windows(void **state)
 {
 	srand(7);
@@ -360,6 +378,7 @@ int main(void)
 		TEST(a_place_that_is_ready_late),
 		TEST(the_ring_goes_round),
 		TEST(missed_marks_are_one),
+		TEST(a_missed_mark_may_have_no_bounds_left),
 		TEST(garbage_costs_only_windows),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
