@@ -35,12 +35,18 @@ struct ada_debug_type {
 	ADA_ARRAY(struct ada_debug_member) members;
 };
 
-struct ada_debug_member { const char *name; uint32_t offset; struct ada_debug_type type; };
+struct ada_debug_member {
+	const char *name;
+	uint32_t offset;
+	uint8_t bits, shift;		/* of a bit-field: so many, from this one of the byte at `offset` on; 0: none */
+	struct ada_debug_type type;
+};
 
 enum ada_debug_place {
-	ADA_DEBUG_NOWHERE,		/* not known, or nowhere that is recorded */
+	ADA_DEBUG_NOWHERE,		/* not known */
 	ADA_DEBUG_REGISTERS,
 	ADA_DEBUG_STACK,
+	ADA_DEBUG_X87,			/* which isn't recorded */
 };
 
 struct ada_debug_where {

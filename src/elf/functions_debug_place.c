@@ -375,7 +375,9 @@ void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *
 		where->place = ADA_DEBUG_REGISTERS;
 		where->indirect = true;
 		where->count = 1;
-	} else if (!parts.x87 && parts.bytes) {
+	} else if (parts.x87) {
+		where->place = ADA_DEBUG_X87;
+	} else if (parts.bytes) {
 		in_registers(where, &parts, 0, 0);
 	}
 }

@@ -393,6 +393,32 @@ static void read_type(Dwarf_Die *die, enum ada_debug_language language, struct a
 }
 
 /* True: all of them were read. */
+/* Where a bit-field's bits are: counted from the structure's first one, or as DWARF 3 has it, from the last one of the storage that
+ * the member lies in. False: that isn't said in a way that is known. */
+static bool read_bits(Dwarf_Die *die, struct ada_debug_member *member)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word bits, at, bytes;
+
+	if (!dwarf_attr(die, DW_AT_bit_size, &attribute))
+		return true;
+	if (dwarf_formudata(&attribute, &bits) || !bits || bits > 64)
+		return false;
+	member->bits = (uint8_t)bits;
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_data_bit_offset, &attribute), &at) == 0) {
+		member->shift = at % 8;
+	} else if (dwarf_formudata(dwarf_attr(die, DW_AT_bit_offset, &attribute), &at) == 0) {
+		if (dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &bytes))
+			bytes = member->type.bytes;
+		if (bytes > 8 || at > 64 || at + bits > 8 * bytes)
+			return false;
+		at = 8 * bytes - at - bits;
+		member->offset += (uint32_t)(at / 8);
+		member->shift = at % 8;
+	}
+	return true;
+}
+
 static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
 	Dwarf_Die child;
@@ -401,21 +427,20 @@ static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struc
 		return true;
 	do {
 		struct ada_debug_member member = {};
-		Dwarf_Attribute attribute;
 		uint64_t offset;
 
 		if (dwarf_tag(&child) == DW_TAG_inheritance || dwarf_tag(&child) == DW_TAG_variant_part)
 			return false;
 		if (dwarf_tag(&child) != DW_TAG_member || !ada_debug_member_offset(&child, &offset))
 			continue;
-		if (dwarf_attr(&child, DW_AT_bit_size, &attribute) || type->members.count == MEMBERS_MAX || offset > MEMBERS_BYTES_MAX)
+		if (type->members.count == MEMBERS_MAX || offset > MEMBERS_BYTES_MAX)
 			return false;
 		member.name = dwarf_diename(&child);
 		if (!member.name)
 			member.name = "";
 		member.offset = (uint32_t)offset;
 		read_type(&child, language, &member.type, nesting + 1);
-		if (ada_array_push(&type->members, member)) {
+		if (!read_bits(&child, &member) || ada_array_push(&type->members, member)) {
 			ada_debug_type_free(&member.type);
 			return false;
 		}

@@ -301,14 +301,18 @@ static void put_enum(FILE *file, const struct ada_debug_type *type, int64_t valu
 		fprintf(file, type->is_unsigned ? "%" PRIu64 : "%" PRId64, value);
 }
 
+static bool is_signed(const struct ada_debug_type *type)
+{
+	return type->class == ADA_DEBUG_SIGNED || ((type->class == ADA_DEBUG_CHAR || type->class == ADA_DEBUG_ENUM) && !type->is_unsigned);
+}
+
 static void put_number(FILE *file, struct ada_argument *argument, const struct ada_debug_type *type, const uint8_t *value)
 {
-	bool is_signed = type->class == ADA_DEBUG_SIGNED ||
-		((type->class == ADA_DEBUG_CHAR || type->class == ADA_DEBUG_ENUM) && !type->is_unsigned);
+	bool with_sign = is_signed(type);
 
 	argument->kind = ADA_ARGUMENT_NUMBER;
-	argument->is_unsigned = !is_signed;
-	argument->number = is_signed ? signed_of(value, type->bytes) : (int64_t)unsigned_of(value, type->bytes);
+	argument->is_unsigned = !with_sign;
+	argument->number = with_sign ? signed_of(value, type->bytes) : (int64_t)unsigned_of(value, type->bytes);
 	switch (type->class) {
 	case ADA_DEBUG_BOOL:
 		if (argument->number >> 1 == 0) {
@@ -330,10 +334,10 @@ static void put_number(FILE *file, struct ada_argument *argument, const struct a
 	}
 	if (type->bytes > 8) {
 		argument->kind = ADA_ARGUMENT_OPAQUE;
-		put_wide(file, value, is_signed);
+		put_wide(file, value, with_sign);
 		return;
 	}
-	fprintf(file, is_signed ? "%" PRId64 : "%" PRIu64, argument->number);
+	fprintf(file, with_sign ? "%" PRId64 : "%" PRIu64, argument->number);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------------------- */
@@ -347,6 +351,26 @@ static bool has_name(const struct ada_debug_member *member)
 	return *member->name && !(member->name[0] == '_' && member->name[1] == '_' && member->name[2] >= '0' && member->name[2] <= '9');
 }
 
+/* A bit-field as a value of its type. False: it isn't among the bytes. */
+static bool take_bits(const struct ada_debug_member *member, const uint8_t *value, uint8_t field[16])
+{
+	uint32_t bytes = (member->shift + member->bits + 7u) / 8;
+	unsigned __int128 word = 0;
+	uint64_t bits;
+
+	if (member->offset + (uint64_t)bytes > ADA_VALUE_BYTES)
+		return false;
+	memcpy(&word, value + member->offset, bytes);
+	bits = (uint64_t)(word >> member->shift) << (64 - member->bits);
+	if (is_signed(&member->type))
+		bits = (uint64_t)((int64_t)bits >> (64 - member->bits));
+	else
+		bits >>= 64 - member->bits;
+	memset(field, 0, 16);
+	memcpy(field, &bits, sizeof bits);
+	return true;
+}
+
 static void put_struct(FILE *file, const struct ada_captured *captured, const struct ada_debug_type *type, const uint8_t *value,
 		       uint64_t at)
 {
@@ -356,14 +380,18 @@ static void put_struct(FILE *file, const struct ada_captured *captured, const st
 	for (size_t i = 0; i < type->members.count; i++) {
 		const struct ada_debug_member *member = &type->members.items[i];
 		struct ada_argument inner = {};
+		uint8_t field[ADA_VALUE_BYTES];
 
 		fputs(comma, file);
 		if (has_name(member))
 			fprintf(file, "%s=", member->name);
 		comma = ", ";
 		if (member->type.class == ADA_DEBUG_OTHER || member->type.class == ADA_DEBUG_VOID ||
-		    member->offset + (uint64_t)member->type.bytes > ADA_VALUE_BYTES)
+		    member->type.bytes > ADA_VALUE_BYTES ||
+		    (member->bits ? !take_bits(member, value, field) : member->offset + (uint64_t)member->type.bytes > ADA_VALUE_BYTES))
 			fputs("...", file);
+		else if (member->bits)
+			put_value(file, &inner, captured, &member->type, field, 0);
 		else
 			put_value(file, &inner, captured, &member->type, value + member->offset, at ? at + member->offset : 0);
 		free(inner.string);

@@ -22,6 +22,7 @@ struct mixed { double real; long whole; };
 struct reals { float a, b, c; };
 struct big { long a[5]; };
 struct tagged { const char *name; short kind; };
+struct fields { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; enum colour e : 9; };
 union either { int number; float real; };
 typedef int (*callback)(const char *, ...);
 
@@ -43,6 +44,7 @@ F struct big hidden(int a, const char *b) { KEEP; return (struct big){ { a } }; 
 F __int128 wide(__int128 a, unsigned __int128 b, int c) { KEEP; return a; }
 F long double extended(long double a, int b) { KEEP; return a; }
 F struct tagged tagged(struct tagged a) { KEEP; return a; }
+F struct fields fields(struct fields a, int b) { KEEP; return a; }
 F union either either(union either a) { KEEP; return a; }
 F double _Complex complexes(double _Complex a, float b) { KEEP; return a; }
 F int variadic(const char *format, int first, ...) { KEEP; return first; }
@@ -115,6 +117,7 @@ int main(int argc, char **argv)
 	wide(-(__int128)1 << 64, (unsigned __int128)1 << 100, 18);
 	extended(1.25L, 19);
 	tagged((struct tagged){ "name", -20 });
+	fields((struct fields){ 5, -7, 0x8000000001, true, BLUE }, 20);
 	either((union either){ .number = 21 });
 	complexes(1.0 + 2.0 * I, 22.5f);
 	variadic("%d %s", 23, 1, "x");
