@@ -63,8 +63,9 @@ struct atf_layout {
 	uint64_t size;
 };
 int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t size, struct atf_message *message);
-/* From the first and the last 64 bytes alone. False: the file is not complete, so all of it has to be looked at. */
-bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size);
+/* From the first and the last 64 bytes alone. False: it is neither complete nor plainly unfinished, and has to be looked at. */
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size,
+			  struct atf_message *message);
 
 struct atf_index {
 	struct atf_layout layout;

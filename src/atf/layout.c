@@ -100,6 +100,12 @@ static void layout_count(struct atf_layout *layout, const uint8_t *bytes)
 		layout->count--;
 }
 
+static void layout_unfinished(struct atf_layout *layout, struct atf_message *message)
+{
+	layout->completeness = ATF_NO_FOOTER;
+	atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events", layout->count);
+}
+
 static void layout_without_footer(struct atf_layout *layout, const uint8_t *bytes, struct atf_message *message)
 {
 	const AtfIndexHeader *header = &layout->header;
@@ -109,9 +115,7 @@ static void layout_without_footer(struct atf_layout *layout, const uint8_t *byte
 	layout->completeness = ATF_DAMAGED;
 	if (!offset && !header->event_count) {
 		layout_count(layout, bytes);
-		layout->completeness = ATF_NO_FOOTER;
-		atf_say(message, "no footer (still being written, or left by a crash): %" PRIu64 " events",
-			layout->count);
+		layout_unfinished(layout, message);
 	} else if (offset < ATF_EVENTS_OFFSET || (offset - ATF_EVENTS_OFFSET) % EVENT_BYTES ||
 		   header->event_count != (promised < UINT32_MAX ? promised : UINT32_MAX)) {
 		layout_count(layout, bytes);
@@ -149,12 +153,29 @@ int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t si
 	return 0;
 }
 
-bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size)
+/* Without a footer, the last record says where the events end, if it is one: as in layout_count. */
+static bool ends_in_event(struct atf_layout *layout, const uint8_t *tail)
+{
+	const uint8_t *last = tail + FOOTER_BYTES - EVENT_BYTES - (layout->size - ATF_EVENTS_OFFSET) % EVENT_BYTES;
+
+	layout->count = (layout->size - ATF_EVENTS_OFFSET) / EVENT_BYTES;
+	return !layout->header.footer_offset && !layout->header.event_count && !atf_is_zero(last, EVENT_BYTES) &&
+	       !is_half_footer(last, layout->count - 1);
+}
+
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size,
+			  struct atf_message *message)
 {
 	*layout = (struct atf_layout){ .size = size };
-	if (size < ATF_EVENTS_OFFSET + FOOTER_BYTES || header_read(&layout->header, head, size, NULL) ||
-	    !footer_take(layout, tail, size - FOOTER_BYTES))
+	atf_say(message, "%s", "");
+	if (size < ATF_EVENTS_OFFSET + FOOTER_BYTES || header_read(&layout->header, head, size, NULL))
 		return false;
-	layout_with_footer(layout, NULL);
-	return layout->completeness == ATF_COMPLETE;
+	if (footer_take(layout, tail, size - FOOTER_BYTES)) {
+		layout_with_footer(layout, NULL);
+		return layout->completeness == ATF_COMPLETE;
+	}
+	if (!ends_in_event(layout, tail))
+		return false;
+	layout_unfinished(layout, message);
+	return true;
 }

@@ -261,6 +261,54 @@ static void test_a_crash_is_no_damage(void **state)
 	free(file.bytes);
 }
 
+/* A file is opened by its ends where they say it all, and bytes in memory never are. */
+static void open_both(const char *path, const uint8_t *bytes, size_t length)
+{
+	struct atf_message by_ends, by_bytes;
+	struct atf_index *file, *memory;
+	char expected[512];
+	void *copy;
+	int status = open_copy(&memory, &copy, bytes, length, &by_bytes);
+
+	bytes_write(path, bytes, length);
+	assert_int_equal(atf_index_open(&file, path, &by_ends), status);
+	snprintf(expected, sizeof expected, "%s: %s", path, by_bytes.text);
+	assert_string_equal(by_ends.text, by_bytes.text[0] ? expected : "");
+	if (!status) {
+		assert_int_equal(atf_index_count(file), atf_index_count(memory));
+		assert_int_equal(atf_index_completeness(file), atf_index_completeness(memory));
+		assert_memory_equal(&file->layout, &memory->layout, sizeof file->layout);
+		atf_index_close(file);
+		atf_index_close(memory);
+	}
+	free(copy);
+}
+
+static void test_ends_say_what_all_of_it_says(void **state)
+{
+	struct fixture *fixture = *state;
+	uint8_t bytes[SIZE + 64] = { 0 };
+	struct bytes file;
+
+	fixture_write(fixture->path, 0, COUNT);
+	file = bytes_read(fixture->path);
+	memcpy(bytes, file.bytes, SIZE);
+	for (unsigned int finished = 2; finished--;) {
+		if (!finished) {		/* the header as it is before the footer is written */
+			memset(bytes + 28, 0, 4);
+			memset(bytes + 40, 0, 24);
+		}
+		/* Also with half a footer, and with less or more than a record of zeros at the end. */
+		for (size_t length = 0; length <= sizeof bytes; length++)
+			open_both(fixture->path, bytes, length);
+		memset(bytes + FOOTER, 0, 64);
+		for (size_t length = 64; length <= sizeof bytes; length++)
+			open_both(fixture->path, bytes, length);
+		memcpy(bytes + FOOTER, file.bytes + FOOTER, 64);
+	}
+	free(file.bytes);
+}
+
 static void test_detail_file_that_the_header_does_not_name(void **state)
 {
 	struct fixture *fixture = *state;
@@ -283,6 +331,7 @@ int main(void)
 		FIXTURE_TEST(test_every_bit_of_an_empty_file),
 		FIXTURE_TEST(test_damage_is_told),
 		FIXTURE_TEST(test_a_crash_is_no_damage),
+		FIXTURE_TEST(test_ends_say_what_all_of_it_says),
 		FIXTURE_TEST(test_detail_file_that_the_header_does_not_name),
 	};
 
