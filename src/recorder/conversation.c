@@ -83,13 +83,6 @@ static int welcome(struct talk *talk, int agent_fd)
 	return reply(talk->socket, &message, sizeof(message), NULL, 0, agent_fd);
 }
 
-static void note_exec(struct ada_provider *provider)
-{
-	pthread_mutex_lock(&provider->lock);
-	provider->replaced = true;
-	pthread_mutex_unlock(&provider->lock);
-}
-
 /* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
 static pid_t traced_parent(const struct talk *talk)
 {
@@ -131,6 +124,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	} else if (hello->kind != ADA_HELLO_START) {
 		return -EPROTO;
 	}
+	if (known && ada_provider_gone(known))
+		known = NULL;		/* another process, which had this pid before */
 	pthread_mutex_lock(&recorder->lock);	/* held until the spawned program's pid is noted */
 	bool main_program = talk->pid == recorder->main_pid;
 	recorder->main_heard |= main_program;
@@ -138,7 +133,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (!recorder->options->follow && !main_program)
 		return welcome(talk, -1);
 	if (known && !parent)
-		note_exec(known);
+		ada_provider_note_replaced(known);
 	talk->start = !parent;
 	talk->fork = parent;
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
@@ -203,12 +198,12 @@ static struct ada_module_state *module_state(struct ada_provider *provider, uint
 
 static void remember(struct ada_provider *provider, uint32_t id, const struct ada_module_state *state)
 {
-	pthread_mutex_lock(&provider->lock);
+	pthread_mutex_lock(&provider->facts);
 	struct ada_module_state *kept = module_state(provider, id);
 	if (kept)
 		*kept = *state;
-	provider->changed = true;
-	pthread_mutex_unlock(&provider->lock);
+	pthread_mutex_unlock(&provider->facts);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
 /* Which plan the module gets, and why: traced, hooked where triggers name its functions, or only its names. */
@@ -288,7 +283,7 @@ static bool instruct(const struct talk *talk, struct ada_module_state *state, st
 static void note_late(struct ada_provider *provider, uint32_t id, const struct ada_planned *planned, const uint8_t *hooks)
 {
 	uint32_t count = ada_plan_header(planned->plan)->hook_count, named = 0;
-	pthread_mutex_lock(&provider->lock);
+	pthread_mutex_lock(&provider->facts);
 	struct ada_module_state *state = module_state(provider, id);
 	if (state) {
 		for (uint32_t i = 0; i < count; i++)
@@ -297,8 +292,8 @@ static void note_late(struct ada_provider *provider, uint32_t id, const struct a
 		state->named_hooks = named;
 		state->planned = planned;
 	}
-	provider->changed = true;
-	pthread_mutex_unlock(&provider->lock);
+	pthread_mutex_unlock(&provider->facts);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
 /* Of a module that the agent knows: what of its hooks is missing (abi/wire.h, "Late patches"). */
@@ -368,18 +363,14 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 /* Those of a start begin with their provider. */
 static void note_begin(struct ada_provider *provider)
 {
-	pthread_mutex_lock(&provider->lock);
-	provider->conversations++;
-	pthread_mutex_unlock(&provider->lock);
+	__atomic_fetch_add(&provider->conversations, 1, __ATOMIC_RELEASE);
 }
 
 static void note_end(struct ada_provider *provider)
 {
-	pthread_mutex_lock(&provider->lock);
-	provider->conversations--;
-	provider->starting = false;
-	provider->changed = true;
-	pthread_mutex_unlock(&provider->lock);
+	__atomic_store_n(&provider->starting, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&provider->conversations, 1, __ATOMIC_RELEASE);
 }
 
 /* An image of which nothing is recorded: what its agent said, or that it said nothing before it ended. */

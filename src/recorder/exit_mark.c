@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "recorder/fire.h"
 
+#define CLOCK_SLACK_NS 2000ull
 #define TOLD_NS 1000000000ull		/* a rule that marked so shortly before the end did so for the signal that was the end */
 
 /* Of the last event: in chunks that threads were filling, mostly. 0: there is none. */
@@ -21,6 +22,15 @@ static uint64_t last_counter(const struct ada_segment *segment)
 			last = counter;
 	}
 	return last;
+}
+
+/* When the end was seen, or a little before: the mark must lie within the process's time, whatever the conversion rounds. */
+static uint64_t end_counter(const struct ada_provider *provider)
+{
+	const struct ada_clock_anchor *anchors;
+	size_t count = ada_clock_anchors(provider->recorder->clock, &anchors);
+	uint64_t counter = ada_clock_counter(), ago_ns = ada_clock_boottime_ns() + CLOCK_SLACK_NS - provider->end_ns;
+	return count ? counter - (uint64_t)((double)ago_ns / anchors[count - 1].ns_per_tick) : counter;
 }
 
 static bool is_crash(int number)
@@ -71,7 +81,7 @@ void ada_exit_mark(struct ada_provider *provider)
 	struct ada_firing *firing = malloc(sizeof(*firing));
 	if (!firing)
 		return;
-	uint64_t now = ada_clock_counter(), counter = last_counter(&provider->segment);
+	uint64_t now = end_counter(provider), counter = last_counter(&provider->segment);
 	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
 	/* Behind what the agent had to say of the same end. */
 	for (size_t i = 0; i < firing->count; i++)

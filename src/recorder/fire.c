@@ -83,7 +83,7 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 	struct ada_provider *provider;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		bool marked = false;
-		for (size_t k = 0; k < firing->count && !provider->ended; k++)
+		for (size_t k = 0; k < firing->count && !__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE); k++)
 			marked |= ada_fire(provider, firing, &firing->rules[k], counter, number, 0) > 0;
 		*processes += marked;
 	}

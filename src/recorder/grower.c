@@ -4,22 +4,26 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "recorder/provider.h"
 
 #define BUSY_MS 1
 #define PRIORITY -5			/* as the drain's */
 #define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
 
-/* One step for each provider: true where any may need another soon. */
-static bool grow_all(struct ada_recorder *recorder, bool *any)
+/* One step for each provider that lives: true where any may need another soon. */
+static bool grow_all(struct ada_grower *grower, bool *any)
 {
+	struct ada_provider *provider;
+	size_t kept = 0;
 	bool again = false;
 	*any = false;
-	for (size_t i = 0;; i++) {
-		pthread_mutex_lock(&recorder->lock);
-		struct ada_provider *provider = i < recorder->providers.count ? recorder->providers.items[i] : NULL;
-		pthread_mutex_unlock(&recorder->lock);
-		if (!provider)
-			return again;
+	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
+		grower->taken++;
+	for (size_t i = 0; i < grower->live.count; i++) {
+		provider = grower->live.items[i];
+		if (__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
+			continue;	/* for good: it needs nothing, and the main thread may want its lock */
+		grower->live.items[kept++] = provider;
 		pthread_mutex_lock(&provider->lock);
 		if (provider->mapped) {
 			again |= ada_segment_grow(&provider->segment);
@@ -27,6 +31,8 @@ static bool grow_all(struct ada_recorder *recorder, bool *any)
 		}
 		pthread_mutex_unlock(&provider->lock);
 	}
+	grower->live.count = kept;
+	return again;
 }
 
 static void *run(void *argument)
@@ -41,7 +47,7 @@ static void *run(void *argument)
 		if (poll(&wake, 1, timeout) > 0)
 			eventfd_read(grower->wake, &news);
 		/* A step a turn outruns any producer, and short processes end before it has cost much. */
-		if (grow_all(grower->recorder, &any))
+		if (grow_all(grower, &any))
 			calm = 0;
 		timeout = !any ? -1 : ++calm < 100 ? BUSY_MS : IDLE_MS;
 	}
@@ -72,4 +78,5 @@ void ada_grower_close(struct ada_grower *grower)
 	if (grower->wake >= 0)
 		close(grower->wake);
 	grower->running = false;
+	ada_array_free(&grower->live);
 }

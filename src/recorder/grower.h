@@ -9,6 +9,9 @@ struct ada_grower {
 	int wake;			/* eventfd: a new provider, or the end */
 	bool quit;
 	bool running;
+	/* The grower's own */
+	size_t taken;			/* of the recorder's providers: those that are, or were, in `live` */
+	ADA_ARRAY(struct ada_provider *) live;
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);

@@ -31,6 +31,7 @@
 #define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
 #define MANIFEST_COST 20		/* at once where a window closed, but at most a twentieth of the time goes into it */
 #define SESSION_NS 200000000ull		/* how often session.json is: process trees change it all the time */
+#define DRAIN_NS 5000000ull		/* so long the others may wait while one is prepared or finished */
 #define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
 
 /* --mark-signal */
@@ -83,31 +84,27 @@ void ada_loop_tell(int rc, const struct ada_error *error)
 /* First manifest at once, later ones when something changed and now and then. */
 static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, uint64_t now)
 {
-	struct ada_error error = { "" };
-	pthread_mutex_lock(&provider->lock);
-	uint64_t pause = provider->manifest_cost_ns * MANIFEST_COST;
-	bool due = !provider->begun || (provider->changed && now - provider->manifest_ns > MANIFEST_NS) ||
+	uint64_t pause = ada_paper_cost_ns(&provider->manifest) * MANIFEST_COST;
+	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE);
+	bool due = !provider->begun || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause);
-	if (due)
-		provider->changed = provider->windows_changed = false;
-	pthread_mutex_unlock(&provider->lock);
-	if (!due)
+	if (!due || ada_paper_pending(&provider->manifest))
 		return;
+	__atomic_store_n(&provider->changed, false, __ATOMIC_RELEASE);
+	provider->windows_changed = false;
 	if (!provider->begun)
 		loop->sessions_changed = true;
 	provider->begun = true;
 	provider->manifest_ns = now;
-	ada_loop_tell(ada_manifest_write(provider, &error), &error);
-	provider->manifest_cost_ns = ada_clock_boottime_ns() - now;
+	ada_manifest_write(provider);
 }
 
-static void finish(struct ada_loop *loop, struct ada_provider *provider, const char *stopped, bool as_asked)
+static void finish(struct ada_loop *loop, struct ada_provider *provider)
 {
-	if (provider->pid == loop->recorder->main_pid && !provider->replaced && !stopped)
+	if (provider->pid == loop->recorder->main_pid && !__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE))
 		reap_main(loop);
-	ada_provider_finish(provider, stopped, as_asked);
+	ada_provider_finish(provider, NULL, false);
 	loop->sessions_changed = true;
-	provider->begun = true;
 }
 
 /* The process lives, but nothing maps the segment any more: it has become a program that takes no agent in. Looked at twice
@@ -121,9 +118,7 @@ static void notice_escape(struct ada_provider *provider)
 	if (!ada_heirs_own(provider))
 		ada_recorder_note_unrecorded(provider->recorder, provider->pid, NULL,
 					     "it became a program that takes no agent in (static, setuid or of another C library)");
-	pthread_mutex_lock(&provider->lock);
-	provider->replaced = true;
-	pthread_mutex_unlock(&provider->lock);
+	ada_provider_note_replaced(provider);
 }
 
 /* What is amiss with the detail of a process, while there is time to mend it: the first one speaks for all. */
@@ -143,68 +138,148 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
  * on a busy machine late. Its silence has an end of its own (server.c). */
 static bool still_talks(struct ada_provider *provider, uint64_t now)
 {
-	pthread_mutex_lock(&provider->lock);
-	bool talks = provider->conversations > 0, starting = provider->starting;
-	pthread_mutex_unlock(&provider->lock);
-	if (!provider->gone_ns)
-		provider->gone_ns = now;
-	return talks && (starting || now - provider->gone_ns < LAST_WORDS_NS);
+	bool talks = __atomic_load_n(&provider->conversations, __ATOMIC_ACQUIRE) > 0;
+	bool starting = __atomic_load_n(&provider->starting, __ATOMIC_ACQUIRE);
+	return talks && (starting || now < __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) + LAST_WORDS_NS);
 }
 
-/* One pass over a provider; true where it had chunks. */
-static bool attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
+/* Its first manifest is on the disk: events may follow. */
+static bool ready(const struct ada_provider *provider)
 {
-	if (provider->ended) {
-		ada_provider_release(provider, false);
-		return false;
-	}
-	bool gone = ada_provider_gone(provider);
-	if (quiet && !gone)
-		notice_escape(provider);
-	pthread_mutex_lock(&provider->lock);
-	if (quiet && provider->mapped)
-		ada_heirs_collect(provider, false);
-	gone |= provider->replaced;
-	pthread_mutex_unlock(&provider->lock);
-	keep_manifest(loop, provider, now);
+	return provider->begun && ada_paper_written(&provider->manifest);
+}
+
+/* True where it had chunks. */
+static bool drain(struct ada_loop *loop, struct ada_provider *provider)
+{
 	bool failed = provider->drain.failed;
 	size_t chunks = ada_provider_drain(provider);
-	if (quiet) {
-		ada_provider_quiet(provider);
-		advise(loop, provider);
-	}
 	if (provider->drain.failed && !failed) {
 		ada_session_free_reserve(&loop->recorder->session);
 		ada_recording_clear(&loop->progress);
 		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}
-	if (gone && !still_talks(provider, now)) {
-		finish(loop, provider, NULL, false);
-		ada_provider_release(provider, false);
-	}
 	return chunks;
+}
+
+/* Sleeps until there is news, or doesn't (0); ends are noted first of all, for what the manifest says of them must not depend on how
+ * long a turn takes. Without memory for it: no sleep, but no harm. */
+static void look(struct ada_loop *loop, int timeout_ms)
+{
+	struct ada_recorder *recorder = loop->recorder;
+	loop->polls.count = 0;
+	if (ada_array_reserve(&loop->polls, loop->live.count + 3))
+		return;
+	loop->polls.items[0] = (struct pollfd){ .fd = recorder->wake, .events = POLLIN };
+	loop->polls.items[1] = (struct pollfd){ .fd = loop->signals, .events = POLLIN };
+	loop->polls.items[2] = (struct pollfd){ .fd = loop->main_ended ? -1 : recorder->main_pidfd, .events = POLLIN };
+	struct pollfd *ends = loop->polls.items + 3;
+	for (size_t i = 0; i < loop->live.count; i++) {
+		const struct ada_provider *provider = loop->live.items[i];
+		bool gone = provider->ended || __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+		ends[i] = (struct pollfd){ .fd = gone ? -1 : provider->pidfd, .events = POLLIN };
+	}
+	if (poll(loop->polls.items, loop->live.count + 3, timeout_ms) <= 0)
+		return;
+	for (size_t i = 0; i < loop->live.count; i++)
+		if (ends[i].revents)
+			ada_provider_note_gone(loop->live.items[i]);
+	if (timeout_ms && loop->polls.items[0].revents) {
+		eventfd_t news;
+		eventfd_read(recorder->wake, &news);
+	}
+}
+
+/* Where it has taken long since they were: one is prepared, finished or let go at a time, and no other waits for more. */
+static bool drain_all(struct ada_loop *loop)
+{
+	bool busy = false;
+	if (ada_clock_boottime_ns() - loop->drained_ns < DRAIN_NS)
+		return false;
+	look(loop, 0);
+	for (size_t i = 0; i < loop->live.count; i++)
+		if (!loop->live.items[i]->ended && ready(loop->live.items[i]))
+			busy |= drain(loop, loop->live.items[i]);
+	ada_sink_poll(loop->recorder->sink);
+	loop->drained_ns = ada_clock_boottime_ns();
+	return busy;
+}
+
+/* What a provider needs beside its drain. */
+static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
+{
+	if (provider->ended)
+		return;
+	if (provider->pidfd < 0 && ada_provider_gone(provider))
+		ada_provider_note_gone(provider);
+	bool gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+	if (quiet && !gone)
+		notice_escape(provider);
+	if (quiet && !pthread_mutex_trylock(&provider->lock)) {		/* else half a second later */
+		if (provider->mapped)
+			ada_heirs_collect(provider, false);
+		pthread_mutex_unlock(&provider->lock);
+	}
+	keep_manifest(loop, provider, now);
+	if (!ready(provider))
+		return;
+	if (quiet) {
+		ada_provider_quiet(provider);
+		advise(loop, provider);
+	}
+	if (gone && !still_talks(provider, now)) {
+		drain(loop, provider);
+		finish(loop, provider);
+	}
+}
+
+/* Those that have come. */
+static void take_in(struct ada_loop *loop)
+{
+	struct ada_provider *provider;
+	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && !ada_array_push(&loop->live, provider))
+		loop->taken++;
+}
+
+static void let_go(struct ada_loop *loop)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < loop->live.count; i++) {
+		struct ada_provider *provider = loop->live.items[i];
+		if (!provider->ended || !ada_provider_release(provider, false))
+			loop->live.items[kept++] = provider;
+		drain_all(loop);
+	}
+	loop->live.count = kept;
 }
 
 static bool pass(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	struct ada_error error = { "" };
 	uint64_t now = ada_clock_boottime_ns();
-	bool quiet = now - loop->quiet_ns > QUIET_NS, busy = false;
+	bool quiet = now - loop->quiet_ns > QUIET_NS;
 	if (now - loop->calibrate_ns > CALIBRATE_NS) {
 		ada_clock_calibrate(recorder->clock);
 		loop->calibrate_ns = now;
 	}
 	if (quiet)
 		loop->quiet_ns = now;
-	struct ada_provider *provider;
-	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		busy |= attend(loop, provider, now, quiet);
-	ada_sink_poll(recorder->sink);
-	if (loop->sessions_changed && now - loop->session_ns > SESSION_NS) {
+	take_in(loop);
+	loop->drained_ns = 0;
+	bool busy = drain_all(loop);
+	for (size_t i = 0; i < loop->live.count; i++) {
+		attend(loop, loop->live.items[i], now, quiet);
+		busy |= drain_all(loop);
+	}
+	let_go(loop);
+	uint64_t pause = loop->session_cost_ns * MANIFEST_COST;
+	if (loop->sessions_changed && now - loop->session_ns > (pause > SESSION_NS ? pause : SESSION_NS) &&
+	    !ada_paper_pending(&recorder->session_paper)) {
+		uint64_t start_ns = ada_clock_boottime_ns();
 		loop->sessions_changed = false;
 		loop->session_ns = now;
-		ada_loop_tell(ada_session_write(recorder, false, &error), &error);
+		ada_session_update(recorder);
+		loop->session_cost_ns = ada_clock_boottime_ns() - start_ns;
 	}
 	ada_sampler_turn(loop->sampler, now);
 	if (ada_control_turn(recorder->control, now))
@@ -213,62 +288,33 @@ static bool pass(struct ada_loop *loop)
 	return busy;
 }
 
-static bool all_ended(struct ada_recorder *recorder)
-{
-	struct ada_provider *provider;
-	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		if (!provider->ended)
-			return false;
-	return true;
-}
-
 /* Nothing left that records or may yet begin to. */
 static bool all_over(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	struct ada_provider *provider;
-	if (!loop->main_ended || !all_ended(recorder))
+	if (!loop->main_ended)
 		return false;
+	/* First: what a conversation begins is in the list when it ends. */
+	bool talking = recorder->options->follow && ada_server_busy(recorder->server);
+	if (talking || ada_provider_at(recorder, loop->taken))
+		return false;
+	for (size_t i = 0; i < loop->live.count; i++)
+		if (!loop->live.items[i]->ended || recorder->options->follow)
+			return false;
 	if (!recorder->options->follow)
 		return true;
-	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		if (!ada_provider_release(provider, false))
-			return false;
-	if (ada_server_busy(recorder->server))
-		return false;
 	uint64_t now = ada_clock_boottime_ns();
 	if (loop->stray_ns && now - loop->stray_ns < STRAY_NS)
 		return false;
 	loop->stray_ns = now;
 	/* Asked again: one that came and went meanwhile has a provider now. */
-	return !ada_stray_find(recorder, ada_server_path(recorder->server)) && all_ended(recorder);
-}
-
-static int wait_for_news(struct ada_loop *loop)
-{
-	struct ada_recorder *recorder = loop->recorder;
-	struct ada_provider *provider;
-	loop->polls.count = 0;
-	int rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = loop->signals, .events = POLLIN }) ?:
-		 ada_array_push(&loop->polls, (struct pollfd){ .fd = recorder->wake, .events = POLLIN });
-	if (!rc && !loop->main_ended)
-		rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = recorder->main_pidfd, .events = POLLIN });
-	for (size_t i = 0; !rc && (provider = ada_provider_at(recorder, i)); i++)
-		if (!provider->ended && provider->pidfd >= 0)
-			rc = ada_array_push(&loop->polls, (struct pollfd){ .fd = provider->pidfd, .events = POLLIN });
-	if (rc)
-		return rc;
-	if (poll(loop->polls.items, loop->polls.count, loop->timeout_ms) > 0 && loop->polls.items[1].revents) {
-		eventfd_t news;
-		eventfd_read(recorder->wake, &news);
-	}
-	return 0;
+	return !ada_stray_find(recorder, ada_server_path(recorder->server)) && !ada_provider_at(recorder, loop->taken);
 }
 
 void ada_loop_run(struct ada_loop *loop)
 {
 	do {
-		wait_for_news(loop);	/* without memory for it: no sleep, but no harm */
+		look(loop, loop->timeout_ms);
 		take_signals(loop);
 		reap_main(loop);
 		bool busy = pass(loop);
@@ -296,8 +342,13 @@ void ada_loop_end(struct ada_loop *loop)
 	if (any)
 		poll(NULL, 0, STOP_WAIT_MS);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (!provider->begun)
+			ada_manifest_write(provider);
+	ada_scribe_wait(recorder->scribe);
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended)
-			finish(loop, provider, "the recording was ended by the user", true);
+			ada_provider_finish(provider, "the recording was ended by the user", true);
+	ada_scribe_wait(recorder->scribe);
 	ada_recording_clear(&loop->progress);
 	ada_heirs_name(recorder);
 	recorder->session.end_ns = ada_clock_boottime_ns();

@@ -18,6 +18,10 @@ struct ada_loop {
 	bool main_ended, stop, asked;	/* asked: by `ada stop` */
 	bool sessions_changed, advised;
 	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
+	size_t taken;			/* of the recorder's providers: those that are, or were, in `live` */
+	ADA_ARRAY(struct ada_provider *) live;	/* not released yet */
+	uint64_t drained_ns;		/* when all of them were drained last */
+	uint64_t session_cost_ns;
 	ADA_ARRAY(struct pollfd) polls;
 };
 

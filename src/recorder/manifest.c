@@ -134,10 +134,10 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 {
 	struct coverage total = { 0 };
 	json_object *list = json_object_new_array(), *hooks = json_object_new_object();
-	pthread_mutex_lock(&provider->lock);
+	pthread_mutex_lock(&provider->facts);
 	for (uint32_t id = 0; id < provider->module_count; id++)
 		json_object_array_add(list, module_of(provider, id, &total));
-	pthread_mutex_unlock(&provider->lock);
+	pthread_mutex_unlock(&provider->facts);
 	json_object_object_add(manifest, "modules", list);
 	ada_json_count(hooks, "functions", total.functions);
 	ada_json_count(hooks, "hooked", total.hooked);
@@ -232,11 +232,8 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 	json_object_object_add(manifest, "recording", object);
 }
 
-int ada_manifest_write(struct ada_provider *provider, struct ada_error *error)
+void ada_manifest_write(struct ada_provider *provider)
 {
-	char path[PATH_MAX];
-	if (ada_path(path, "%s/manifest.json", provider->directory))
-		return ada_error_system(error, ENAMETOOLONG, "%s", provider->directory);
 	ada_provider_snapshot(provider);
 	json_object *manifest = json_object_new_object();
 	json_object_object_add(manifest, "format", json_object_new_string("ada-manifest"));
@@ -257,5 +254,6 @@ int ada_manifest_write(struct ada_provider *provider, struct ada_error *error)
 	json_object_object_add(manifest, "crash", crash_of(provider));
 	add_recording(manifest, provider);
 	json_object_object_add(manifest, "finalized", json_object_new_boolean(provider->finalized));
-	return ada_json_replace(path, manifest, error);
+	/* Nothing of a process is drained before its first one is there. */
+	ada_scribe_write(provider->recorder->scribe, &provider->manifest, manifest, !ada_paper_written(&provider->manifest));
 }

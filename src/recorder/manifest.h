@@ -4,10 +4,11 @@
 #include <json-c/json.h>
 #include "recorder/state.h"
 
-int ada_manifest_write(struct ada_provider *provider, struct ada_error *error);
+void ada_manifest_write(struct ada_provider *provider);	/* as of now; the scribe has it then */
 /* The specification's metrics and what ada adds: of the manifest and of `ada status`. */
 json_object *ada_json_metrics_of(const struct ada_provider *provider);
-int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error);
+int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error);	/* at once: no scribe has it then */
+void ada_session_update(struct ada_recorder *recorder);		/* the same by the scribe, while the session goes on */
 
 /* json.c: what both files use. Bytes that are no UTF-8 become U+FFFD. */
 json_object *ada_json_text_of(const char *bytes, size_t length);

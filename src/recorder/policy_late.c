@@ -13,7 +13,7 @@ struct places { ADA_ARRAY(struct place) items; };
 /* Under provider->lock. False: it isn't loaded. */
 static bool is_loaded(const struct ada_provider *provider, uint32_t id, uint64_t *base)
 {
-	if (!provider->mapped || provider->replaced || id >= ada_segment_module_count(&provider->segment))
+	if (!provider->mapped || __atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) || id >= ada_segment_module_count(&provider->segment))
 		return false;
 	const struct ada_shm_module *module = &provider->segment.modules[id];
 	*base = module->base;
@@ -127,7 +127,7 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 		pthread_mutex_unlock(&policy->change);
 	}
 	pthread_mutex_lock(&provider->lock);
-	any &= provider->mapped && !provider->replaced && !ada_provider_gone(provider);
+	any &= provider->mapped && !__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) && !ada_provider_gone(provider);
 	if (any) {
 		const struct ada_shm *shm = provider->segment.shm;
 		snprintf(name, sizeof(name), "%s", provider->segment.name);

@@ -89,7 +89,10 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 			return ada_error_system(error, errno, "%s can't be made", provider->directory);
 		snprintf(provider->name, sizeof(provider->name), "pid_%d_%d", provider->pid, number);
 	}
-	return mkdir(modules, 0700) ? ada_error_system(error, errno, "%s can't be made", modules) : 0;
+	if (mkdir(modules, 0700))
+		return ada_error_system(error, errno, "%s can't be made", modules);
+	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
+	       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) : 0;
 }
 
 /* The child of a fork has its parent's modules at the same places: the table goes with it, and so do the names. */
@@ -102,6 +105,8 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof(*parent->segment.modules));
 		provider->segment.shm->module_count = count;
 	}
+	pthread_mutex_unlock(&parent->lock);
+	pthread_mutex_lock(&parent->facts);
 	for (size_t i = 0; i < parent->modules.count; i++) {
 		if (ada_array_push(&provider->modules, parent->modules.items[i]))
 			break;
@@ -110,7 +115,7 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 			continue;
 		provider->modules.items[i].symbols = !link(from, to);
 	}
-	pthread_mutex_unlock(&parent->lock);
+	pthread_mutex_unlock(&parent->facts);
 }
 
 /* Where the segment got no detail lane the index alone is recorded. */
@@ -145,6 +150,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	*provider = (struct ada_provider){ .recorder = recorder, .pid = pid, .parent_pid = parent_pid, .segment.fd = -1,
 					   .start_ns = ada_clock_boottime_ns(), .conversations = 1, .starting = true };
 	pthread_mutex_init(&provider->lock, NULL);
+	pthread_mutex_init(&provider->facts, NULL);
 	provider->pidfd = pidfd_open(pid, 0);
 	read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
@@ -236,6 +242,20 @@ bool ada_provider_gone(const struct ada_provider *provider)
 	return kill(provider->pid, 0) && errno == ESRCH;
 }
 
+void ada_provider_note_gone(struct ada_provider *provider)
+{
+	uint64_t none = 0;
+	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
+		__atomic_compare_exchange_n(&provider->gone_ns, &none, ada_clock_boottime_ns(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void ada_provider_note_replaced(struct ada_provider *provider)
+{
+	/* First: who sees that it is gone sees why. */
+	__atomic_store_n(&provider->replaced, true, __ATOMIC_RELEASE);
+	ada_provider_note_gone(provider);
+}
+
 /* Without policy_flags: another thread of ours may be swapping policies. */
 static void keep_header(struct ada_provider *provider)
 {
@@ -275,7 +295,7 @@ void ada_provider_snapshot(struct ada_provider *provider)
 
 static void note_end(struct ada_provider *provider)
 {
-	if (provider->replaced)
+	if (__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE))
 		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_EXEC };
 	else if (provider->stopped)
 		provider->exit = (struct ada_exit_info){ .kind = ADA_EXIT_RUNNING };
@@ -289,17 +309,17 @@ static void note_end(struct ada_provider *provider)
 
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked)
 {
-	struct ada_error error = { "" };
+	uint64_t gone_ns = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
 	if (stopped && !provider->stopped) {
 		provider->stopped = strdup(stopped);
 		provider->stop_as_asked = as_asked;
 	}
 	keep_tables(provider);
 	note_end(provider);
+	provider->end_ns = gone_ns && !stopped ? gone_ns : ada_clock_boottime_ns();
 	if (!provider->stopped)
 		ada_exit_mark(provider);
 	provider->ended = true;
-	provider->end_ns = ada_clock_boottime_ns();
 	ada_drain_finish(&provider->drain);
 	if (provider->details)
 		ada_details_finish(provider->details, provider->end_ns, provider->stopped ? ADA_SHORT_STOPPED : ADA_SHORT_EXIT);
@@ -307,17 +327,17 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 		ada_session_free_reserve(&provider->recorder->session);
 	keep_tables(provider);
 	provider->finalized = true;
-	if (ada_manifest_write(provider, &error))
-		fprintf(stderr, "ada: %s\n", error.text);
+	ada_manifest_write(provider);
 }
 
 bool ada_provider_release(struct ada_provider *provider, bool now)
 {
 	if (!provider->mapped)
 		return true;
-	if (!now && ada_segment_in_use(&provider->segment))
+	if (!now && (ada_segment_in_use(&provider->segment) || pthread_mutex_trylock(&provider->lock)))
 		return false;
-	pthread_mutex_lock(&provider->lock);
+	if (now)
+		pthread_mutex_lock(&provider->lock);
 	ada_heirs_collect(provider, true);
 	ada_policy_leave(provider->recorder->policy, provider);
 	ada_segment_leave(&provider->segment);
@@ -338,6 +358,7 @@ void ada_provider_free(struct ada_provider *provider)
 	ada_array_free(&provider->modules);
 	ada_array_free(&provider->heirs);
 	pthread_mutex_destroy(&provider->lock);
+	pthread_mutex_destroy(&provider->facts);
 	free(provider->command);
 	free(provider->stopped);
 	free(provider->module_table);

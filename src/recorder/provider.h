@@ -11,6 +11,9 @@ int ada_provider_start(struct ada_provider **provider, struct ada_recorder *reco
 struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number);
 /* The provider that is recording in `pid`, or NULL. Any thread. */
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
+bool ada_provider_gone(const struct ada_provider *provider);	/* its process has ended. Any thread. */
+void ada_provider_note_gone(struct ada_provider *provider);	/* so has it, or its image, now at the latest. Any thread. */
+void ada_provider_note_replaced(struct ada_provider *provider);	/* by another image of its process. Any thread. */
 void ada_recorder_wake(struct ada_recorder *recorder);
 /* Any thread: notes a process or image that runs unrecorded. program NULL: what /proc says. */
 void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason);
@@ -18,11 +21,11 @@ void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, cons
 /* Main thread. */
 size_t ada_provider_drain(struct ada_provider *provider);	/* sealed chunks taken */
 void ada_provider_quiet(struct ada_provider *provider);
-bool ada_provider_gone(const struct ada_provider *provider);	/* its process has ended */
 void ada_provider_snapshot(struct ada_provider *provider);	/* what the manifest needs of the segment, as it is now */
 /* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);
-/* After the end: unmaps once no process has the segment any more (`now`: at once). True: it is unmapped. */
+/* After the end: unmaps once no process has the segment any more and no thread is busy with it (`now`: at once). True: it is
+ * unmapped. */
 bool ada_provider_release(struct ada_provider *provider, bool now);
 void ada_provider_free(struct ada_provider *provider);
 

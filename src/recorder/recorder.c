@@ -32,7 +32,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	if (rc)
 		return rc;
 	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
-	     ada_sink_open(&recorder->sink, false);
+	     ada_sink_open(&recorder->sink, false) ?: ada_scribe_open(&recorder->scribe);
 	if (rc)
 		return ada_error_system(error, -rc, "ada can't start");
 	const struct ada_clock_anchor *anchors;
@@ -57,6 +57,7 @@ static void close_parts(struct ada_recorder *recorder)
 		ada_control_close(recorder->control);
 	if (recorder->server)
 		ada_server_close(recorder->server);
+	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
 		ada_provider_free(provider);
@@ -169,5 +170,6 @@ out:
 	if (loop.signals >= 0)
 		close(loop.signals);
 	ada_array_free(&loop.polls);
+	ada_array_free(&loop.live);
 	return rc;
 }

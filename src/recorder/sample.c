@@ -161,7 +161,7 @@ void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 		return;
 	struct ada_provider *provider;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
-		struct process *process = provider->ended ? NULL : process_of(sampler, provider->number);
+		struct process *process = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) ? NULL : process_of(sampler, provider->number);
 		if (!process)
 			continue;
 		struct usage usage = measure(sampler, process, provider->pid, now_ns);

@@ -191,12 +191,10 @@ static json_object *options_of(const struct ada_trace_options *options)
 	return object;
 }
 
-int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error)
+static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 {
 	const struct ada_session *session = &recorder->session;
-	char path[PATH_MAX], directory[PATH_MAX];
-	if (ada_path(path, "%s/session.json", session->directory))
-		return ada_error_system(error, ENAMETOOLONG, "%s", session->directory);
+	char directory[PATH_MAX];
 	json_object *object = json_object_new_object(), *command = json_object_new_array();
 	json_object *processes = json_object_new_array(), *unrecorded = json_object_new_array();
 	for (char **argument = recorder->options->command; *argument; argument++)
@@ -227,5 +225,17 @@ int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_
 	const char *control = recorder->control && !finalized ? ada_control_path(recorder->control) : NULL;
 	json_object_object_add(object, "control", control ? json_object_new_string(control) : NULL);
 	json_object_object_add(object, "finalized", json_object_new_boolean(finalized));
-	return ada_json_replace(path, object, error);
+	return object;
+}
+
+int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error)
+{
+	if (ada_path(recorder->session_paper.path, "%s/session.json", recorder->session.directory))
+		return ada_error_system(error, ENAMETOOLONG, "%s", recorder->session.directory);
+	return ada_json_replace(recorder->session_paper.path, session_of(recorder, finalized), error);
+}
+
+void ada_session_update(struct ada_recorder *recorder)
+{
+	ada_scribe_write(recorder->scribe, &recorder->session_paper, session_of(recorder, false), false);
 }

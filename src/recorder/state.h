@@ -5,11 +5,14 @@
  *   control         `ada trigger`: changes the policy, and with it segments, under provider->lock; hands all else to main
  *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
+ *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
  * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
- * segment only under it, and only while `mapped`. Lanes, files, exits and clock are the main thread's alone.
- * Order: recorder->starting, recorder->lock, provider->lock. The policy has locks of its own: policy_state.h.
+ * segment only under it, and only while `mapped`. It may be held for long (memory, policies), so the main thread takes it only
+ * where it can come again: what that thread looks at in every turn is atomic, or under provider->facts.
+ * Lanes, files, exits and clock are the main thread's alone.
+ * Order: recorder->starting, recorder->lock, provider->lock, provider->facts. The policy has locks of its own: policy_state.h.
  */
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
@@ -18,6 +21,7 @@
 #include "recorder/plans.h"
 #include "recorder/program.h"
 #include "recorder/recorder.h"
+#include "recorder/scribe.h"
 #include "recorder/sink.h"
 #include "recorder/spawn.h"
 
@@ -55,16 +59,19 @@ struct ada_provider {
 	pthread_mutex_t lock;
 	struct ada_segment segment;
 	bool mapped;
+	pthread_mutex_t facts;		/* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
+	bool windows_changed;		/* as `changed`, because of windows: main thread's */
+	/* Atomic */
 	bool changed;			/* the manifest is out of date */
-	bool windows_changed;		/* the same, because of windows: main thread's */
 	bool replaced;			/* by exec: another image of this pid said HELLO */
 	uint32_t conversations;		/* under way: they still add to modules */
 	bool starting;			/* the first of them is: its agent may yet say why there is nothing to record */
+	uint64_t gone_ns;		/* when its end was first seen; 0: not yet (ada_provider_note_gone) */
+	/* Under `lock` */
 	ADA_ARRAY(struct ada_shm_heir) heirs;	/* announced, taken out of the segment, and not heard of (heir.h) */
 	uint32_t heirs_unlisted;	/* the same, of those that the table had no room for */
 	struct ada_heir_age heir_ages[ADA_HEIRS];	/* main thread's */
-	uint64_t gone_ns;		/* main thread's: when its end was first seen; 0: not yet */
 
 	struct ada_drain drain;
 	struct ada_details *details;	/* NULL: no detail is kept */
@@ -73,9 +80,9 @@ struct ada_provider {
 	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
 	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
-	uint64_t manifest_ns;		/* when it was last written */
+	struct ada_paper manifest;
+	uint64_t manifest_ns;		/* when it was last put together */
 	uint32_t policy_version;	/* that the main thread has looked at */
-	uint64_t manifest_cost_ns;	/* how long that took */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;
 	struct ada_shm_module *module_table;
@@ -104,6 +111,8 @@ struct ada_recorder {
 	struct ada_policy *policy;
 	struct ada_clock *clock;
 	struct ada_sink *sink;
+	struct ada_scribe *scribe;
+	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
 	struct ada_control *control;

@@ -1,0 +1,45 @@
+/* Manifests and session.json go to the disk beside the main thread, which must not wait for a disk: each costs two fsyncs, and a
+ * tree of hundreds of processes has them by the thousand. Several threads, because a file system makes many durable at once. */
+#ifndef ADA_RECORDER_SCRIBE_H
+#define ADA_RECORDER_SCRIBE_H
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A file that is written anew again and again: {0} and its path. It lives until ada_scribe_wait has returned. */
+struct ada_paper {
+	char path[PATH_MAX];
+	/* The scribe's, under its lock */
+	struct ada_paper *next;
+	json_object *object;		/* what is to be written; NULL: nothing */
+	bool busy;
+	/* Any thread's to read by the functions below */
+	bool pending;
+	uint64_t written, cost_ns;
+};
+
+struct ada_scribe;
+int ada_scribe_open(struct ada_scribe **scribe);
+/* Takes the object. What the paper was to hold and isn't begun is not written any more. `first`: before all others. */
+void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first);
+void ada_scribe_wait(struct ada_scribe *scribe);	/* until all is written */
+void ada_scribe_close(struct ada_scribe *scribe);	/* NULL: nothing */
+
+static inline bool ada_paper_pending(const struct ada_paper *paper)
+{
+	return __atomic_load_n(&paper->pending, __ATOMIC_ACQUIRE);
+}
+
+/* How often it was written, or tried to: failures are told on stderr. */
+static inline uint64_t ada_paper_written(const struct ada_paper *paper)
+{
+	return __atomic_load_n(&paper->written, __ATOMIC_ACQUIRE);
+}
+
+/* How long the last time took. */
+static inline uint64_t ada_paper_cost_ns(const struct ada_paper *paper)
+{
+	return __atomic_load_n(&paper->cost_ns, __ATOMIC_ACQUIRE);
+}
+#endif
