@@ -46,6 +46,9 @@ uint64_t ada_debug_bytes(Dwarf_Die *type);		/* 0: not known */
 bool ada_debug_is_vector(Dwarf_Die *array);
 /* Offset of a member or base class in its structure; false: it has no place of its own there. */
 bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
+/* Where a bit-field's bits are: counted from the structure's first one, or as DWARF 3 has it, from the last one of the storage that
+ * the member lies in. False: that isn't said in a way that is known. */
+bool ada_debug_member_bits(Dwarf_Die *die, struct ada_debug_member *member);
 /* Of the entry's DW_AT_type. Fills `type`, which is all zero, as far as memory allows. */
 void ada_debug_type_read(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type);
 void ada_debug_type_free(struct ada_debug_type *type);

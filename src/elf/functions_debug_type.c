@@ -111,30 +111,6 @@ bool ada_debug_is_vector(Dwarf_Die *array)
 	return dwarf_hasattr(array, DW_AT_GNU_vector);
 }
 
-bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word value;
-	Dwarf_Op *operations;
-	size_t count;
-
-	*offset = 0;
-	if (dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration))
-		return false;		/* static */
-	if (dwarf_formudata(dwarf_attr(member, DW_AT_data_bit_offset, &attribute), &value) == 0)
-		*offset = value / 8;
-	else if (!dwarf_attr(member, DW_AT_data_member_location, &attribute))
-		return true;
-	else if (dwarf_formudata(&attribute, &value) == 0)
-		*offset = value;
-	else if (dwarf_getlocation(&attribute, &operations, &count) == 0 && count == 1 &&
-		 operations[0].atom == DW_OP_plus_uconst)
-		*offset = operations[0].number;
-	else
-		return false;
-	return *offset <= UINT32_MAX;
-}
-
 /* --- names --------------------------------------------------------------------------------------------------------------- */
 
 struct text { char bytes[NAME_MAX_BYTES]; size_t length; enum ada_debug_language language; };
@@ -393,32 +369,6 @@ static void read_type(Dwarf_Die *die, enum ada_debug_language language, struct a
 }
 
 /* True: all of them were read. */
-/* Where a bit-field's bits are: counted from the structure's first one, or as DWARF 3 has it, from the last one of the storage that
- * the member lies in. False: that isn't said in a way that is known. */
-static bool read_bits(Dwarf_Die *die, struct ada_debug_member *member)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word bits, at, bytes;
-
-	if (!dwarf_attr(die, DW_AT_bit_size, &attribute))
-		return true;
-	if (dwarf_formudata(&attribute, &bits) || !bits || bits > 64)
-		return false;
-	member->bits = (uint8_t)bits;
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_data_bit_offset, &attribute), &at) == 0) {
-		member->shift = at % 8;
-	} else if (dwarf_formudata(dwarf_attr(die, DW_AT_bit_offset, &attribute), &at) == 0) {
-		if (dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &bytes))
-			bytes = member->type.bytes;
-		if (bytes > 8 || at > 64 || at + bits > 8 * bytes)
-			return false;
-		at = 8 * bytes - at - bits;
-		member->offset += (uint32_t)(at / 8);
-		member->shift = at % 8;
-	}
-	return true;
-}
-
 static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type, unsigned nesting)
 {
 	Dwarf_Die child;
@@ -440,7 +390,7 @@ static bool read_members(Dwarf_Die *die, enum ada_debug_language language, struc
 			member.name = "";
 		member.offset = (uint32_t)offset;
 		read_type(&child, language, &member.type, nesting + 1);
-		if (!read_bits(&child, &member) || ada_array_push(&type->members, member)) {
+		if (!ada_debug_member_bits(&child, &member) || ada_array_push(&type->members, member)) {
 			ada_debug_type_free(&member.type);
 			return false;
 		}
