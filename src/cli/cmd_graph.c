@@ -97,7 +97,7 @@ static const struct argp argp = {
 		{ "callers", OPTION_CALLERS, NULL, 0, "of --function: who led to it, turned around", 0 },
 		{ "fold", OPTION_FOLD, NULL, 0, "recursion counts in the outermost call's line", 0 },
 		{ "depth", OPTION_DEPTH, "N", 0, "at most N calls below each other (text: 100)", 0 },
-		{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the run (text: 0.5)", 0 },
+		{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the tree (text: 0.5)", 0 },
 		{ "sort", 's', "FIELD", 0, "total (default), self or calls, largest first", 0 },
 		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
 		{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
@@ -183,6 +183,7 @@ int ada_cmd_graph(int argc, char **argv)
 	graph.sort = options.sort;
 	graph.source = options.source;
 	graph.inverted = options.callers;
+	graph.of_function = options.function;
 	graph.limit = options.narrowing.limit;
 	graph.min_percent = options.min_percent >= 0 ? options.min_percent : text ? TEXT_MIN_PERCENT : 0;
 	graph.depth = options.depth ? options.depth : text ? TEXT_DEPTH : UINT32_MAX;

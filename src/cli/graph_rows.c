@@ -179,12 +179,27 @@ static int keep_heaviest(struct printing *printing)
 	return 0;
 }
 
+/* A function that was asked for is there, however light it is: what counts below it is its own time. */
+static double least_share(const struct printing *printing)
+{
+	const struct ada_graph *graph = printing->graph;
+	double asked = 0;
+
+	if (!graph->of_function)
+		return graph->min_percent;
+	for (uint32_t i = 1; i < graph->tree.nodes.count; i++)
+		if (!printing->nodes[i].parent)
+			asked += share_of(printing, i);
+	return graph->min_percent / 100 * asked;
+}
+
 static int hide(struct printing *printing)
 {
 	const struct ada_graph *graph = printing->graph;
+	double least = least_share(printing);
 
 	for (uint32_t i = 1; i < graph->tree.nodes.count; i++) {
-		if (share_of(printing, i) < graph->min_percent)
+		if (share_of(printing, i) < least)
 			printing->small += printing->hidden[i] = true;
 		else if (printing->nodes[i].depth > graph->depth)
 			printing->deep += printing->hidden[i] = true;
@@ -325,8 +340,9 @@ static void put_hidden(const struct printing *printing, struct ada_output *outpu
 	char line[200];
 
 	if (printing->small) {
-		snprintf(line, sizeof line, "%llu path%s below %g %% of the run not shown (--min=0 shows all).\n",
-			 (unsigned long long)printing->small, printing->small == 1 ? "" : "s", graph->min_percent);
+		snprintf(line, sizeof line, "%llu path%s below %g %% of the %s not shown (--min=0 shows all).\n",
+			 (unsigned long long)printing->small, printing->small == 1 ? "" : "s", graph->min_percent,
+			 graph->of_function ? "function's time" : "run");
 		ada_output_string(output, line);
 	}
 	if (printing->deep) {

@@ -14,6 +14,7 @@ struct ada_graph {
 	enum ada_graph_sort sort;
 	bool inverted;				/* callers lie below */
 	bool source;
+	bool of_function;			/* of --function alone: min_percent is of that one's time, else of the run's */
 	double min_percent;			/* branches below it are not shown */
 	uint32_t depth;				/* calls below each other, at most */
 	uint64_t limit;				/* rows, the heaviest */

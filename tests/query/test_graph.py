@@ -87,6 +87,13 @@ def test_text(ada, session):
         "10 events; none was lost."]
 
 
+@pytest.mark.parametrize("turned", [[], ["--callers"]])
+def test_a_light_function_that_is_asked_for_is_shown(ada, session, turned):
+    rows = graph(ada, "--min=2", "--function=ns::add*", *turned, session("plain"))
+    assert [row["function"] for row in rows] == ["ns::add(int, int)"] + ["main"] * len(turned)
+    assert rows[0]["percent"] == 1
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("narrowed", [[], ["--from=+20ns", "--to=+400ns"], ["--fold"]])
 def test_sums_are_those_of_report(ada, session, scenario, narrowed):
