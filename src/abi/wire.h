@@ -286,7 +286,7 @@ struct ada_hello {
 };
 
 enum ada_welcome_flag {
-	ADA_WELCOME_RECORD = 1,		/* else: this process is not to be recorded; the agent removes itself from exec */
+	ADA_WELCOME_RECORD = 1,		/* else: this process is not to be recorded; without FOLLOW the agent removes itself from exec */
 	ADA_WELCOME_FOLLOW = 2,		/* forks and execs are to be recorded too */
 };
 struct ada_welcome {			/* START and FORK: with the segment's descriptor */

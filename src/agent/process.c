@@ -100,7 +100,7 @@ static void child_attach(void)
 			ada_life_busy = 0;	/* another thread of the parent's was */
 			ada_late_attach(own);
 		} else {
-			welcome_flags = 0;
+			welcome_flags = ada_connect_flags(conversation);	/* what it executes may be recorded yet */
 			ada_core_disable(ADA_DISABLE_STOPPED);
 		}
 		ada_connect_end(conversation);

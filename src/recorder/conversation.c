@@ -79,6 +79,8 @@ static int welcome(struct talk *talk, int agent_fd)
 	if (talk->provider) {
 		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
 		message.shm_bytes = talk->provider->segment.total_bytes;
+	} else if (talk->fork && talk->recorder->options->follow) {
+		message.flags = ADA_WELCOME_FOLLOW;		/* no room for a segment, now */
 	}
 	return reply(talk->socket, &message, sizeof(message), NULL, 0, agent_fd);
 }

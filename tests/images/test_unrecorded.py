@@ -3,13 +3,14 @@
 How many there are is known beforehand: what starts them (starter.c) counts them.
 """
 import json
+import os
 import pathlib
 import shutil
 import struct
 import subprocess
 
 import pytest
-from harness import Session
+from harness import Session, run
 
 TRUE = "/bin/true"
 SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are many
@@ -30,8 +31,8 @@ def count(ada, tmp_path):
     if ada is None:
         pytest.skip("tests ada itself")
 
-    def record(*command, timeout=60, status=0):
-        result = ada("trace", f"--output={tmp_path / 'out'}", *SMALL, "--", *command, timeout=timeout)
+    def record(*command, timeout=60, status=0, inside=()):
+        result = run([*inside, ada.path, "trace", f"--output={tmp_path / 'out'}", *SMALL, "--", *command], timeout=timeout)
         summary = result.stderr.decode(errors="replace")
         assert result.status == status, summary
         session = Session(tmp_path / "out")
@@ -99,6 +100,15 @@ def test_no_room_for_the_agent(limit, cut_short, count):
     result = 127 if "-n" in limit else 0        # then the loader has no file left for libc, either
     complete, cut, missing = count("/bin/bash", "-c", f"ulimit {limit}; exec /bin/echo", status=result)
     assert (complete, len(cut), len(missing)) == (1, cut_short, not cut_short)
+
+
+def test_a_full_dev_shm(count, need):
+    """For a child and what it executes; there is room again for what comes then."""
+    need(os.geteuid() == 0, "root, for a /dev/shm of its own")
+    complete, cut, missing = count(
+        "/bin/bash", "-c", "while printf '%1048576s' x; do :; done >/dev/shm/fill 2>&1; /bin/true; : >/dev/shm/fill; exec /bin/true",
+        inside=("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh"))
+    assert (complete, cut, len(missing)) == (2, [], 2) and all("/dev/shm" in reason for reason in missing)
 
 
 def test_a_fork_without_files(count, starter):
