@@ -1,9 +1,11 @@
-/* Children that die of signals, stop, continue and leave zombies: wait(2) shows the same as ever.
+/* Children that die of signals, stop, continue and leave zombies: wait(2) shows the same as ever. The first one may be killed
+ * before its agent is ready, and then its recording says so.
  *
  * expect: killed 9
  * expect: crashed 11
  * expect: stopped 19, continued, exited 4
  * expect: rusage counted
+ * states: complete failed
  */
 #include <signal.h>
 #include <sys/resource.h>
