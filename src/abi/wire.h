@@ -243,9 +243,10 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
  * Late patches: hooks that a new rule needs, put in while the program runs. The recorder
  *   1. stops every thread of the process (ptrace), with none of them inside the bytes that are about to be patched: from the
  *      patch address + 1 to + 4 (form ADA_PATCH_ISLAND: the address + 1, and the island). It steps those that are
- *   2. borrows one whose instruction pointer is outside agent_text_start to agent_text_end and which is in no system call that
- *      would be restarted with its registers changed; keeps its registers and signal mask, blocks all signals, and sets
- *      rip = late_entry, rsp = late_stack, orig_rax = -1
+ *   2. borrows one, if possible one whose instruction pointer is outside agent_text_start to agent_text_end and which is in no
+ *      system call that would be restarted with its registers changed. One in an rseq critical section goes on where that is
+ *      aborted. Keeps its registers and signal mask, blocks all signals, and sets rip = late_entry, rsp = late_stack,
+ *      orig_rax = -1
  *   3. lets this one thread run. It opens a conversation: HELLO (RESUME); then for each module that it knows and that could be
  *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. Of a PLAN the hooks count that aren't in place yet: those of
  *      the filter (flags TRACE or NAMED). Plans are decoded ones where anything is to be hooked; their functions are those

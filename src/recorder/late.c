@@ -1,6 +1,7 @@
 #include "recorder/late.h"
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,19 +75,38 @@ static bool restarts(const struct ada_held *thread)
 	return (long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516;
 }
 
+/* How little it suits, from 0 on; -1: not at all. *abort_at: where it is to go on afterwards if not where it is; else 0. */
+static int unfitness(const struct ada_held *thread, const struct ada_late *late, uint64_t *abort_at)
+{
+	uint64_t at = thread->registers.rip;
+	bool inside = at >= late->text_start && at < late->text_end;
+	if (!thread->stopped || thread->signal)
+		return -1;
+	if (ada_hold_in_rseq(thread, abort_at))
+		return *abort_at ? 3 : -1;
+	*abort_at = 0;
+	return inside ? 2 : restarts(thread);	/* its call begins anew, or goes on, with the registers that it gets back */
+}
+
+/* One outside the agent, if there is one. Else one in the midst of it: the threads of a program that was stopped (SIGSTOP) stay
+ * where they are. What late patches do is safe beside other threads anywhere in the agent, and so it is inside of them. A thread in
+ * an rseq critical section begins that anew, as after any preemption. */
 static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *late)
 {
-	struct ada_held *second = NULL;
-	for (size_t i = 0; i < hold->threads.count; i++) {
-		struct ada_held *thread = &hold->threads.items[i];
-		uint64_t at = thread->registers.rip;
-		if (!thread->stopped || thread->signal || (at >= late->text_start && at < late->text_end) || ada_hold_in_rseq(thread))
+	struct ada_held *best = NULL;
+	uint64_t abort_at, best_abort_at = 0;
+	int least = INT_MAX;
+	for (size_t i = 0; i < hold->threads.count && least; i++) {
+		int unfit = unfitness(&hold->threads.items[i], late, &abort_at);
+		if (unfit < 0 || unfit >= least)
 			continue;
-		if (!restarts(thread))
-			return thread;
-		second = thread;	/* its call begins anew, or goes on, with the registers that it gets back */
+		best = &hold->threads.items[i];
+		best_abort_at = abort_at;
+		least = unfit;
 	}
-	return second;
+	if (best_abort_at)
+		best->registers.rip = best_abort_at;
+	return best;
 }
 
 static int take(struct loan *loan, const struct ada_late *late)
@@ -161,7 +181,7 @@ static int run(struct ada_hold *hold, struct loan *loan, const struct ada_late *
 static const char *reason(int rc)
 {
 	switch (-rc) {
-	case EAGAIN: return "it is in the midst of loading a library, or never out of ada's own code";
+	case EAGAIN: return "it is in the midst of loading a library, or none of its threads can be borrowed";
 	case ESHUTDOWN: return "its agent records no more";
 	case EPERM: return "it is confined by seccomp";
 	case EFAULT: return "its agent failed";

@@ -244,11 +244,12 @@ int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, c
 	return 0;
 }
 
-bool ada_hold_in_rseq(const struct ada_held *thread)
+bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at)
 {
 	struct __ptrace_rseq_configuration where = { 0 };
 	struct { uint32_t version, flags; uint64_t start, bytes, abort; } section;
 	uint64_t pointer = 0;
+	*abort_at = 0;
 	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof(where), &where) <= 0 || !where.rseq_abi_pointer)
 		return false;
 	struct iovec mine = { &pointer, sizeof(pointer) }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof(pointer) };
@@ -256,6 +257,8 @@ bool ada_hold_in_rseq(const struct ada_held *thread)
 		return false;
 	mine = (struct iovec){ &section, sizeof(section) };
 	its = (struct iovec){ (void *)pointer, sizeof(section) };
-	return process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(section) ||
-	       thread->registers.rip - section.start < section.bytes;
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(section))
+		return true;
+	*abort_at = section.abort;
+	return thread->registers.rip - section.start < section.bytes;
 }

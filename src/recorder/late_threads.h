@@ -28,8 +28,9 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late);
 /* -EBUSY: something on its stack may be a program counter in the ranges. */
 int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late);
-/* True where its program counter lies in an rseq critical section: it must go on, or be aborted, before anything else. */
-bool ada_hold_in_rseq(const struct ada_held *thread);
+/* True where its program counter lies in an rseq critical section: it must go on, or be aborted, before anything else. *abort_at:
+ * where the kernel would let it go on after a preemption; 0: not known. */
+bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at);
 /* All signals but those that an instruction raises. */
 #define ADA_HOLD_MASK (~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | \
 			 1ull << (SIGFPE - 1)))

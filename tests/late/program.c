@@ -1,4 +1,4 @@
-/* late_program serve|threads|pairs|blocked */
+/* late_program serve|threads|pairs|blocked|inside */
 #include "program.h"
 #include <dlfcn.h>
 #include <signal.h>
@@ -104,6 +104,8 @@ int main(int argc, char **argv)
 		serve();
 	else if (!strcmp(argv[1], "threads") || !strcmp(argv[1], "pairs"))
 		late_threads(!strcmp(argv[1], "pairs"));
+	else if (!strcmp(argv[1], "inside"))
+		late_inside();
 	else
 		late_blocked();
 	return 0;

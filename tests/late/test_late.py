@@ -168,6 +168,35 @@ def test_a_stopped_program_is_patched_and_stays_stopped(ada, start, tmp_path):
     assert calls(ada, tmp_path / "ada")["quiet"] == 9
 
 
+def stop_inside(pid):
+    """Stops the process in the midst of the agent's own code."""
+    ranges = [line.split()[0].split("-") for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+              if line.endswith("/libada-agent.so") and line.split()[1] == "r-xp"]
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        while pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.001)
+        counter = int(pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[-1], 16)
+        if any(int(start, 16) <= counter < int(end, 16) for start, end in ranges):
+            return
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_program_that_is_stopped_inside_a_hook_is_patched(ada, start, tmp_path):
+    program = start("inside", "--exclude=target_1?", "--index-mode=circular", "--index-buffer=8M", "--detail=off")
+    pid = program.pid()
+    for number in range(10, 20):
+        stop_inside(pid)
+        program.add(f"symbol=target_{number}")
+        assert not program.warning
+        os.kill(pid, signal.SIGCONT)
+    os.kill(pid, signal.SIGUSR1)
+    assert program.end() == "sum 1450\n"
+    session = check_recording(ada, tmp_path / "ada")
+    counted = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
+    assert [counted[f"target_{number}"] for number in range(10, 20)] == [10] * 10
+
+
 def test_who_waits_in_the_kernel_does_not_notice(ada, start, tmp_path):
     program = start("blocked", "--exclude=target_*")
     for number in range(10, 20):

@@ -93,3 +93,22 @@ void late_threads(int in_pairs)
 		pthread_join(threads[i], NULL);
 	printf("wrong %llu sent %llu taken %llu\n", (unsigned long long)wrong, sent, (unsigned long long)taken);
 }
+
+static void stop_spinning(int signal)
+{
+	over = 1;
+}
+
+/* One thread that calls a hooked function, and is in the hook most of the time. On SIGUSR1: ten times target_10 to target_19. */
+void late_inside(void)
+{
+	int x = 0;
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = stop_spinning }, NULL);
+	puts("ready");
+	fflush(stdout);
+	while (!over)
+		check(late_target(99, 1) == 110, "spin");
+	for (int i = 0; i < 100; i++)
+		x += late_target(i % 10, 0);
+	printf("sum %d\n", x);
+}
