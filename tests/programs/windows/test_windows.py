@@ -104,11 +104,12 @@ def test_first_and_last_event_of_a_window_in_time(record, pre, post):
 
 
 def test_multiple_triggers_in_quick_succession(record):
-    recording = record("work:10 sleep:100 " + "mark work:5 sleep:10 other work:5 sleep:10 " * 5 + "sleep:100 work:10",
-                       "--trigger=symbol=marked", "--trigger=symbol=other", "--pre-roll-sec=0.05", "--post-roll-sec=0.05")
+    # Rolls a hundred times as long as the pauses: on a busy machine 10 ms may be many.
+    recording = record("work:10 sleep:1200 " + "mark work:5 sleep:10 other work:5 sleep:10 " * 5 + "sleep:1200 work:10",
+                       "--trigger=symbol=marked", "--trigger=symbol=other", "--pre-roll-sec=1", "--post-roll-sec=1")
     marks = sorted(recording.calls("marked") + recording.calls("other"))
     window, = recording.windows
-    start, end = recording.time(marks[0]) - 50 * MS, recording.time(marks[-1]) + 50 * MS
+    start, end = recording.time(marks[0]) - 1000 * MS, recording.time(marks[-1]) + 1000 * MS
     assert (window["startNs"], window["endNs"]) == (start, end)
     assert mark_of(window) == [(0, mark) for mark in marks] and window["markedCount"] == 10
     assert window["triggerKind"] == "symbol:marked" and window["triggerKinds"] == ["symbol:marked", "symbol:other"]
