@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "abi/record.h"
 #include "base/file.h"
+#include "query/ahead.h"
 #include "query/windows.h"
 
 #define OPENERS_MAX 8
@@ -154,6 +155,11 @@ static const json_object *find_manifest_thread(const struct ada_process *process
 	return NULL;
 }
 
+struct numbers {			/* of threads */
+	uint32_t *items;
+	size_t count, capacity;
+};
+
 struct opening {			/* of a thread's files */
 	struct ada_thread *thread;
 	bool expected, missing;
@@ -174,9 +180,15 @@ static void open_events(struct opening *opening)
 	char path[PATH_MAX], index[PATH_MAX];
 	struct stat status;
 
+	if (thread->events)
+		return;
 	opening->missing = true;
 	if (ada_path(path, "%s/thread_%u", thread->process->path, thread->number) || ada_path(index, "%s/index.atf", path))
 		return;
+	if (!opening->segments && !atf_thread_open(&thread->events, path, &opening->message)) {
+		opening->missing = false;
+		return;
+	}
 	/* Empty, it was made and not yet written. */
 	if (!opening->segments && (stat(index, &status) ? errno == ENOENT : S_ISREG(status.st_mode) && !status.st_size))
 		return;
@@ -198,9 +210,12 @@ static void *open_some(void *context)
 static void open_all(struct openings *openings)
 {
 	pthread_t helpers[OPENERS_MAX - 1];
-	size_t wanted = openings->count / OPENINGS_EACH, count = 0;
+	size_t wanted = 0, count = 0;
 
-	if (wanted > (size_t)get_nprocs())
+	for (size_t i = 0; i < openings->count; i++)
+		wanted += !openings->items[i].thread->events;
+	wanted /= OPENINGS_EACH;
+	if (wanted > 1 && wanted > (size_t)get_nprocs())
 		wanted = get_nprocs();
 	while (count + 1 < wanted && count < OPENERS_MAX - 1 && !pthread_create(&helpers[count], NULL, open_some, openings))
 		count++;
@@ -242,8 +257,8 @@ static void settle_opening(struct opening *opening)
 		thread->tid = atf_index_header(atf_thread_segment(thread->events, 0))->thread_id;
 }
 
-/* The files of the process's threads, and what is wrong with them in the threads' order. */
-static int open_threads(struct ada_process *process)
+/* The files of the process's threads, and what is wrong with them in the threads' order. `ahead`: some of them, or NULL. */
+static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 {
 	struct ada_thread *threads = process->session->threads.items + process->first_thread;
 	struct openings openings = { .items = calloc(process->thread_count + 1, sizeof *openings.items),
@@ -258,6 +273,9 @@ static int open_threads(struct ada_process *process)
 		openings.items[i].expected = ada_json_u64(entry, "events", 0) > 0;
 		if (process->finalized)
 			openings.items[i].segments = ada_json_length(ada_json_get(entry, "segments"));
+		if (ahead)
+			threads[i].events = ada_ahead_take(ahead, threads[i].number, openings.items[i].segments,
+							   &openings.items[i].message);
 	}
 	open_all(&openings);
 	for (size_t i = 0; i < openings.count; i++)
@@ -288,21 +306,35 @@ static int compare_numbers(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Those of the manifest, and the directories that it doesn't mention (yet). */
-static int add_threads(struct ada_process *process)
+/* The directories that there are, by number. */
+static int list_threads(struct numbers *found, const char *path)
 {
-	const json_object *threads = ada_json_get(process->manifest, "threads");
-	ADA_ARRAY(uint32_t) numbers = {};
-	DIR *directory = opendir(process->path);
+	DIR *directory = opendir(path);
 	struct dirent *entry;
 	uint32_t number;
 	int result = 0;
 
-	for (size_t i = 0; i < ada_json_length(threads) && !result; i++)
-		result = ada_array_push(&numbers, ada_json_u64(json_object_array_get_idx(threads, i), "id", i));
 	while (directory && !result && (entry = readdir(directory)))
 		if (ada_directory_number(entry->d_name, "thread_", &number))
-			result = ada_array_push(&numbers, number);
+			result = ada_array_push(found, number);
+	if (directory)
+		closedir(directory);
+	if (found->count)
+		qsort(found->items, found->count, sizeof *found->items, compare_numbers);
+	return result;
+}
+
+/* Those of the manifest, and those found that it doesn't mention (yet). */
+static int add_threads(struct ada_process *process, const struct numbers *found, struct ada_ahead *ahead)
+{
+	const json_object *threads = ada_json_get(process->manifest, "threads");
+	struct numbers numbers = {};
+	int result = 0;
+
+	for (size_t i = 0; i < ada_json_length(threads) && !result; i++)
+		result = ada_array_push(&numbers, ada_json_u64(json_object_array_get_idx(threads, i), "id", i));
+	for (size_t i = 0; i < found->count && !result; i++)
+		result = ada_array_push(&numbers, found->items[i]);
 	if (numbers.count)
 		qsort(numbers.items, numbers.count, sizeof *numbers.items, compare_numbers);
 	process->first_thread = process->session->threads.count;
@@ -310,10 +342,10 @@ static int add_threads(struct ada_process *process)
 		if (!i || numbers.items[i] != numbers.items[i - 1])
 			result = add_thread(process, numbers.items[i]);
 	process->thread_count = process->session->threads.count - process->first_thread;
+	if (ahead)
+		ada_ahead_wait(ahead);
 	if (!result)
-		result = open_threads(process);
-	if (directory)
-		closedir(directory);
+		result = open_threads(process, ahead);
 	ada_array_free(&numbers);
 	return result;
 }
@@ -348,6 +380,8 @@ void ada_process_free(struct ada_process *process)
 int ada_process_add(struct ada_session *session, const char *path, const char *directory)
 {
 	struct ada_process *process = calloc(1, sizeof *process);
+	struct numbers found = {};
+	struct ada_ahead *ahead;
 	int result;
 
 	if (!process)
@@ -360,14 +394,19 @@ int ada_process_add(struct ada_session *session, const char *path, const char *d
 		ada_process_free(process);
 		return result;
 	}
+	result = list_threads(&found, path);
+	ahead = result ? NULL : ada_ahead_start(path, found.items, found.count);
 	read_manifest(process);
 	ada_directory_number(directory, "pid_", &process->pid);
 	process->pid = ada_json_u64(process->manifest, "pid", process->pid);
-	result = add_manifest_modules(process);
+	if (!result)
+		result = add_manifest_modules(process);
 	if (!result)
 		result = add_module_files(process);
 	if (!result)
-		result = add_threads(process);
+		result = add_threads(process, &found, ahead);
+	ada_ahead_end(ahead);
+	ada_array_free(&found);
 	if (!result)
 		result = ada_windows_add(process);
 	return result;
