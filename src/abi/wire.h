@@ -245,8 +245,9 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
  *      patch address + 1 to + 4 (form ADA_PATCH_ISLAND: the address + 1, and the island). It steps those that are
  *   2. borrows one, if possible one whose instruction pointer is outside agent_text_start to agent_text_end and which is in no
  *      system call that would be restarted with its registers changed. One in an rseq critical section goes on where that is
- *      aborted. Keeps its registers and signal mask, blocks all signals, and sets rip = late_entry, rsp = late_stack,
- *      orig_rax = -1
+ *      aborted. Keeps its registers and signal mask, blocks all signals, and sets rip = late_entry, orig_rax = -1,
+ *      rsp = late_stack less a struct ada_late_frame, which says how the thread is to go on: should the recorder be killed
+ *      meanwhile, the agent puts that back itself
  *   3. lets this one thread run. It opens a conversation: HELLO (RESUME); then for each module that it knows and that could be
  *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. Of a PLAN the hooks count that aren't in place yet: those of
  *      the filter (flags TRACE or NAMED). Plans are decoded ones where anything is to be hooked; their functions are those
@@ -268,6 +269,15 @@ enum ada_message_type {
 	ADA_MESSAGE_DONE,
 	ADA_MESSAGE_FAILED,
 };
+
+/* Of the thread that is borrowed, its call begun anew where the stop interrupted one. */
+struct ada_late_frame {
+	uint64_t mask;
+	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+	uint64_t rip, cs, eflags, rsp, ss;	/* as iretq takes them */
+	uint64_t reserved;
+};
+static_assert(sizeof(struct ada_late_frame) % 16 == 0, "the stack stays aligned");
 
 struct ada_message { uint32_t type, bytes; };	/* bytes: of the whole message */
 

@@ -9,6 +9,7 @@
 #include "agent/sys.h"
 
 #define STACK_BYTES 65536
+#define LETTING_GO_MS 2000
 
 static uint64_t stack_top;
 
@@ -88,14 +89,65 @@ __attribute__((used)) static long late_run(void)
 	return status;
 }
 
-/* Begins with an empty, aligned stack and whatever was in the registers. */
+/* The pid that /proc says: of the recorder while it holds us; 0 where it is in a pid namespace outside ours, too. */
+__attribute__((used)) static uint32_t late_tracer(void)
+{
+	static const char field[] = "\nTracerPid:\t";
+	char text[512];
+	long bytes = ada_sys_read_file("/proc/thread-self/status", text, sizeof text);
+	uint32_t pid = 0;
+
+	for (long at = 0; at + (long)sizeof field <= bytes; at++) {
+		if (memcmp(text + at, field, sizeof field - 1))
+			continue;
+		for (at += sizeof field - 1; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+			pid = pid * 10 + (text[at] - '0');
+		break;
+	}
+	return pid;
+}
+
+/* True: the recorder was killed meanwhile, and nobody would take a trap. Its sockets may be closed a while before it lets go. */
+__attribute__((used)) static bool late_is_alone(long status, uint32_t tracer_before)
+{
+	bool broken = status == -ECONNREFUSED || status == -ENOENT || status == -ECONNRESET || status == -EPIPE;
+	uint32_t never = 0;
+
+	if (!tracer_before)
+		return status == -ECONNREFUSED || status == -ENOENT;
+	for (int waits = 0; broken && waits < LETTING_GO_MS && late_tracer(); waits++)
+		ada_sys_futex_wait(&never, 0, 1000000);
+	return !late_tracer();
+}
+
+/* Begins at a struct ada_late_frame, on a stack that is aligned, and with whatever was in the registers. Ends where the recorder
+ * takes the trap; or goes on by itself as that says. */
 __attribute__((naked)) static void ada_late_slow(void)
 {
 	__asm__("cld\n\t"
 		"xor %ebp,%ebp\n\t"
+		"mov %rsp,%rbx\n\t"
+		"call late_tracer\n\t"
+		"mov %eax,%r13d\n\t"
 		"call late_run\n\t"
-		"int3\n\t"
-		"ud2");
+		"mov %rax,%r12\n\t"
+		"mov %rax,%rdi\n\t"
+		"mov %r13d,%esi\n\t"
+		"call late_is_alone\n\t"
+		"test %al,%al\n\t"
+		"mov %r12,%rax\n\t"
+		"jnz 1f\n\t"
+		"int3\n"
+		"1:\tmov $14,%eax\n\t"			/* rt_sigprocmask */
+		"mov $2,%edi\n\t"			/* SIG_SETMASK */
+		"mov %rbx,%rsi\n\t"
+		"xor %edx,%edx\n\t"
+		"mov $8,%r10d\n\t"
+		"syscall\n\t"
+		"lea 8(%rbx),%rsp\n\t"
+		"pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\tpop %r11\n\tpop %r10\n\t"
+		"pop %r9\n\tpop %r8\n\tpop %rax\n\tpop %rcx\n\tpop %rdx\n\tpop %rsi\n\tpop %rdi\n\t"
+		"iretq");
 }
 
 void ada_late_attach(struct ada_shm *shm)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include "abi/wire.h"
 #include "base/clock.h"
 #include "recorder/late_threads.h"
 
@@ -109,6 +111,23 @@ static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *lat
 	return best;
 }
 
+/* What the thread needs to go on without us. Its system call begins anew, as the kernel would have it. */
+static int leave_frame(const struct loan *loan, uint64_t at)
+{
+	const struct user_regs_struct *from = &loan->thread->registers;
+	struct ada_late_frame frame = { .mask = loan->mask, .r15 = from->r15, .r14 = from->r14, .r13 = from->r13, .r12 = from->r12,
+					.rbp = from->rbp, .rbx = from->rbx, .r11 = from->r11, .r10 = from->r10, .r9 = from->r9,
+					.r8 = from->r8, .rax = from->rax, .rcx = from->rcx, .rdx = from->rdx, .rsi = from->rsi,
+					.rdi = from->rdi, .rip = from->rip, .cs = from->cs, .eflags = from->eflags, .rsp = from->rsp,
+					.ss = from->ss };
+	struct iovec mine = { &frame, sizeof(frame) }, its = { (void *)at, sizeof(frame) };
+	if (restarts(loan->thread)) {
+		frame.rip -= 2;			/* the syscall instruction */
+		frame.rax = (long)from->rax == -516 ? SYS_restart_syscall : from->orig_rax;
+	}
+	return process_vm_writev(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof(frame) ? 0 : -EFAULT;
+}
+
 static int take(struct loan *loan, const struct ada_late *late)
 {
 	struct user_regs_struct registers = loan->thread->registers;
@@ -116,13 +135,16 @@ static int take(struct loan *loan, const struct ada_late *late)
 	uint64_t mask = ADA_HOLD_MASK;
 	pid_t tid = loan->thread->tid;
 	registers.rip = late->entry;
-	registers.rsp = late->stack;
+	registers.rsp = late->stack - sizeof(struct ada_late_frame);
 	registers.rbp = 0;
 	registers.orig_rax = UINT64_MAX;	/* in no system call */
 	registers.eflags &= ~FLAGS_OFF;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xstate) || ptrace(PTRACE_GETSIGMASK, tid, 8, &loan->mask))
 		return -errno;
 	loan->xstate_bytes = xstate.iov_len;
+	int rc = leave_frame(loan, registers.rsp);
+	if (rc)
+		return rc;
 	if (ptrace(PTRACE_SETSIGMASK, tid, 8, &mask))
 		return -errno;
 	return ptrace(PTRACE_SETREGS, tid, 0, &registers) ? -errno : 0;

@@ -4,7 +4,9 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -195,6 +197,45 @@ def test_a_program_that_is_stopped_inside_a_hook_is_patched(ada, start, tmp_path
     session = check_recording(ada, tmp_path / "ada")
     counted = {row["function"]: row["calls"] for row in ada.rows("report", session.path)}
     assert [counted[f"target_{number}"] for number in range(10, 20)] == [10] * 10
+
+
+RECVMSG = "47"
+
+
+def kill_in_late_patch(program, pid, number):
+    """Kills the recorder while the program's thread waits for it in a late patch. False: the patch was over before."""
+    proc, recorder = pathlib.Path(f"/proc/{pid}"), program.process.pid
+    adding = subprocess.Popen([program.ada.path, "trigger", "add", program.session, f"symbol=target_{number}"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while adding.poll() is None:
+            state = (proc / "stat").read_text().rpartition(")")[2].split()[0]
+            if state == "t" or "TracerPid:\t0\n" in (proc / "status").read_text():
+                continue
+            os.kill(recorder, signal.SIGSTOP)
+            for _ in range(200):                # until it has got there
+                if (proc / "syscall").read_text().split()[0] == RECVMSG:
+                    os.kill(recorder, signal.SIGKILL)
+                    return True
+                time.sleep(0.001)
+            os.kill(recorder, signal.SIGCONT)
+        return False
+    finally:
+        if program.process.poll() is None:
+            os.kill(recorder, signal.SIGCONT)
+        adding.wait(60)
+
+
+def test_a_program_outlives_a_recorder_that_is_killed_in_a_late_patch(ada, start):
+    program = start("inside", "--exclude=target_*", "--index-mode=circular", "--index-buffer=8M", "--detail=off")
+    pid, sockets = program.pid(), pathlib.Path(program.address()).parent
+    assert any(kill_in_late_patch(program, pid, number) for number in range(10, 110))
+    program.process.wait(20)
+    shutil.rmtree(sockets)                      # what it had no time for
+    for path in pathlib.Path("/dev/shm").glob(f"ada-{program.process.pid}-*"):
+        path.unlink()
+    os.kill(pid, signal.SIGUSR1)
+    assert program.line() == "sum 1450\n"
 
 
 def test_who_waits_in_the_kernel_does_not_notice(ada, start, tmp_path):
