@@ -297,8 +297,11 @@ def test_rust(ada, compiled, tmp_path, level, sure):
     program = compiled(f"rust-O{level}", "rustc", "-C", f"opt-level={level}", "-g", "--crate-name=values", HERE / "values.rs")
     found = calls(dump(ada, record(ada, program, tmp_path)))
     known = check(found, {f: e for f, e in RUST.items() if sure or f in found}, False)
-    slices = {a["name"]: a["text"] for a in found["values::slices"][0]["detail"]["args"]}
-    assert slices["b"] == UNKNOWN or "len=5" in slices["b"]     # a String; optimised, it isn't where the convention has it
+    detail = found["values::slices"][0]["detail"]
+    slices = {a["name"]: a["text"] for a in detail["args"]}
+    # A String in the caller's frame, more or less far up; optimised, it isn't where the convention has it.
+    far = f"{detail['x2']} (not captured)"
+    assert slices["b"] in (UNKNOWN, far) or "len=5" in slices["b"]
     if sure:
         version = subprocess.run(["rustc", "--version"], capture_output=True, check=True, text=True).stdout
         assert known >= (36 if re.match(r"rustc 1\.[0-7]\d\.", version) else 37)     # older ones place one value less
