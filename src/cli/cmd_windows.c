@@ -1,5 +1,6 @@
 /* ada windows: which stretches of time kept their detail, and why. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/units.h"
@@ -7,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/rows.h"
 #include "query/selection.h"
+#include "query/windows.h"
 
 enum field { WINDOW, PROCESS, START, START_NS, END_NS, DURATION, KIND, KINDS, MARKS, EVENTS, PRE, POST, ASKED_PRE, ASKED_POST,
 	     POLICY, SHORT, FIELDS };
@@ -59,26 +61,13 @@ static struct ada_cell text_of(const json_object *entry, const char *field)
 	return (struct ada_cell){ .text = text ? text : "", .absent = !text };
 }
 
-/* All kinds that marked it, separated by commas. */
-static const char *kinds_of(const json_object *entry, char *text, size_t size)
-{
-	const json_object *kinds = ada_json_get(entry, "triggerKinds");
-	size_t used = 0;
-
-	*text = 0;
-	for (size_t i = 0; i < ada_json_length(kinds) && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "",
-					 json_object_get_string(json_object_array_get_idx(kinds, i)));
-	return *text ? text : ada_json_text(entry, "triggerKind", "?");
-}
-
 static void add_row(struct ada_rows *rows, const struct ada_session *session, size_t number)
 {
 	const struct ada_recorded_window *window = &session->windows.items[number];
 	const json_object *entry = window->entry;
 	bool open = window->end_ns == UINT64_MAX;
 	uint64_t since = window->start_ns > session->start_ns ? window->start_ns - session->start_ns : 0;
-	char kinds[512], start[32], rolls[4][ADA_UNITS_TEXT];
+	char start[32], rolls[4][ADA_UNITS_TEXT], *kinds = ada_window_kinds(entry);
 
 	snprintf(start, sizeof start, "+%llu.%09llus", (unsigned long long)since / 1000000000,
 		 (unsigned long long)since % 1000000000);
@@ -90,7 +79,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 		[END_NS] = { .number = window->end_ns, .absent = open },
 		[DURATION] = { .number = window->end_ns - window->start_ns, .absent = open || window->end_ns < window->start_ns },
 		[KIND] = text_of(entry, "triggerKind"),
-		[KINDS] = { .text = kinds_of(entry, kinds, sizeof kinds) },
+		[KINDS] = { .text = kinds && *kinds ? kinds : ada_json_text(entry, "triggerKind", "?") },
 		[MARKS] = { .number = window->marked_count },
 		[EVENTS] = { .number = window->event_count },
 		[PRE] = seconds_of(entry, "preRollSec", rows->format, rolls[0]),
@@ -100,6 +89,7 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 		[POLICY] = text_of(entry, "keySymbolVersion"),
 		[SHORT] = text_of(entry, "shortReason"),
 	});
+	free(kinds);
 }
 
 /* The manifest's object as it is, behind the window's number and its process. */

@@ -1,5 +1,8 @@
 /* Windows from the manifest; records from the detail files. */
 #include "query/windows.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/output.h"
 
 int ada_windows_add(struct ada_process *process)
 {
@@ -27,6 +30,29 @@ int ada_windows_add(struct ada_process *process)
 	}
 	process->window_count = session->windows.count - process->first_window;
 	return result;
+}
+
+char *ada_window_kinds(const json_object *entry)
+{
+	const json_object *kinds = ada_json_get(entry, "triggerKinds");
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool failed = !file;
+
+	for (size_t i = 0; i < ada_json_length(kinds) && !failed; i++) {
+		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
+		char *quoted = ada_output_prepare(ADA_FORMAT_CSV, kind ? kind : "");
+
+		failed = !quoted || fprintf(file, "%s%s", i ? "," : "", quoted) < 0;
+		free(quoted);
+	}
+	if (file && fclose(file))
+		failed = true;
+	if (!failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Number of the file's records before a time: they lie in its order. One that can't be read counts as later. */

@@ -5,6 +5,9 @@
 
 /* Adds the windows of a process's manifest to its session: for process.c. 0 or -ENOMEM. */
 int ada_windows_add(struct ada_process *process);
+/* What marked a window of the manifest, each kind once: separated by commas, and one that holds a comma itself quoted as in CSV.
+ * malloc'ed, "" where the manifest names none; NULL: no memory. */
+char *ada_window_kinds(const json_object *entry);
 /* Records in the thread's detail files with from_ns <= time < to_ns; UINT64_MAX: to the end. */
 uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
 #endif

@@ -243,6 +243,21 @@ def test_windows(ada, session):
                                 "startup"]
 
 
+def test_kinds_with_commas_stay_apart(ada, copy):
+    """Also where they are many and long: all are shown, in the table, in CSV and in SQL."""
+    directory = copy("detail")
+    path = directory / "pid_100/manifest.json"
+    manifest = json.loads(path.read_text())
+    kinds = ["arg:ns::add(int, int):1>3", "manual", 'symbol:re:/a"b,c/', *(f"symbol:f{i},g{i}" for i in range(64))]
+    manifest["detail_lane"]["windows"][0]["triggerKinds"] = kinds
+    path.write_text(json.dumps(manifest))
+    table = next(line for line in answer(ada, "windows", directory).stdout.decode().splitlines() if line.split()[0] == "0")
+    rows = as_csv(ada, "query", directory, "SELECT trigger_kinds FROM windows WHERE window = 0")
+    texts = [re.search(r'"arg.*(?=  startup)', table)[0], as_csv(ada, "windows", directory)[0]["triggerKinds"], rows[0]["trigger_kinds"]]
+    assert [next(csv.reader([text])) for text in texts] == [kinds] * 3
+    assert as_csv(ada, "windows", directory)[1]["triggerKinds"] == "symbol:leaf,manual"
+
+
 def test_windows_of_processes(ada, session):
     """Numbered on over all processes; a window is of one of them alone."""
     rows = as_json(ada, "windows", session("pair"))["rows"]

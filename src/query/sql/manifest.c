@@ -1,7 +1,9 @@
 /* Tables windows, marks, threads and modules: what the manifests say. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "query/sql/table.h"
+#include "query/windows.h"
 
 typedef void fill_rows(struct ada_sql *sql, struct ada_sql_rows *rows);
 
@@ -70,18 +72,13 @@ static bool window_is_selected(const struct ada_sql *sql, const struct ada_recor
 
 static void add_kinds(struct ada_sql_rows *rows, const json_object *entry)
 {
-	const json_object *kinds = ada_json_get(entry, "triggerKinds");
-	sqlite3_str *text = sqlite3_str_new(NULL);
-	char *made;
+	char *kinds = ada_window_kinds(entry);
 
-	for (size_t i = 0; i < ada_json_length(kinds); i++) {
-		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
-
-		sqlite3_str_appendf(text, "%s%s", i ? "," : "", kind ? kind : "");
-	}
-	made = sqlite3_str_finish(text);
-	ada_sql_add_text(rows, made);
-	sqlite3_free(made);
+	if (kinds)
+		ada_sql_add_text(rows, kinds);
+	else
+		rows->failed = true;
+	free(kinds);
 }
 
 static void make_windows(struct ada_sql *sql, struct ada_sql_rows *rows)

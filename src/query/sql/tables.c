@@ -101,7 +101,7 @@ static const struct ada_sql_column windows[] = {
 	{ "end_ns", "INTEGER", "its last ns; null: still open", false, ADA_SQL_PLAIN },
 	{ "duration_ns", "INTEGER", "null: still open", false, ADA_SQL_PLAIN },
 	{ "trigger_kind", "TEXT", "of the first mark", false, ADA_SQL_PLAIN },
-	{ "trigger_kinds", "TEXT", "of all marks, comma-separated", false, ADA_SQL_PLAIN },
+	{ "trigger_kinds", "TEXT", "of all marks, comma-separated; those with a comma as in CSV", false, ADA_SQL_PLAIN },
 	{ "marked_ns", "INTEGER", "the first mark", false, ADA_SQL_PLAIN },
 	{ "marks", "INTEGER", "how many", false, ADA_SQL_PLAIN },
 	{ "events", "INTEGER", "detail records that it kept", false, ADA_SQL_PLAIN },
