@@ -145,8 +145,7 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 	while (left && !dump->rows.output->error && ada_timeline_next(timeline, &moment)) {
 		const struct ada_dump_name *name = NULL;
 
-		if (!ada_dump_kind(moment.event->event_kind) || moment.position < dump->options->first_seq ||
-		    moment.position > dump->options->last_seq)
+		if (!ada_dump_kind(moment.event->event_kind))
 			continue;
 		if (moment.event->event_kind != ADA_EVENT_LOST) {
 			name = find_name(dump, &moment);
@@ -196,6 +195,8 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 
 	if (result)
 		return result;
+	if (dump->options->last_seq != UINT64_MAX)
+		ada_timeline_narrow(timeline, dump->options->first_seq, dump->options->last_seq + 1);
 	ada_dump_begin(&dump->rows);
 	result = put_moments(dump, timeline);
 	if (result)

@@ -106,6 +106,28 @@ static double detail_coverage(struct ada_thread *const *threads, size_t count, u
 	return events ? (double)records / events : 0;
 }
 
+double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end)
+{
+	uint64_t events = 0, records = 0;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+		uint64_t from, to;
+
+		if (!thread->events)
+			continue;
+		from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+		to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+		from = from > first ? from : first;
+		to = to < end ? to : end;
+		if (from >= to)
+			continue;
+		events += to - from;
+		records += ada_thread_details_at(thread, from, to);
+	}
+	return events ? (double)records / events : 0;
+}
+
 uint64_t ada_process_details(const struct ada_process *process)
 {
 	const json_object *lane = ada_json_get(process->manifest, "detail_lane");

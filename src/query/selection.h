@@ -29,6 +29,8 @@ struct ada_completeness {
  * of the selection. The manifest may know of more. */
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
 						   const uint64_t *lost);
+/* Share of its events with first <= index_seq < end that have detail. */
+double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end);
 /* Of everything, without reading every event where the manifests say what was lost. */
 struct ada_completeness ada_session_completeness(const struct ada_session *session);
 /* Events that a thread lost: what its LOST records stand for, or more where the manifest knows more. */

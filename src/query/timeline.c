@@ -18,8 +18,9 @@ struct ada_timeline {
 	struct atf_thread **sources;	/* of the tracks, for the merge */
 	struct track *tracks;
 	size_t track_count;
+	uint64_t first, end;		/* positions that are told */
 	uint64_t *lost;			/* by thread of the selection */
-	uint64_t events;
+	uint64_t events, passed;	/* told, and passed over */
 	uint64_t last_ns;		/* of those read */
 	bool durations, ended;
 	struct ada_moment *moment;	/* being filled: where `ended` puts the duration */
@@ -46,6 +47,7 @@ int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *
 		goto no_memory;
 	timeline->selection = selection;
 	timeline->durations = durations;
+	timeline->end = UINT64_MAX;
 	timeline->sources = calloc(count + 1, sizeof *timeline->sources);
 	timeline->tracks = calloc(count + 1, sizeof *timeline->tracks);
 	timeline->lost = calloc(count + 1, sizeof *timeline->lost);
@@ -69,32 +71,53 @@ no_memory:
 	return ada_error_system(error, ENOMEM, "%s", selection->session->path);
 }
 
+void ada_timeline_narrow(struct ada_timeline *timeline, uint64_t first, uint64_t end)
+{
+	timeline->first = first;
+	timeline->end = end;
+}
+
+/* False: the answer ends here. */
+static bool look_around(const struct ada_timeline *timeline)
+{
+	uint64_t read = timeline->events + timeline->passed;
+
+	if (read % LOOK_EVENTS || !read)
+		return true;
+	if (ada_interrupted())
+		return false;
+	if (timeline->selection->progress)
+		ada_progress_at(timeline->selection->progress, read);
+	return true;
+}
+
 bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 {
 	struct track *track;
+	bool told;
 	size_t number;
 
-	if (timeline->events % LOOK_EVENTS == 0 && timeline->events) {
-		if (ada_interrupted())
+	do {
+		if (!look_around(timeline))
 			return false;
-		if (timeline->selection->progress)
-			ada_progress_at(timeline->selection->progress, timeline->events);
-	}
-	if (!atf_merge_next(timeline->merge, &number, &moment->position, &moment->event)) {
-		timeline->ended = true;
-		return false;
-	}
-	track = &timeline->tracks[number];
-	moment->thread = timeline->selection->threads.items[track->number];
-	moment->duration_known = false;
-	timeline->events++;
+		if (!atf_merge_next(timeline->merge, &number, &moment->position, &moment->event)) {
+			timeline->ended = true;
+			return false;
+		}
+		told = moment->position >= timeline->first && moment->position < timeline->end;
+		timeline->events += told;
+		timeline->passed += !told;
+		track = &timeline->tracks[number];
+		moment->thread = timeline->selection->threads.items[track->number];
+		moment->duration_known = false;
+		timeline->moment = moment;
+		/* Without memory for a deeper stack, durations are what is missing, not events. */
+		if (timeline->durations && ada_calls_feed(&track->calls, moment->event, moment->position))
+			timeline->durations = false;
+	} while (!told);
 	timeline->last_ns = moment->event->timestamp_ns;
 	if (moment->event->event_kind == ADA_EVENT_LOST)
 		timeline->lost[track->number] += moment->event->function_id;
-	timeline->moment = moment;
-	/* Without memory for a deeper stack, durations are what is missing, not events. */
-	if (timeline->durations && ada_calls_feed(&track->calls, moment->event, moment->position))
-		timeline->durations = false;
 	return true;
 }
 
@@ -102,10 +125,14 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 struct ada_completeness ada_timeline_completeness(const struct ada_timeline *timeline)
 {
 	struct ada_selection selection = *timeline->selection;
+	struct ada_completeness answer;
 
 	if (!timeline->ended)
 		selection.to_ns = timeline->last_ns + 1;
-	return ada_selection_completeness(&selection, timeline->ended, timeline->events, timeline->lost);
+	answer = ada_selection_completeness(&selection, timeline->ended, timeline->events, timeline->lost);
+	if (timeline->first || timeline->end != UINT64_MAX)
+		answer.detail_coverage = ada_selection_coverage(&selection, timeline->first, timeline->end);
+	return answer;
 }
 
 void ada_timeline_close(struct ada_timeline *timeline)

@@ -55,8 +55,9 @@ char *ada_window_kinds(const json_object *entry)
 	return NULL;
 }
 
-/* Number of the file's records before a time: they lie in its order. One that can't be read counts as later. */
-static uint64_t records_before(const struct atf_detail_file *file, uint64_t ns)
+/* Number of the file's records before a time, or before an event of its segment: they lie in the order of both. One that can't be
+ * read counts as later. */
+static uint64_t records_before(const struct atf_detail_file *file, bool by_time, uint64_t bound)
 {
 	uint64_t low = 0, high = atf_detail_count(file);
 	struct atf_detail record;
@@ -64,12 +65,19 @@ static uint64_t records_before(const struct atf_detail_file *file, uint64_t ns)
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (!atf_detail_get(file, middle, &record) && record.timestamp_ns < ns)
+		if (!atf_detail_get(file, middle, &record) && (by_time ? record.timestamp_ns : record.index_seq) < bound)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return low;
+}
+
+static uint64_t records_between(const struct atf_detail_file *file, bool by_time, uint64_t from, uint64_t to)
+{
+	uint64_t end = to == UINT64_MAX ? atf_detail_count(file) : records_before(file, by_time, to);
+
+	return from ? end - records_before(file, by_time, from) : end;
 }
 
 uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
@@ -78,14 +86,24 @@ uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, u
 
 	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
 		const struct atf_detail_file *file = atf_thread_detail_file(thread->events, i);
-		uint64_t end;
 
-		if (!file)
+		count += file ? records_between(file, true, from_ns, to_ns) : 0;
+	}
+	return count;
+}
+
+uint64_t ada_thread_details_at(const struct ada_thread *thread, uint64_t first, uint64_t end)
+{
+	uint64_t count = 0, base = 0, events;
+
+	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events) && base < end; i++, base += events) {
+		const struct atf_detail_file *file;
+
+		events = atf_index_count(atf_thread_segment(thread->events, i));
+		if (base + events <= first)
 			continue;
-		end = to_ns == UINT64_MAX ? atf_detail_count(file) : records_before(file, to_ns);
-		if (from_ns)
-			end -= records_before(file, from_ns);
-		count += end;
+		file = atf_thread_detail_file(thread->events, i);
+		count += file ? records_between(file, false, first > base ? first - base : 0, end - base) : 0;
 	}
 	return count;
 }

@@ -10,4 +10,6 @@ int ada_windows_add(struct ada_process *process);
 char *ada_window_kinds(const json_object *entry);
 /* Records in the thread's detail files with from_ns <= time < to_ns; UINT64_MAX: to the end. */
 uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns);
+/* Of its events with first <= index_seq < end, those that have one. */
+uint64_t ada_thread_details_at(const struct ada_thread *thread, uint64_t first, uint64_t end);
 #endif

@@ -11,7 +11,6 @@ import signal
 import struct
 import subprocess
 
-import jsonschema
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -106,6 +105,18 @@ def test_dump_by_index_seq(ada, session):
     assert [row["index_seq"] for row in rows] == [6, 7, 8, 9]
     assert {(row["process"], row["index_seq"]) for row in as_lines(ada, "--seq=1", session("processes"))[0]} == {
         ("pid_50", 1), ("pid_51", 1), ("pid_50_1", 1)}
+
+
+@pytest.mark.parametrize("scenario, seqs", [("processes", ["1"]), ("detail", ["1", "4-6", "5", "6-9", "12", "13", "0-100", "20"]),
+                                             ("lossy", ["3-4", "4", "5-6"]), ("crowd", ["2", "1-3", "30-40"])])
+def test_dump_by_index_seq_is_complete_for_what_it_covers(ada, session, scenario, seqs):
+    """Other threads' events of that time, and others of the same ns, are none of its business."""
+    for seq in seqs:
+        rows, completeness = as_lines(ada, f"--seq={seq}", "--detail", session(scenario))
+        assert completeness["events"] == len(rows)
+        assert completeness["lost"] == sum(row.get("lost", 0) for row in rows)
+        assert completeness["detailCoverage"] == pytest.approx(sum(row["detail"] is not None for row in rows) / max(len(rows), 1), rel=1e-5)
+        assert as_lines(ada, f"--seq={seq}", "--function=leaf", session(scenario))[1] == completeness
 
 
 @pytest.mark.parametrize("value", ["", "x", "5-", "-5", "7-3", "1-2-3", "99999999999999999999"])
@@ -206,96 +217,6 @@ def test_dump_text_gives_detail(ada, session):
         "lr=0x401005 fp=0x1 sp=0x7ff0", "fp0=0x0 fp1=0x1 fp2=0x2 fp3=0x3 fp4=0x4 fp5=0x5 fp6=0x6 fp7=0x7", "stack 0505",
         "0.000000330      100    < leaf  100 ns", "x0=0x60 x1=0x61 x2=0x62 x3=0x63 x4=0x64 x5=0x65 x6=0x66 x7=0x67",
         "lr=0x401006 fp=0x1 sp=0x7ff0", "stack 0606", "2 events; none was lost; 100 % have detail."]
-
-
-@pytest.mark.parametrize("arguments, events", [
-    (["--window=0"], [5, 6]), (["--window=1"], [7, 8, 9, 10]), (["--window=1", "--from=+450ns"], [9, 10]),
-    (["--window=1", "--to=+450ns"], [7, 8]), (["--window=0", "--thread=quiet"], [])])
-def test_dump_narrows_to_a_window(ada, session, arguments, events):
-    rows, completeness = as_lines(ada, *arguments, session("detail"))
-    assert [row["index_seq"] for row in rows] == events
-    assert completeness["detailCoverage"] == bool(events)
-
-
-@pytest.mark.parametrize("scenario, arguments, words", [
-    ("detail", ["--window=2"], "no window 2 in .*: they are 0 to 1, `ada windows` lists them"),
-    ("plain", ["--window=0"], "no window 0 in .*: it has none"),
-    ("detail", ["--window=0", "--from=+340ns"], "window 0 lies outside of --from and --to"),
-    ("detail", ["--window=x"], "--window: ")])
-def test_dump_of_no_window(ada, session, scenario, arguments, words):
-    stderr = answer(ada, "dump", *arguments, session(scenario), status=125).stderr.decode()
-    assert re.match(f"ada dump: {words}", stderr) and stderr.count("\n") == 1
-
-
-def test_windows(ada, session):
-    result = as_json(ada, "windows", session("detail"))
-    manifest = json.loads((session("detail") / "pid_100/manifest.json").read_text())
-    expected = manifest["detail_lane"]["windows"]
-    assert result["rows"] == [{"window": i, "process": "pid_100", **window} for i, window in enumerate(expected)]
-    assert result["completeness"]["detailCoverage"] == 0.375
-    rows = as_csv(ada, "windows", session("detail"))
-    assert [(row["startNs"], row["endNs"], row["triggerKinds"], row["eventCount"], row["shortReason"], row["preRollSec"],
-             row["postRollSec"]) for row in rows] == [
-        (str(START_NS + 230), str(START_NS + 330), "symbol:leaf,manual", "2", "startup", "0.5", "2e-9"),
-        (str(START_NS + 340), str(START_NS + 550), "symbol:leaf,manual", "4", "", "0.5", "2e-9")]
-    lines = answer(ada, "windows", session("detail")).stdout.decode().splitlines()
-    assert lines[1].split() == ["0", "pid_100", "+0.000000230s", "100", "ns", "2", "2", "500", "ms", "2", "ns", "symbol:leaf,manual",
-                                "startup"]
-
-
-def test_kinds_with_commas_stay_apart(ada, copy):
-    """Also where they are many and long: all are shown, in the table, in CSV and in SQL."""
-    directory = copy("detail")
-    path = directory / "pid_100/manifest.json"
-    manifest = json.loads(path.read_text())
-    kinds = ["arg:ns::add(int, int):1>3", "manual", 'symbol:re:/a"b,c/', *(f"symbol:f{i},g{i}" for i in range(64))]
-    manifest["detail_lane"]["windows"][0]["triggerKinds"] = kinds
-    path.write_text(json.dumps(manifest))
-    table = next(line for line in answer(ada, "windows", directory).stdout.decode().splitlines() if line.split()[0] == "0")
-    rows = as_csv(ada, "query", directory, "SELECT trigger_kinds FROM windows WHERE window = 0")
-    texts = [re.search(r'"arg.*(?=  startup)', table)[0], as_csv(ada, "windows", directory)[0]["triggerKinds"], rows[0]["trigger_kinds"]]
-    assert [next(csv.reader([text])) for text in texts] == [kinds] * 3
-    assert as_csv(ada, "windows", directory)[1]["triggerKinds"] == "symbol:leaf,manual"
-
-
-def test_windows_of_processes(ada, session):
-    """Numbered on over all processes; a window is of one of them alone."""
-    rows = as_json(ada, "windows", session("pair"))["rows"]
-    assert [(row["window"], row["process"], row["id"]) for row in rows] == [(0, "pid_60", 0), (1, "pid_61", 0)]
-    for number, process in enumerate(["pid_60", "pid_61"]):
-        events = as_lines(ada, f"--window={number}", session("pair"))[0]
-        assert [(event["process"], event["kind"]) for event in events] == [(process, "call"), (process, "return")]
-    alone = session("pair") / "pid_61"
-    assert [row["window"] for row in as_json(ada, "windows", alone)["rows"]] == [0]
-    assert as_json(ada, "verify", session("pair"))["rows"]
-
-
-def test_windows_are_what_the_recorder_writes(session):
-    """Else the tests above would prove nothing."""
-    schema = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
-    manifest = json.loads((session("detail") / "pid_100/manifest.json").read_text())
-    definition = {**schema["$defs"]["window"], "$defs": schema["$defs"]}
-    for window in manifest["detail_lane"]["windows"]:
-        jsonschema.validate(window, definition)
-
-
-def test_no_windows(ada, session):
-    assert as_json(ada, "windows", session("plain"))["rows"] == []
-    assert answer(ada, "windows", session("plain")).stdout.decode().splitlines() == [
-        "No window: nothing marked, or detail was off.", "10 events; none was lost."]
-    assert as_csv(ada, "windows", session("plain")) == []
-
-
-def test_windows_that_are_none(ada, copy):
-    """A manifest that someone else wrote."""
-    path = copy("detail")
-    manifest = json.loads((path / "pid_100/manifest.json").read_text())
-    manifest["detail_lane"]["windows"][:] = [{}, 7]
-    (path / "pid_100/manifest.json").write_text(json.dumps(manifest))
-    for command in ["windows", "info", "dump"]:
-        assert b"window 1 is not an object" in answer(ada, command, path, status=125).stderr
-    assert as_json(ada, "windows", path, status=125)["rows"] == [{"window": 0, "process": "pid_100"}]
-    assert answer(ada, "verify", path, status=1)
 
 
 def test_info_says_detail(ada, session):
