@@ -115,6 +115,12 @@ static void test_events(void **state)
 	sql_expect(sql, "SELECT count(*) FROM around(7, 3)", "0\n");
 	sql_expect(sql, "SELECT count(*) FROM around(0, -1)", "0\n");
 	sql_expect(sql, "SELECT count(*) FROM around(0, 1, 9223372036854775807)", "5\n");
+	sql_expect(sql, "SELECT count(*) FROM around('0', '3', NULL)", "5\n");
+	/* As of a mark that lies on no thread: null is not thread 0. */
+	sql_expect(sql, "SELECT count(*) FROM around(NULL, 3)", "0\n");
+	sql_expect(sql, "SELECT count(*) FROM around(0, NULL)", "0\n");
+	sql_expect(sql, "SELECT count(*) FROM stack_at(NULL, 2)", "0\n");
+	sql_expect(sql, "SELECT count(*) FROM stack_at(0, NULL)", "0\n");
 	sql_close(sql);
 }
 

@@ -88,6 +88,13 @@ def test_control_characters_stay_away_from_the_terminal(ada, session):
                      "pr,og+0x1080"]
 
 
+@pytest.mark.parametrize("call", ["around('main', 1)", "around(0, 'x', 2)", "stack_at('worker', 1)"])
+def test_a_name_is_no_thread_s_number(ada, session, call):
+    """It would be 0, and the answer of another thread."""
+    result = ada("query", session("plain"), f"SELECT * FROM {call}")
+    assert (result.status, result.stdout) == (125, b"") and b"is no number" in result.stderr and result.stderr.count(b"\n") == 1
+
+
 # --- where the SQL and the session come from ----------------------------------------------------------------------------
 
 def test_the_first_argument_is_a_session_where_it_is_a_directory(ada, session, tmp_path):

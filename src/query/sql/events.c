@@ -141,7 +141,8 @@ static void around_thread(struct around_cursor *cursor)
 {
 	const struct ada_sql_query *query = &cursor->cursor.query;
 	int64_t number = sqlite3_value_int64(query->arguments[0]), of = sqlite3_value_int64(query->arguments[1]);
-	int64_t wanted = query->arguments[2] ? sqlite3_value_int64(query->arguments[2]) : 10;
+	bool given = query->arguments[2] && sqlite3_value_type(query->arguments[2]) != SQLITE_NULL;
+	int64_t wanted = given ? sqlite3_value_int64(query->arguments[2]) : 10;
 	uint64_t n = wanted < 0 ? 0 : wanted;
 
 	cursor->cursor.eof = true;
@@ -176,10 +177,8 @@ static int around_first(struct ada_sql_cursor *base, struct ada_error *error)
 
 	cursor->next = 0;
 	base->eof = true;
-	if (!base->query.arguments[0] || !base->query.arguments[1]) {
-		ada_error_set(error, 22, "around(of_thread, of_index_seq, n) needs a thread's number and an event's");
+	if (!ada_sql_place(&base->query, "around(of_thread, of_index_seq, n)", error))
 		return SQLITE_ERROR;
-	}
 	if (base->query.nothing)
 		return SQLITE_OK;
 	around_thread(cursor);

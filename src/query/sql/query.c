@@ -1,4 +1,5 @@
 /* The conditions that a table has taken (plan.c), with their values. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,4 +301,22 @@ void ada_sql_position_range(const struct ada_sql_query *query, const struct ada_
 	*end = bound < *end ? bound : *end;
 	if (query->nothing || *first > *end)
 		*first = *end;
+}
+
+bool ada_sql_place(struct ada_sql_query *query, const char *function, struct ada_error *error)
+{
+	for (int i = 0; i < 2; i++) {
+		sqlite3_value *value = query->arguments[i];
+		int type = value ? sqlite3_value_numeric_type(value) : SQLITE_NULL;
+
+		if (!value)
+			ada_error_set(error, EINVAL, "%s needs a thread's number and an event's", function);
+		else if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			ada_error_set(error, EINVAL, "%s: '%s' is no number: a thread's and an event's are wanted, as table events has "
+				      "them", function, (const char *)sqlite3_value_text(value));
+		if (!value || type == SQLITE_TEXT || type == SQLITE_BLOB)
+			return false;
+		query->nothing |= type == SQLITE_NULL;
+	}
+	return true;
 }

@@ -304,10 +304,8 @@ static int stack_at_first(struct ada_sql_cursor *base, struct ada_error *error)
 	sqlite3_value *const *arguments = base->query.arguments;
 	int result = SQLITE_OK;
 
-	if (!arguments[0] || !arguments[1]) {
-		ada_error_set(error, EINVAL, "stack_at(of_thread, of_index_seq) needs a thread's number and an event's");
+	if (!ada_sql_place(&base->query, "stack_at(of_thread, of_index_seq)", error))
 		return SQLITE_ERROR;
-	}
 	cursor->rows.column_count = base->vtab->table->column_count;
 	for (size_t i = 0; i < base->query.threads.count && result == SQLITE_OK && !base->query.nothing; i++) {
 		const struct ada_thread *thread = base->query.threads.items[i];

@@ -93,6 +93,9 @@ void ada_sql_time_range(const struct ada_sql_query *query, const struct ada_sql 
 void ada_sql_position_range(const struct ada_sql_query *query, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns,
 			    uint64_t *first, uint64_t *end);
 const char *ada_sql_kind_name(uint32_t kind);	/* NULL: not known */
+/* Of around() and stack_at(), whose arguments are a thread's number and an event's: false with the reason where they are
+ * missing or no numbers. Where one is NULL, as of a mark that lies on no thread, no row fits. */
+bool ada_sql_place(struct ada_sql_query *query, const char *function, struct ada_error *error);
 
 /* --- tables (vtab.c) ------------------------------------------------------------------------------------------------ */
 
