@@ -3,12 +3,12 @@ says, which reads from the beginning: callers and paths, too."""
 import pathlib
 import random
 import subprocess
-from collections import Counter
 
 import answers
 import pytest
 from harness import Session
-from oracle import Recording, edges, folded, statistics, tree
+from oracle import Recording, edges, statistics, tree
+from test_synthesised import check_folded
 
 pytestmark = pytest.mark.traces
 JUMPS = pathlib.Path(__file__).parents[1] / "programs" / "jumps"
@@ -79,13 +79,7 @@ def test_callers(ada, recording, part, tmp_path):
 
 
 def test_folded(ada, recording, part, tmp_path):
-    options, selection = part
-    said, truth = Counter(), Counter()
-    for path, own in answers.folded_paths(ada, recording, tmp_path, *options).items():
-        said[tuple(path.split(";")[1:])] += own
-    for path, own in folded(recording.select(**selection)).items():
-        truth[tuple(name for name, _ in path)] += own
-    assert +said == +truth
+    check_folded(ada, recording, part, tmp_path)
 
 
 def test_fibers_of_boost(ada, tmp_path):

@@ -7,8 +7,8 @@ from collections import Counter
 import answers
 import pytest
 from mutate import MUTATIONS, add_window
-from oracle import Recording, folded, statistics
-from test_synthesised import check_report, part_of
+from oracle import Recording, statistics
+from test_synthesised import check_folded, check_report, part_of
 
 
 @pytest.fixture(params=[(name, threads) for name in MUTATIONS for threads in (1, 5)], ids=lambda p: f"{p[0]}-threads{p[1]}")
@@ -62,13 +62,7 @@ def test_chrome(ada, recording, tmp_path):
 
 
 def test_folded(ada, recording, part, tmp_path):
-    options, selection = part
-    said, truth = Counter(), Counter()
-    for path, own in answers.folded_paths(ada, recording, tmp_path, *options).items():
-        said[tuple(path.split(";")[1:])] += own
-    for path, own in folded(recording.select(**selection)).items():
-        truth[tuple(name for name, _ in path)] += own
-    assert {p: own for p, own in said.items() if own} == {p: own for p, own in truth.items() if own}
+    check_folded(ada, recording, part, tmp_path)
 
 
 # --- windows ------------------------------------------------------------------------------------------------------------

@@ -58,6 +58,16 @@ def check_report(rows, functions):
             assert near(row[f"p{permille // 10}_ns"], truth.percentile(permille)), (name, permille)
 
 
+def check_folded(ada, recording, part, tmp_path):
+    options, selection = part
+    said, truth = Counter(), Counter()
+    for path, own in answers.folded_paths(ada, recording, tmp_path, *options).items():
+        said[tuple(path.split(";")[1:])] += own         # the first frame is the thread's name
+    for path, own in folded(recording.select(**selection)).items():
+        truth[tuple(name for name, _ in path)] += own
+    assert dict(said) == {path: own for path, own in truth.items() if own}
+
+
 def test_the_oracle_agrees_with_the_synthesiser(recording):
     """Both know the answer, each in its own way."""
     expected, functions = recording.expected, statistics(recording.calls)
@@ -128,17 +138,7 @@ def test_speedscope(ada, recording, part, tmp_path):
 
 
 def test_folded(ada, recording, part, tmp_path):
-    options, selection = part
-    paths = answers.folded_paths(ada, recording, tmp_path, *options)
-    truth = {}
-    for path, own in folded(recording.select(**selection)).items():
-        # The first frame is the thread's name.
-        truth[tuple(name for name, _ in path)] = truth.get(tuple(name for name, _ in path), 0) + own
-    said = {}
-    for path, own in paths.items():
-        key = tuple(path.split(";")[1:])
-        said[key] = said.get(key, 0) + own
-    assert said == {path: own for path, own in truth.items() if own}
+    check_folded(ada, recording, part, tmp_path)
 
 
 def test_tree(ada, recording, part):

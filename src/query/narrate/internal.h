@@ -111,7 +111,7 @@ struct ada_mark_place {			/* a mark of a window, from the manifest */
 	bool has_function;		/* the event itself was marked; else what came behind it was */
 };
 
-#define ADA_RULES_TOLD 64		/* of a window: a policy has no more at a time */
+#define ADA_RULES_TOLD 64		/* of a window, or a mark: a policy has no more at a time */
 struct ada_first_marks {		/* of rules that had not marked before in the window: those with surroundings */
 	struct ada_mark_place places[ADA_RULES_TOLD];
 	size_t count, rule_count;

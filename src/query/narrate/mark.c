@@ -51,8 +51,6 @@ bool ada_narrate_place(const struct ada_story *story, uint64_t number, uint64_t 
 
 /* --- one mark ----------------------------------------------------------------------------------------------------------- */
 
-#define RULES_MAX 64
-
 static bool kind_is(const char *kind, const char *word)
 {
 	size_t length = strlen(word);
@@ -65,13 +63,13 @@ static void put_kinds(FILE *stream, const struct ada_mark_place *place, const ch
 {
 	const json_object *rules = ada_json_get(place->entry, "rules");
 	const json_object *policy = ada_json_get(ada_json_get(place->window->process->manifest, "marking_policy"), "rules");
-	const char *kinds[RULES_MAX] = { ada_json_text(place->entry, "kind", none) };
+	const char *kinds[ADA_RULES_TOLD] = { ada_json_text(place->entry, "kind", none) };
 	size_t count = 1;
 
-	for (size_t i = 0; i < ada_json_length(rules) && count < RULES_MAX; i++) {
+	for (size_t i = 0; i < ada_json_length(rules) && count < ADA_RULES_TOLD; i++) {
 		uint64_t id = json_object_get_uint64(json_object_array_get_idx(rules, i));
 
-		for (size_t j = 0; j < ada_json_length(policy) && count < RULES_MAX; j++) {
+		for (size_t j = 0; j < ada_json_length(policy) && count < ADA_RULES_TOLD; j++) {
 			const json_object *rule = json_object_array_get_idx(policy, j);
 			const char *kind = ada_json_text(rule, "kind", NULL);
 
