@@ -58,6 +58,15 @@ static void wait_for_time(const struct world *world)
 	}
 }
 
+void world_late(struct world *world, uint32_t thread, uint64_t counter, uint64_t events)
+{
+	uint64_t now = world->fake.counter;
+
+	world->fake.counter = counter;
+	fake_events(&world->threads[thread], events);
+	world->fake.counter = now;
+}
+
 void world_turn(struct world *world)
 {
 	wait_for_time(world);

@@ -39,6 +39,8 @@ uint64_t world_now(const struct world *world);	/* ns */
 /* Events of one thread, at most a chunk at a time, with a turn after each. */
 void world_run(struct world *world, uint32_t thread, uint64_t events);
 void world_turn(struct world *world);
+/* Events of one thread from the time of an earlier counter on, committed only now. */
+void world_late(struct world *world, uint32_t thread, uint64_t counter, uint64_t events);
 /* Time goes by in which nothing happens; then a turn. */
 void world_pass(struct world *world, uint64_t ns);
 void world_finish(struct world *world);

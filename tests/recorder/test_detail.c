@@ -411,10 +411,7 @@ static void late_records_get_into_their_window(void **state)
 			world_pass(&world, 1000000);
 		assert_int_equal(world_windows(&world), 1);
 		assert_true(world_window(&world, 0)->settled);
-		uint64_t now = world.fake.counter;
-		world.fake.counter = then;
-		fake_events(&world.threads[1], 700);
-		world.fake.counter = now;
+		world_late(&world, 1, then, 700);
 		if (at_once) {
 			fake_seal(&world.threads[1]);
 			world_turn(&world);
@@ -442,11 +439,8 @@ static void a_mark_may_come_behind_late_records(void **state)
 	for (int i = 0; i < 3; i++)
 		world_pass(&world, 1000000);
 	assert_true(world_window(&world, 0)->settled);
-	uint64_t now = world.fake.counter;
-	world.fake.counter = then;
-	fake_events(&world.threads[2], 300);		/* late */
+	world_late(&world, 2, then, 300);
 	fake_seal(&world.threads[2]);
-	world.fake.counter = now;
 	fake_events(&world.threads[0], 50);
 	fake_seal(&world.threads[0]);
 	world_turn(&world);

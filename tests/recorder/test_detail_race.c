@@ -104,10 +104,7 @@ static void late_records_that_are_gone_are_told(void **state)
 	for (int i = 0; i < 3; i++)
 		world_pass(&world, 1000000);
 	assert_true(world_window(&world, 1)->settled);
-	uint64_t now = world.fake.counter;
-	world.fake.counter = then;
-	fake_events(&world.threads[1], 700);
-	world.fake.counter = now;
+	world_late(&world, 1, then, 700);
 	fake_seal(&world.threads[1]);
 	chunk_of(&world, 1, 0)->thread = 2;
 	world_turn(&world);
