@@ -16,7 +16,7 @@ enum ada_debug_class {
 	ADA_DEBUG_C_STRING,		/* pointer to char */
 	ADA_DEBUG_STD_STRING,		/* std::string (libstdc++'s: pointer, length, inline buffer) */
 	ADA_DEBUG_SLICE,		/* Rust's &str, std::string_view: pointer and length of text */
-	ADA_DEBUG_STRUCT,		/* with `members`, in the order of the source; also a short array */
+	ADA_DEBUG_STRUCT,		/* with `members`, in the order of the source; also a union, a short array */
 	ADA_DEBUG_TEXT,			/* array of char */
 	ADA_DEBUG_OTHER,		/* its value isn't decoded */
 };

@@ -433,6 +433,15 @@ static void drop_members(struct ada_debug_type *type)
 	ada_array_free(&type->members);
 }
 
+/* Whether a union's value can be shown as what each member makes of it. Not of Rust, where a member says that nothing is there. */
+static bool is_shown_by_members(const struct ada_debug_type *type, enum ada_debug_language language)
+{
+	for (size_t i = 0; i < type->members.count; i++)
+		if (type->members.items[i].type.class == ADA_DEBUG_OTHER || type->members.items[i].type.class == ADA_DEBUG_VOID)
+			return false;
+	return language != ADA_DEBUG_RUST;
+}
+
 static const struct ada_debug_member *member_named(const struct ada_debug_type *type, const char *name)
 {
 	for (size_t i = 0; i < type->members.count; i++)
@@ -468,9 +477,9 @@ static void read_aggregate(Dwarf_Die *die, enum ada_debug_language language, str
 	if (is_string_class(die)) {
 		type->class = ADA_DEBUG_STD_STRING;
 		type->bytes = 32;
-	} else if (type->bytes && type->bytes <= MEMBERS_BYTES_MAX && nesting < MEMBERS_NESTING_MAX &&
-		   dwarf_tag(die) != DW_TAG_union_type) {
-		if (!read_members(die, language, type, nesting))
+	} else if (type->bytes && type->bytes <= MEMBERS_BYTES_MAX && nesting < MEMBERS_NESTING_MAX) {
+		if (!read_members(die, language, type, nesting) ||
+		    (dwarf_tag(die) == DW_TAG_union_type && !is_shown_by_members(type, language)))
 			drop_members(type);
 		else if (is_slice(dwarf_diename(die), language, type))
 			type->class = ADA_DEBUG_SLICE;

@@ -24,6 +24,9 @@ struct big { long a[5]; };
 struct tagged { const char *name; short kind; };
 struct fields { unsigned a : 3; int b : 5; unsigned long c : 40; bool d : 1; enum colour e : 9; };
 union either { int number; float real; };
+union word { const char *text; long number; struct { short low, high; }; };
+struct variant { int kind; union { int whole; float real; }; };
+union odd { long bits; float _Complex pair; };
 typedef int (*callback)(const char *, ...);
 
 F int integers(int8_t a, uint8_t b, short c, small d, int e, unsigned f) { KEEP; return a + b + c + d + e + (int)f; }
@@ -46,6 +49,7 @@ F long double extended(long double a, int b) { KEEP; return a; }
 F struct tagged tagged(struct tagged a) { KEEP; return a; }
 F struct fields fields(struct fields a, int b) { KEEP; return a; }
 F union either either(union either a) { KEEP; return a; }
+F struct variant unions(union word a, union word b, struct variant c, union odd d) { KEEP; return c; }
 F double _Complex complexes(double _Complex a, float b) { KEEP; return a; }
 F int variadic(const char *format, int first, ...) { KEEP; return first; }
 F void nothing(void) { KEEP; }
@@ -119,6 +123,7 @@ int main(int argc, char **argv)
 	tagged((struct tagged){ "name", -20 });
 	fields((struct fields){ 5, -7, 0x8000000001, true, BLUE }, 20);
 	either((union either){ .number = 21 });
+	unions((union word){ .number = 0x70006 }, (union word){}, (struct variant){ 1, { 3 } }, (union odd){ 0x123 });
 	complexes(1.0 + 2.0 * I, 22.5f);
 	variadic("%d %s", 23, 1, "x");
 	nothing();
