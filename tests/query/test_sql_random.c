@@ -240,6 +240,29 @@ static void test_from_the_last_row_on(void **state)
 	}
 }
 
+/* As ada-query(1) finds the last calls of a function: the same as by pairing all and sorting, and little is read for it. */
+static void test_last_calls_by_their_events(void **state)
+{
+	static const char *const limits[] = { "1", "10", "100000" };
+	struct fixture *fixture = *state;
+	struct sql *sql;
+	char found[512], sorted[512];
+
+	known_free(synth_random(fixture->synth, 8, 1, 20000));
+	sql = sql_open(fixture, false);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		snprintf(found, sizeof found, "SELECT c.* FROM (SELECT process, thread, index_seq FROM events WHERE kind = 'call' AND "
+			 "function = (SELECT function FROM events WHERE index_seq = 0) ORDER BY timestamp_ns DESC, index_seq DESC LIMIT %s) "
+			 "JOIN calls AS c USING (process, thread, index_seq)", limits[i]);
+		snprintf(sorted, sizeof sorted, "SELECT * FROM calls WHERE function = (SELECT function FROM events WHERE index_seq = 0) "
+			 "ORDER BY +start_ns DESC, +index_seq DESC LIMIT %s", limits[i]);
+		assert_true(sql_rows(sql, sorted) > 0);
+		sql_same(sql, found, sorted);
+		assert_true(i == 2 || sql_visited(sql, found) * 5 < sql_visited(sql, sorted));
+	}
+	sql_close(sql);
+}
+
 /* Threads of one process whose events have few times: ties everywhere. */
 static void test_ties_from_the_last_row_on(void **state)
 {
@@ -294,6 +317,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_random_conditions),
 		cmocka_unit_test(test_from_the_last_row_on),
+		FIXTURE_TEST(test_last_calls_by_their_events),
 		FIXTURE_TEST(test_ties_from_the_last_row_on),
 		FIXTURE_TEST(test_ranges_of_calls_in_wild_threads),
 	};
