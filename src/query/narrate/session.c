@@ -272,6 +272,17 @@ static void put_functions(struct ada_story *story, FILE *stream, const struct ad
 	}
 }
 
+/* Whether a thread in a time is all that there is: then its statistics are those of the recording. */
+static bool is_all(const struct ada_selection *one)
+{
+	const struct ada_session *session = one->session;
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		if (session->threads.items[i].count && &session->threads.items[i] != one->threads.items[0])
+			return false;
+	return !one->from_ns && one->to_ns == UINT64_MAX;
+}
+
 /* Whether there was something to tell. */
 static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 {
@@ -279,34 +290,35 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 	char number[ADA_WORDS], from[ADA_WORDS], duration[ADA_UNITS_TEXT];
 	struct ada_evidence evidence;
 	struct ada_telling telling;
-	struct ada_stats stats;
+	struct ada_stats own = {}, *stats;
 	bool told = false;
 	uint64_t first_ns;
 
 	if (story->result || ada_array_push(&one.threads, thread))
 		return false;
-	if (ada_stats_compute(&stats, &one, story->options.workers, NULL)) {
+	stats = is_all(&one) ? &story->stats : &own;
+	if (stats == &own && ada_stats_compute(&own, &one, story->options.workers, NULL)) {
 		story->result = -ENOMEM;
 		ada_selection_close(&one);
 		return false;
 	}
-	if (stats.functions.count)
-		qsort(stats.functions.items, stats.functions.count, sizeof *stats.functions.items, compare_self);
-	if (stats.completeness.events && ada_telling_open(story, &telling)) {
+	if (stats->functions.count)
+		qsort(stats->functions.items, stats->functions.count, sizeof *stats->functions.items, compare_self);
+	if (stats->completeness.events && ada_telling_open(story, &telling)) {
 		evidence.first = one.from_ns ? atf_thread_lower_bound(thread->events, one.from_ns) : 0;
 		evidence.last = (one.to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, one.to_ns)) - 1;
 		first_ns = atf_thread_get(thread->events, evidence.first)->timestamp_ns;
 		fprintf(telling.stream, "Thread %" PRIu32 " (%s%stid %" PRIu32 ") has %s event%s from %s on over %s", thread->number,
-			thread->name, *thread->name ? ", " : "", thread->tid, ada_format_grouped(stats.completeness.events, number),
-			ada_words_s(stats.completeness.events), ada_words_time(story, first_ns, from),
+			thread->name, *thread->name ? ", " : "", thread->tid, ada_format_grouped(stats->completeness.events, number),
+			ada_words_s(stats->completeness.events), ada_words_time(story, first_ns, from),
 			ada_format_duration(atf_thread_get(thread->events, evidence.last)->timestamp_ns - first_ns, duration));
-		put_functions(story, telling.stream, thread, &stats);
+		put_functions(story, telling.stream, thread, stats);
 		fputs(".", telling.stream);
 		ada_telling_say(story, "thread", &telling);
 		ada_narrate_cite(story, thread, evidence.first, evidence.last);
 		told = true;
 	}
-	ada_stats_free(&stats);
+	ada_stats_free(&own);
 	ada_selection_close(&one);
 	return told;
 }
