@@ -194,6 +194,12 @@ static void say(char text[TEXT], const char *format, ...)
 	va_end(arguments);
 }
 
+/* Rolls are asked for in time, in events or, by several marks, in both: then that is told of which less is there. */
+static bool short_in_time(uint64_t saved_ns, uint64_t asked_ns, uint64_t asked_events)
+{
+	return asked_ns && (!asked_events || saved_ns < asked_ns);
+}
+
 static void say_overrun(char text[TEXT], const struct ada_provider *provider, const struct ada_window *window,
 			const struct ada_detail_metrics *metrics)
 {
@@ -204,7 +210,7 @@ static void say_overrun(char text[TEXT], const struct ada_provider *provider, co
 	size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, buffer);
 	if (bytes)
 		snprintf(cure, sizeof(cure), ": --detail-buffer=%s would have sufficed", size_text(bytes, wanted));
-	if (window->pre_ns)
+	if (short_in_time(held, window->pre_ns, window->pre_events))
 		say(text, "the detail buffer of %s held only %.6g s of the %.6g s asked%s", buffer, seconds(held), seconds(window->pre_ns), cure);
 	else
 		say(text, "the detail buffer of %s no longer held the %" PRIu64 " events before the mark that were asked%s", buffer,
@@ -214,7 +220,7 @@ static void say_overrun(char text[TEXT], const struct ada_provider *provider, co
 static void say_end(char text[TEXT], const struct ada_window *window, const char *what)
 {
 	uint64_t saved = less(window->end_ns, window->last_marked_ns);
-	if (window->post_ns)
+	if (short_in_time(saved, window->post_ns, window->post_events))
 		say(text, "%s %.6g s after the mark, %.6g s were asked", what, seconds(saved), seconds(window->post_ns));
 	else
 		say(text, "%s before the %" PRIu64 " events asked after the mark", what, window->post_events);
@@ -225,9 +231,9 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 {
 	char text[TEXT] = "", size[24];
 	if (window->shorts & ADA_SHORT_STARTUP) {
-		if (window->pre_ns)
-			say(text, "recording began only %.6g s before the mark, %.6g s were asked",
-			    seconds(less(window->marked_ns, window->start_ns)), seconds(window->pre_ns));
+		uint64_t saved = less(window->marked_ns, window->start_ns);
+		if (short_in_time(saved, window->pre_ns, window->pre_events))
+			say(text, "recording began only %.6g s before the mark, %.6g s were asked", seconds(saved), seconds(window->pre_ns));
 		else
 			say(text, "there were fewer than the %" PRIu64 " events asked before the mark", window->pre_events);
 	}

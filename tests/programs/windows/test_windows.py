@@ -155,6 +155,17 @@ def test_trigger_during_startup_counted_in_events(record):
     recording.check_whole()
 
 
+def test_what_is_short_of_rolls_in_time_and_in_events(record):
+    """A window of two marks says what it lacks, not that it has less time than it was asked for and has."""
+    recording = record("work:4 sleep:20 mark work:4 other work:4 sleep:20", "--trigger=symbol=marked@pre=1ms,post=1ms",
+                       "--trigger=symbol=other@pre=1000ev,post=1000ev")
+    window, = recording.windows
+    assert window["preRollSec"] > 0.02 and window["postRollSec"] > 0.02
+    assert window["shortReason"] == "there were fewer than the 1000 events asked before the mark; " \
+        "the process ended before the 1000 events asked after the mark"
+    recording.check_whole()
+
+
 def test_trigger_during_startup_at_full_rate(record):
     """The pool holds three times as much: nothing of it is recycled because the recorder didn't allocate it in time."""
     for _ in range(4):
