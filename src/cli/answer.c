@@ -60,13 +60,23 @@ int ada_answer_fault(const char *command, const struct ada_session *session)
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session)
 {
 	int status = ada_output_finish(output, command);
+	const char *first = session->problems.count ? session->problems.items[0] : NULL;
 	size_t count = session->problems.count;
 
+	/* Tables of names are read when first asked for, and then it is too late for the answer to say so. */
+	for (size_t i = 0; i < session->modules.count; i++) {
+		const struct ada_module *module = session->modules.items[i];
+
+		if (!module->table_path || !*module->problem.text)
+			continue;
+		first = first ? first : module->problem.text;
+		count++;
+	}
 	if (!status)
 		status = ada_answer_fault(command, session);
 	if (!count || ada_fault_address())
 		return status;
-	fprintf(stderr, "%s: answered without what can't be read: %s", command, session->problems.items[0]);
+	fprintf(stderr, "%s: answered without what can't be read: %s", command, first);
 	if (count > 1)
 		fprintf(stderr, ", and %zu more (`ada verify` lists them)", count - 1);
 	fputc('\n', stderr);

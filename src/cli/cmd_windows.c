@@ -118,13 +118,21 @@ static void print_json(struct ada_output *output, const struct ada_session *sess
 	ada_completeness_json(output, &completeness);
 }
 
+static const char *no_window(const struct ada_session *session)
+{
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (!session->processes.items[i]->manifest)
+			return "No window is known: they are in the manifest, which can't be read.\n";
+	return "No window: nothing marked, or detail was off.\n";
+}
+
 static void print_table(struct ada_output *output, const struct ada_session *session, enum ada_format format)
 {
 	struct ada_completeness completeness;
 	struct ada_rows rows;
 
 	if (format == ADA_FORMAT_TEXT && !session->windows.count) {
-		ada_output_string(output, "No window: nothing marked, or detail was off.\n");
+		ada_output_string(output, no_window(session));
 	} else {
 		ada_rows_open(&rows, output, format, "rows", columns, FIELDS);
 		for (size_t i = 0; i < session->windows.count; i++)

@@ -2,6 +2,7 @@
 #include "cli/dump_detail.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "query/windows.h"
 
 #define REGISTERS 8
 #define STACK_LINE 32			/* bytes of the stack in a line of text */
@@ -9,7 +10,7 @@
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record)
 {
 	return moment->event->detail_seq != ADA_NO_DETAIL &&
-	       !atf_thread_detail(moment->thread->events, moment->position, record);
+	       !ada_thread_detail(moment->thread, moment->position, record);
 }
 
 static void put_hex(struct ada_output *output, uint64_t number)

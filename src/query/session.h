@@ -23,6 +23,7 @@ struct ada_thread {
 	uint64_t count;			/* events in its files */
 	struct atf_thread *events;	/* NULL: has no files, or they can't be read */
 	bool counted;			/* `lost` is no less than what its LOST records stand for: see ada_thread_lost */
+	bool detail_named;		/* that some of its detail can't be read is among the problems */
 };
 
 /* A stretch of time whose detail was kept, as the manifest of its process has it. */

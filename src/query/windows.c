@@ -55,6 +55,25 @@ char *ada_window_kinds(const json_object *entry)
 	return NULL;
 }
 
+void ada_thread_detail_damaged(const struct ada_thread *thread)
+{
+	struct ada_session *session = thread->process->session;
+	struct ada_thread *own = &session->threads.items[thread - session->threads.items];
+
+	if (!thread->detail_named && thread->process->finalized)
+		ada_session_problem(session, "%s/thread_%u: some of its detail is damaged", thread->process->directory, thread->number);
+	own->detail_named = true;
+}
+
+int ada_thread_detail(const struct ada_thread *thread, uint64_t position, struct atf_detail *record)
+{
+	int status = atf_thread_detail(thread->events, position, record);
+
+	if (status < 0)
+		ada_thread_detail_damaged(thread);
+	return status;
+}
+
 /* Number of the file's records before a time, or before an event of its segment: they lie in the order of both. One that can't be
  * read counts as later. */
 static uint64_t records_before(const struct atf_detail_file *file, bool by_time, uint64_t bound)

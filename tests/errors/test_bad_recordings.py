@@ -131,3 +131,4 @@ def test_bad_symbols(ada, session):
     for path in session.glob("pid_*/modules/*.tsv"):
         path.unlink()
     check_readers(ada, session, (0, 1))
+    assert "modules/0.tsv" in ada("report", session).stderr.decode()

@@ -142,10 +142,12 @@ def test_each_rule_of_a_window_is_told(ada, record):
     window, = ada.rows("windows", story.session)
     assert window["markedCount"] > 100 and len(window["triggerKinds"]) == 4
     triggers = told(story.of("trigger"))
-    assert sum("which symbol:check and arg:check:1>=1 marked" in text for text in triggers) == 3
+    # Of the first four marks, wherever among them the other thread's lies: a busy machine may start it late.
+    firsts = [mark["kind"] for mark in window["marks"][:4]]
+    assert sum("which symbol:check and arg:check:1>=1 marked" in text for text in triggers) == firsts.count("symbol:check") >= 3
     assert sum("thread 0 returned from check = -7 after" in text and "which return:check<0 marked" in text for text in triggers) == 1
-    assert told(story.of("path")) == ["The call path on thread 1: waiter.", "The call path on thread 0: main > work > check.",
-                                      "The call path on thread 0: main > work > check."]
+    assert sorted(told(story.of("path"))) == ["The call path on thread 0: main > work > check.",
+                                              "The call path on thread 0: main > work > check.", "The call path on thread 1: waiter."]
     followed = told(story.of("followed"))
     assert any(re.match(r"After its mark at \S+ thread 0 called process_image \(", text) for text in followed)
     assert len([text for text in followed if "follow on thread" in text]) == 2

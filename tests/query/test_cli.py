@@ -434,7 +434,9 @@ def test_verify_wants_every_function_named(ada, copy, table):
         victim.write_text(table)
     rows = as_json(ada, "verify", path, status=1)["rows"]
     assert "functions" in {row["check"] for row in rows if not row["ok"]}
-    assert as_lines(ada, path)[0][1]["function"] == "prog#2"
+    short = table is not None and table.startswith("#") and "many" not in table         # sound, but for what it lacks
+    assert as_lines(ada, path, status=0 if short else 125)[0][1]["function"] == "prog#2"
+    assert short or b"answered without what can't be read" in ada("report", path).stderr
 
 
 def test_verify_finds_a_return_too_many(ada, copy):

@@ -87,6 +87,19 @@ def test_no_windows(ada, session):
     assert as_csv(ada, "windows", session("plain")) == []
 
 
+@pytest.mark.parametrize("content", [None, "{"])
+def test_windows_of_a_lost_manifest_are_not_none(ada, copy, content):
+    path = copy("detail")
+    (path / "pid_100/manifest.json").unlink()
+    if content:
+        (path / "pid_100/manifest.json").write_text(content)
+    result = answer(ada, "windows", path, status=125)
+    assert b"pid_100" in result.stderr and b"manifest.json" in result.stderr
+    assert result.stdout.decode().splitlines()[0] == "No window is known: they are in the manifest, which can't be read."
+    told, = [row["text"] for row in as_json(ada, "narrate", path, status=125)["rows"] if row["kind"] == "coverage"]
+    assert re.fullmatch(r"\d\S* % of the events have detail; which windows were kept can't be read\.", told)
+
+
 def test_windows_that_are_none(ada, copy):
     """A manifest that someone else wrote."""
     path = copy("detail")

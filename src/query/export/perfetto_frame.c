@@ -7,6 +7,7 @@
 #include <time.h>
 #include "query/arguments.h"
 #include "query/export/perfetto.h"
+#include "query/windows.h"
 
 /* --- packets ---------------------------------------------------------------------------------------------------------- */
 
@@ -413,7 +414,7 @@ int ada_perfetto_detail(struct ada_perfetto *perfetto, uint64_t position)
 	struct atf_detail record;
 	int result;
 
-	if (!event || event->detail_seq == ADA_NO_DETAIL || atf_thread_detail(perfetto->thread->events, position, &record))
+	if (!event || event->detail_seq == ADA_NO_DETAIL || ada_thread_detail(perfetto->thread, position, &record))
 		return 0;
 	result = ada_arguments_decode(&arguments, perfetto->thread, &record);
 	for (size_t i = 0; i < arguments.items.count && !result; i++)

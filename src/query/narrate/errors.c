@@ -6,6 +6,7 @@
 #include "elf/functions_debug.h"
 #include "query/narrate/internal.h"
 #include "query/source.h"
+#include "query/windows.h"
 #include "trigger/prototypes.h"
 
 #define TOLD 3
@@ -103,7 +104,7 @@ static void look_at(struct search *search, const struct ada_thread *thread, cons
 	if (!failing || failing->kind == RESULT_OTHER)
 		return;
 	search->looked++;
-	if (atf_thread_detail(thread->events, position, &record) || record.event_type != ATF_DETAIL_RETURN)
+	if (ada_thread_detail(thread, position, &record) || record.event_type != ATF_DETAIL_RETURN)
 		return;
 	failing->returns++;
 	if (!is_error(failing, &record, &value))

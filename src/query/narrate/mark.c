@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "query/arguments.h"
 #include "query/narrate/internal.h"
+#include "query/windows.h"
 
 static const json_object *marks_of(const struct ada_recorded_window *window)
 {
@@ -113,7 +114,7 @@ static void put_call(struct ada_story *story, FILE *stream, const struct ada_thr
 	char name[ADA_WORDS_NAME], *text = NULL;
 	struct atf_detail record;
 
-	if (!atf_thread_detail(thread->events, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
+	if (!ada_thread_detail(thread, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
 	    arguments.items.count)
 		text = ada_arguments_text(&arguments);
 	ada_words_source(story, thread->process, event->function_id, name);
@@ -149,7 +150,7 @@ static bool has_arguments(const struct ada_thread *thread, uint64_t position)
 {
 	struct ada_arguments arguments = {};
 	struct atf_detail record;
-	bool known = !atf_thread_detail(thread->events, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
+	bool known = !ada_thread_detail(thread, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
 		     arguments.items.count;
 
 	ada_arguments_free(&arguments);

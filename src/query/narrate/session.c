@@ -88,6 +88,14 @@ static void tell_selected(struct ada_story *story)
 					      selection->threads.items[i]->number);
 }
 
+static bool windows_known(const struct ada_session *session)
+{
+	for (size_t i = 0; i < session->processes.count; i++)
+		if (!session->processes.items[i]->manifest)
+			return false;
+	return true;
+}
+
 /* What was lost in all, and how much has detail. */
 static void tell_completeness(struct ada_story *story)
 {
@@ -101,7 +109,10 @@ static void tell_completeness(struct ada_story *story)
 				ada_format_grouped(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
-	if (!session->windows.count && completeness->detail_coverage == 0) {
+	if (!session->windows.count && !windows_known(session)) {
+		ada_narrate_say(story, "coverage", "%s of the events have detail; which windows were kept can't be read.",
+				ada_words_percent(completeness->detail_coverage, percent));
+	} else if (!session->windows.count && completeness->detail_coverage == 0) {
 		ada_narrate_say(story, "coverage", "No event has detail: no window was kept.");
 	} else {
 		ada_narrate_say(story, "coverage", "%s of the events have detail; %zu window%s kept.",

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "atf.h"
 #include "query/replay/internal.h"
+#include "query/windows.h"
 
 enum { RETURN_REAL = 2 };		/* x: low half of xmm0 */
 
@@ -101,7 +102,7 @@ int ada_replay_judge_value(const struct ada_trigger *trigger, const struct ada_r
 
 	if (!event->named || moment->event->event_kind != wanted)
 		return 0;
-	if (atf_thread_detail(moment->thread->events, moment->position, &detail)) {
+	if (ada_thread_detail(moment->thread, moment->position, &detail)) {
 		++*untold;
 		return 0;
 	}

@@ -106,8 +106,10 @@ static int find(struct detail_cursor *cursor)
 			if (!(cursor->ordinal % (1u << 14)) && ada_interrupted())
 				return SQLITE_INTERRUPT;
 			cursor->cursor.sql->visited++;
-			/* One that is damaged is left out: `ada verify` names it. */
-			if (!atf_detail_get(cursor->file, cursor->ordinal, &cursor->record) && fits(cursor))
+			/* One that is damaged is left out. */
+			if (atf_detail_get(cursor->file, cursor->ordinal, &cursor->record))
+				ada_thread_detail_damaged(cursor->thread);
+			else if (fits(cursor))
 				return SQLITE_OK;
 		}
 		if (!next_file(cursor)) {
