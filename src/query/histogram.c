@@ -21,6 +21,13 @@ int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint
 	return 0;
 }
 
+int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value)
+{
+	unsigned int shift = 63 - ADA_HISTOGRAM_BITS - __builtin_clzll(value | ADA_HISTOGRAM_BUCKETS);
+
+	return ada_histogram_more(histogram, shift * ADA_HISTOGRAM_BUCKETS + (unsigned int)(value >> shift), 1);
+}
+
 void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value)
 {
 	if (!histogram->count || value < histogram->min)

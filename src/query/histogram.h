@@ -14,6 +14,7 @@
 #define ADA_HISTOGRAM_BUCKETS 64	/* of each power of two */
 #define ADA_HISTOGRAM_OCTAVES 59	/* [0, 64), [64, 128), ... up to 2^64 */
 #define ADA_HISTOGRAM_FEW (16 * ADA_HISTOGRAM_BUCKETS)	/* buckets of less than 2 ms */
+#define ADA_HISTOGRAM_REAL_BASE ((1023 + ADA_HISTOGRAM_BITS - 1) << ADA_HISTOGRAM_BITS)	/* 1023: a double's bias */
 
 struct ada_histogram {			/* all zero = empty */
 	uint64_t count, sum, min, max;		/* min, max: of count > 0 */
@@ -24,14 +25,27 @@ struct ada_histogram {			/* all zero = empty */
 };
 
 int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count);	/* to `many`; 0 or -ENOMEM */
+int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value);	/* to its bucket of `many`; 0 or -ENOMEM */
 
 void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value);	/* its min and max */
 
+/* Of the bucket among those of all octaves, where that is one of the few; else more than they are. A double holds a value as the
+ * buckets split it: its power of two, and below that the bits that say which of the 64. Values below 64 get the same form as
+ * [64, 128) has. From 2^53 on it is rounded, but those are not among the few. So no branch, for no CPU could guess it, and no search
+ * for the highest bit, which costs AMD's as much as the rest of this. */
+static inline unsigned int ada_histogram_few_index(uint64_t value)
+{
+	uint64_t small = (uint64_t)(value < ADA_HISTOGRAM_BUCKETS) * ADA_HISTOGRAM_BUCKETS;
+	double real = (double)(int64_t)(value + small);		/* from 2^63 on negative, and its bits more than all others */
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &real, sizeof bits);
+	return (unsigned int)((bits >> (52 - ADA_HISTOGRAM_BITS)) - ADA_HISTOGRAM_REAL_BASE - small);
+}
+
 static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)	/* 0 or -ENOMEM */
 {
-	/* Of the bucket among those of all octaves. No branch, for no CPU could guess it. */
-	unsigned int shift = 63 - ADA_HISTOGRAM_BITS - __builtin_clzll(value | ADA_HISTOGRAM_BUCKETS);
-	unsigned int index = shift * ADA_HISTOGRAM_BUCKETS + (unsigned int)(value >> shift);
+	unsigned int index = ada_histogram_few_index(value);
 
 	/* Not from smallest to largest. Both are 0 before the first value: if that is 0, they are right already. */
 	if (__builtin_expect(value - histogram->min > histogram->max - histogram->min, 0))
@@ -39,7 +53,7 @@ static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t va
 	histogram->count++;
 	histogram->sum += value;
 	if (__builtin_expect(index >= ADA_HISTOGRAM_FEW, 0))
-		return ada_histogram_more(histogram, index, 1);
+		return ada_histogram_add_large(histogram, value);
 	if (__builtin_expect(!++histogram->few[index], 0))
 		return ada_histogram_more(histogram, index, UINT8_MAX + 1);
 	return 0;

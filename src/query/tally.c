@@ -238,7 +238,7 @@ static inline void count_leaf(struct ada_tally *tally, struct top *top, const st
 		tally->result = -ENOMEM;
 		return;
 	}
-	function->total_ns += function->active ? 0 : duration_ns;
+	function->total_ns += duration_ns & -(uint64_t)!function->active;	/* no branch, again */
 	function->self_ns += duration_ns;
 	if (ada_histogram_add(&function->durations, duration_ns))
 		tally->result = -ENOMEM;

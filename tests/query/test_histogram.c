@@ -81,6 +81,21 @@ static void test_extremes(void **state)
 		check((uint64_t[]){ 1ull << bit, (1ull << bit) - 1, (1ull << bit) + 1 }, 3);
 }
 
+/* The lowest and the highest value of each bucket there is. */
+static void test_bounds_of_buckets(void **state)
+{
+	for (unsigned int index = 0; index < ADA_HISTOGRAM_OCTAVES * ADA_HISTOGRAM_BUCKETS; index++) {
+		unsigned int octave = index / ADA_HISTOGRAM_BUCKETS, shift = octave ? octave - 1 : 0;
+		uint64_t low = (uint64_t)(octave ? ADA_HISTOGRAM_BUCKETS + index % ADA_HISTOGRAM_BUCKETS : index) << shift;
+		struct ada_histogram histogram = {};
+
+		assert_int_equal(ada_histogram_add(&histogram, low), 0);
+		assert_int_equal(ada_histogram_add(&histogram, low + ((uint64_t)1 << shift) - 1), 0);
+		assert_int_equal(ada_histogram_bucket(&histogram, index), 2);
+		ada_histogram_free(&histogram);
+	}
+}
+
 static void test_merge_equals_one(void **state)
 {
 	struct ada_histogram one = {}, two = {}, both = {};
@@ -110,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_small_values_are_exact),
 		cmocka_unit_test(test_within_one_percent),
 		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_bounds_of_buckets),
 		cmocka_unit_test(test_merge_equals_one),
 	};
 
