@@ -83,6 +83,20 @@ const char *ada_details_advice(struct ada_details *details)
 	return details->advice_told;
 }
 
+/* Of a pool that holds all between the two: as many as there were, where that is known; else as many as the rate comes to. Each
+ * thread has one more open, and agents keep a quarter of the pool free (src/agent/detail.c). */
+static double chunks_wanted(const struct ada_details *details, uint64_t start_ns, uint64_t end_ns, bool starved, double rate)
+{
+	uint64_t known_ns, ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	double at_rate = rate * (double)ns / 1e9, chunks = ada_detail_chunks(details, start_ns, end_ns, &known_ns);
+	if (known_ns > start_ns)
+		chunks = known_ns < end_ns ? chunks * (double)ns / (double)(end_ns - known_ns) : 0;
+	if (chunks < at_rate && (starved || chunks <= 0))
+		chunks = at_rate;
+	chunks += ada_segment_thread_count(details->segment) + 1;
+	return details->segment->detail_mode == ADA_DETAIL_CIRCULAR ? chunks * 4 / 3 + 1 : chunks;
+}
+
 void ada_detail_suffice(struct ada_details *details)
 {
 	double rate = details->chunks_per_second;
@@ -101,8 +115,7 @@ void ada_detail_suffice(struct ada_details *details)
 		uint64_t end = window->shorts & ADA_SHORT_STARVED ? window->asked_end_ns : window->marked_ns;
 		if (end == ADA_WINDOW_OPEN)
 			end = ada_clock_boottime_ns();
-		double seconds = end > start ? (double)(end - start) / 1e9 : 0;
-		double chunks = rate * seconds + (double)ada_segment_thread_count(details->segment);
+		double chunks = chunks_wanted(details, start, end, window->shorts & ADA_SHORT_STARVED, rate);
 		uint64_t bytes = power_of_two(chunks * details->segment->detail_chunk_bytes);
 		uint64_t had = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
 		had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;

@@ -106,6 +106,9 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
 void ada_detail_forget(struct ada_details *details, bool now);	/* places whose chunks are gone */
 
+/* How many chunks the events between the two fill; what was before *known_ns is not known any more. */
+double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t *known_ns);
+
 /* As much of what is to be written by `until_ns` as keeps the index waiting for no long. */
 uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
 
