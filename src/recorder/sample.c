@@ -16,7 +16,7 @@ struct watch {				/* a rule in one process */
 };
 
 struct process {			/* by number of the provider */
-	uint64_t cpu_ns, at_ns;		/* at the sample before; at_ns 0: there was none */
+	uint64_t cpu_ns, at_ns;		/* at the sample before, and when it was begun; at_ns 0: there was none */
 	struct watch watches[ADA_RULES_MAX];	/* by slot */
 };
 
@@ -58,15 +58,17 @@ static bool any_of(const struct ada_sampler *sampler, enum ada_rule_kind kind)
 	return false;
 }
 
-static struct usage measure(const struct ada_sampler *sampler, struct process *process, pid_t pid, uint64_t now_ns)
+static struct usage measure(const struct ada_sampler *sampler, struct process *process, pid_t pid)
 {
 	struct usage usage = { NAN, NAN, NAN };
-	uint64_t cpu_ns, bytes;
+	uint64_t cpu_ns, bytes, begun_ns = ada_clock_boottime_ns();
 	if (any_of(sampler, ADA_RULE_CPU_SHARE) && ada_usage_cpu_ns(pid, &cpu_ns)) {
+		/* Of the time around both looks, however long each took: never more than the truth. */
+		uint64_t now_ns = ada_clock_boottime_ns();
 		if (process->at_ns && now_ns > process->at_ns && cpu_ns >= process->cpu_ns)
 			usage.cpu_share = (double)(cpu_ns - process->cpu_ns) / (double)(now_ns - process->at_ns);
 		process->cpu_ns = cpu_ns;
-		process->at_ns = now_ns;
+		process->at_ns = begun_ns;
 	}
 	if (any_of(sampler, ADA_RULE_MEMORY_SHARE) && !ada_usage_memory_share("", pid, &usage.memory_share))
 		usage.memory_share = NAN;
@@ -164,7 +166,7 @@ void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 		struct process *process = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) ? NULL : process_of(sampler, provider->number);
 		if (!process)
 			continue;
-		struct usage usage = measure(sampler, process, provider->pid, now_ns);
+		struct usage usage = measure(sampler, process, provider->pid);
 		for (size_t k = 0; k < sampler->firing.count; k++)
 			look(sampler, provider, &process->watches[sampler->firing.rules[k].slot], &sampler->firing.rules[k], &usage);
 	}

@@ -96,15 +96,17 @@ def worker(tmp_path_factory):
 
 
 def test_share_of_cpu(live, worker):
-    session = live("--trigger=cpu>5%", "--no-libcalls", command=[worker, "burn"])
+    """Of a CPU that many want the worker gets little, and not all the time: it may exceed the bound several times."""
+    session = live("--trigger=crash", "--no-libcalls", command=[worker, "burn"])
+    session.control("trigger add", "cpu>1%")    # now: its start took some CPU
     time.sleep(0.5)         # idle: no mark
-    assert session.status()["policy"]["rules"][0]["marks"] == 0
+    assert session.status()["policy"]["rules"][1]["marks"] == 0
     session.call()
-    session.wait_for(lambda s: s["policy"]["rules"][0]["marks"] == 1, "the bound is exceeded")
+    session.wait_for(lambda s: s["policy"]["rules"][1]["marks"] > 0, "the bound is exceeded")
     assert session.end() == 3
     found, _ = marks(session)
-    assert [mark["kind"] for mark in found] == ["cpu>5%"]
-    assert 500 < found[0]["value"] <= 20000     # hundredths of a percent
+    assert {mark["kind"] for mark in found} == {"cpu>1%"}
+    assert all(100 <= mark["value"] <= 10100 for mark in found), found   # hundredths of a percent, of one thread; two clocks
 
 
 def test_resident_memory(live, worker):
