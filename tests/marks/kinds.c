@@ -27,7 +27,7 @@ F void nap(int ms)
 {
 	struct timespec left = {0, ms * 1000000L};
 
-	while (nanosleep(&left, &left))
+	while (ms && nanosleep(&left, &left))		/* of 0 ms it would last, too, as long as others keep the CPU */
 		;
 }
 

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from harness import CALL, EXCEPTION, RETURN, check_recording
+from recording import Process, durations
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "marker.cc"
 # Rule: events that fit, marks, kind of the event; None: a signal, which is no event.
@@ -52,13 +53,23 @@ def manifest(ada, tmp_path_factory):
     session = check_recording(ada, place / "out")
     (manifest,) = session.manifests().values()
     manifest["events"] = {n: list(session.events(t)) for n, t in enumerate(session.threads())}
+    paced = Process(session.processes()[0]).ids("paced")
+    manifest["slow"] = sum(ns > 20000000 for events in manifest["events"].values() for ns, _ in durations(events, paced))
     return manifest
+
+
+def counts(manifest, text):
+    """Matches and marks. Eight calls of paced() sleep; that a busy machine makes others slow the index tells."""
+    if not text.startswith("latency="):
+        return RULES[text][:2]
+    assert manifest["slow"] >= RULES[text][0]
+    return manifest["slow"], manifest["slow"]
 
 
 @pytest.mark.parametrize("text", RULES)
 def test_a_rule_fits_and_marks_as_often_as_it_should(manifest, text):
     rule = next(r for r in manifest["marking_policy"]["rules"] if r["text"] == text)
-    assert (rule["matches"], rule["marks"]) == RULES[text][:2]
+    assert (rule["matches"], rule["marks"]) == counts(manifest, text)
 
 
 def marks(manifest):
@@ -80,7 +91,7 @@ def test_marks_name_the_events_that_they_are_of(manifest):
         assert (time, function) == (mark["tsNs"], mark["functionId"]), json.dumps(mark)
         assert {kind} == kinds or kind == EXCEPTION, json.dumps(mark)
     dropped = sum(window["markedCount"] for window in manifest["detail_lane"]["windows"]) - len(marks(manifest))
-    assert dropped or seen == {text: counts[1] for text, counts in RULES.items()}
+    assert dropped or seen == {text: counts(manifest, text)[1] for text in RULES}
 
 
 def test_each_marked_event_counts_once(manifest):

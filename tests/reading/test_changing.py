@@ -1,4 +1,5 @@
 """Files that change while they are read: cut, finished, taken away."""
+import contextlib
 import os
 import shutil
 import signal
@@ -9,6 +10,14 @@ import pytest
 from asking import check_form, Answer
 
 EVENT_BYTES, HEADER_BYTES = 32, 64
+
+
+def await_mapped(process, name):
+    """Until it has mapped such a file, or is over."""
+    maps = f"/proc/{process.pid}/maps"
+    with contextlib.suppress(ProcessLookupError):
+        while process.poll() is None and name not in open(maps).read():
+            pass
 
 
 def stop_early(ada, argv):
@@ -44,9 +53,7 @@ def test_cut_at_any_moment(ada, copy, argv):
     for turn in range(4):
         words = [ada.path, *argv, path] + (["latency=function:leaf>90ns"] if argv[0] == "trigger" else [])
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        maps = f"/proc/{process.pid}/maps"
-        while process.poll() is None and "index.atf" not in open(maps).read():
-            pass
+        await_mapped(process, "index.atf")
         for victim in victims[turn:]:
             os.truncate(victim, 5000)
         stdout, stderr = process.communicate(timeout=60)
@@ -81,12 +88,7 @@ def test_interrupted(ada, synth, tmp_path, name, number):
     out = tmp_path / "out"
     words = [word.replace("@", str(synth("large"))).replace("OUT", str(out)) for word in LONG[name]]
     process = subprocess.Popen([ada.path, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    maps = f"/proc/{process.pid}/maps"
-    try:
-        while process.poll() is None and "thread_0/index.atf" not in open(maps).read():
-            pass
-    except ProcessLookupError:
-        pass
+    await_mapped(process, "thread_0/index.atf")
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode in (128 + number, -number, 0), (process.returncode, stderr)

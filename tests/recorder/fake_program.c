@@ -295,7 +295,12 @@ static void scenario_flood(char **arguments)
 		fake_events(&thread, 1000);
 }
 
-/* Runs until told to end by SIGTERM; SIGINT does nothing. Says "ready" on stdout. */
+static void say_interrupted(int signal)
+{
+	(void)!write(1, "interrupted\n", 12);
+}
+
+/* Runs until told to end by SIGTERM. Says "ready" on stdout, and at each SIGINT "interrupted". */
 static void scenario_stay(char **arguments)
 {
 	sigset_t set;
@@ -303,7 +308,7 @@ static void scenario_stay(char **arguments)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigaction(SIGINT, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	sigaction(SIGINT, &(struct sigaction){ .sa_handler = say_interrupted }, NULL);
 	struct fake_thread thread = main_thread();
 	fake_events(&thread, 25);
 	puts("ready");

@@ -303,6 +303,7 @@ def test_second_interrupt_ends_the_recording_not_the_program(parts, tmp_path):
                                stderr=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == b"interrupted\n"       # two that are pending at once are one
     pid = int(next(tmp_path.glob("out/session_*/pid_*")).name[4:])
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(0.2)

@@ -1,12 +1,13 @@
 """Each kind of trigger marks at the event that the program makes it mark at: first and last persisted index_seq are known."""
 import pathlib
+import re
 import struct
 import subprocess
 
 import pytest
 
 from harness import CALL, RETURN, Session, check_recording
-from recording import NONE, Process, check_process
+from recording import NONE, Process, check_process, durations
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROLL = 20
@@ -44,6 +45,24 @@ def check_one_mark(process, kind_text, function, kind, number):
     assert (have[0], have[-1]) == (first, last)
 
 
+def slow_marks(process, rule):
+    """index_seq of the returns of slow() that a rule on its durations marks, from what each took."""
+    percent, bound, over = re.match(r"(?:latency|p(\d+))=function:slow>(\d+)ms(?:@over=(\d+))?", rule).groups()
+    calls = durations(process.threads[0].events, process.ids("slow"))
+    slow = [ns > int(bound) * 1000000 for ns, _ in calls]
+    if not percent:
+        return [seq for (_, seq), exceeds in zip(calls, slow) if exceeds]
+    share, over, above, marks = int(percent), int(over), False, []
+    for i, (_, seq) in enumerate(calls):
+        n = min(i + 1, over)
+        if n < min(over, 100 / (100 - share)):
+            continue
+        was, above = above, sum(slow[i + 1 - n:i + 1]) > n - -(-share * n // 100)       # nearest rank
+        if above and not was:
+            marks.append(seq)
+    return marks
+
+
 @pytest.mark.parametrize("fillers", (0, 2))
 @pytest.mark.parametrize("rule, mode, function, kind, number", [
     ("symbol=chosen@after=4,limit=1/min", "chosen", "chosen", CALL, 4),
@@ -68,6 +87,11 @@ def test_marks_at_the_known_event(ada, kinds, tmp_path, rule, mode, function, ki
     if "slow" in mode:
         fillers = 0         # what they do in the 60 ms before the mark is more than any buffer holds
     process = record(ada, kinds, tmp_path, mode, rule, fillers=fillers)
+    if "=function:slow>" in rule:
+        expected = slow_marks(process, rule)
+        assert [m["indexSeq"] for w in process.windows for m in w["marks"]] == expected and expected
+        if expected != [process.find(function, kind)[number][1]]:
+            return          # a call that does nothing took that long on this machine
     check_one_mark(process, rule.partition("@")[0].replace("=", ":", 1), function, kind, number)
 
 
