@@ -40,10 +40,7 @@ static uint64_t length_ns(const struct ada_selection *selection)
 		const struct ada_thread *thread = selection->threads.items[i];
 		uint64_t begin, end;
 
-		if (!thread->events)
-			continue;
-		begin = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-		end = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+		ada_selection_range(selection, thread, &begin, &end);
 		if (begin >= end)
 			continue;
 		if (atf_thread_get(thread->events, begin)->timestamp_ns < first_ns)

@@ -69,14 +69,10 @@ static void tell_progress(struct ada_scan *scan, uint64_t count)
 static void expect_progress(const struct ada_selection *selection)
 {
 	for (size_t i = 0; i < selection->threads.count; i++) {
-		const struct ada_thread *thread = selection->threads.items[i];
 		uint64_t from, to;
 
-		if (!thread->events)
-			continue;
-		from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-		to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
-		selection->progress->total += to > from ? to - from : 0;
+		ada_selection_range(selection, selection->threads.items[i], &from, &to);
+		selection->progress->total += to - from;
 	}
 }
 

@@ -88,36 +88,39 @@ void ada_selection_close(struct ada_selection *selection)
 	ada_array_free(&selection->threads);
 }
 
-/* Share of the threads' events between these times that have detail. */
-static double detail_coverage(struct ada_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns)
+void ada_selection_range(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *end)
 {
-	uint64_t events = 0, records = 0;
+	*first = *end = 0;
+	if (!thread->events)
+		return;
+	*first = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+	*end = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+	if (*first > *end)	/* times that fall */
+		*first = *end;
+}
 
-	for (size_t i = 0; i < count; i++)
-		records += ada_thread_details(threads[i], from_ns, to_ns);
-	for (size_t i = 0; i < count && records; i++) {
-		const struct ada_thread *thread = threads[i];
+/* Share of the selection's events that have detail. */
+static double detail_coverage(const struct ada_selection *selection)
+{
+	uint64_t events = 0, records = 0, first, end;
 
-		if (!thread->events)
-			continue;
-		events += to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, to_ns);
-		events -= from_ns ? atf_thread_lower_bound(thread->events, from_ns) : 0;
+	for (size_t i = 0; i < selection->threads.count; i++)
+		records += ada_thread_details(selection->threads.items[i], selection->from_ns, selection->to_ns);
+	for (size_t i = 0; i < selection->threads.count && records; i++) {
+		ada_selection_range(selection, selection->threads.items[i], &first, &end);
+		events += end - first;
 	}
 	return events ? (double)records / events : 0;
 }
 
 double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end)
 {
-	uint64_t events = 0, records = 0;
+	uint64_t events = 0, records = 0, from, to;
 
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
-		uint64_t from, to;
 
-		if (!thread->events)
-			continue;
-		from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-		to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+		ada_selection_range(selection, thread, &from, &to);
 		from = from > first ? from : first;
 		to = to < end ? to : end;
 		if (from >= to)
@@ -181,8 +184,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	if (selection->threads.count == session->threads.count && !selection->from_ns && selection->to_ns == UINT64_MAX)
 		answer.detail_coverage = whole_coverage(session);
 	else
-		answer.detail_coverage = detail_coverage(selection->threads.items, selection->threads.count,
-							 selection->from_ns, selection->to_ns);
+		answer.detail_coverage = detail_coverage(selection);
 	return answer;
 }
 

@@ -17,6 +17,8 @@ int ada_selection_open(struct ada_selection *selection, const struct ada_session
 /* Less of it: only window `number` of the session, its process between its bounds. */
 int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error);
 void ada_selection_close(struct ada_selection *selection);
+/* The thread's events of the selection's time: [*first, *end). None where it has no files. */
+void ada_selection_range(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *end);
 
 struct ada_completeness {
 	uint64_t events;		/* records looked at, those that mark a loss included */

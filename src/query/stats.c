@@ -199,14 +199,9 @@ static void add_track(struct job *job, const struct ada_selection *selection, co
 
 	*track = (struct track){ .thread = thread };
 	pthread_mutex_init(&track->joining, NULL);
-	if (!thread->events)
-		return;
-	track->from = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-	track->to = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+	ada_selection_range(selection, thread, &track->from, &track->to);
 	if (track->to > track->from)
 		track->count = (track->to - track->from - 1) / piece_events + 1;
-	else
-		track->to = track->from;
 	job->part_count += track->count;
 }
 

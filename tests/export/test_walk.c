@@ -107,7 +107,7 @@ static void test_bounds(void **state)
 
 	make_nested(fixture);
 	fixture_open(fixture, true, NULL, "+20ns", "+30ns");
-	ada_export_bounds(&fixture->selection, fixture->selection.threads.items[0], &first, &last);
+	ada_selection_range(&fixture->selection, fixture->selection.threads.items[0], &first, &last);
 	assert_int_equal(first, 2);
 	assert_int_equal(last, 3);
 	assert_string_equal(walk(fixture, false).text, "+ main 0; + leaf 10; - leaf 20; cut main 30; ");

@@ -104,7 +104,7 @@ static int write_thread(struct ctf *ctf, const struct ada_thread *thread, uint64
 	char path[PATH_MAX];
 	int result;
 
-	ada_export_bounds(ctf->export->selection, thread, &first, &last);
+	ada_selection_range(ctf->export->selection, thread, &first, &last);
 	if (first >= last)
 		return 0;
 	stream.process = number_of(session, thread->process);

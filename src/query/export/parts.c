@@ -207,7 +207,7 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
 
-		ada_export_bounds(selection, thread, &first, &last);
+		ada_selection_range(selection, thread, &first, &last);
 		if (thread->process != process || first == last)
 			continue;
 		/* In a damaged file the last one may be the earlier one. */

@@ -22,7 +22,7 @@ static int write_thread(struct ada_export *export, const struct ada_thread *thre
 {
 	struct ada_stretch stretch = { .thread = thread };
 
-	ada_export_bounds(export->selection, thread, &stretch.next, &stretch.to);
+	ada_selection_range(export->selection, thread, &stretch.next, &stretch.to);
 	while (!export->output->error && ada_stretch_next(&stretch)) {
 		if (ada_interrupted())
 			return -EINTR;

@@ -115,7 +115,7 @@ static int count_losses(struct ada_export *export, struct ada_error *error)
 		const struct ada_thread *thread = selection->threads.items[i];
 		struct ada_stretch stretch = { .thread = thread };
 
-		ada_export_bounds(selection, thread, &stretch.next, &stretch.to);
+		ada_selection_range(selection, thread, &stretch.next, &stretch.to);
 		events += stretch.to - stretch.next;
 		while (!result && ada_stretch_next(&stretch)) {
 			for (uint64_t j = 0; j < stretch.count; j++)

@@ -70,25 +70,12 @@ static void take_ended(void *context, const struct ada_call *call)
 					 !(walk->receiver->whole && is_in(walk, call))));
 }
 
-void ada_export_bounds(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *last)
-{
-	*first = *last = 0;
-	if (!thread->events)
-		return;
-	*first = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
-	*last = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
-	if (*last > thread->count)
-		*last = thread->count;
-	if (*first > *last)
-		*first = *last;
-}
-
 uint64_t ada_export_events(const struct ada_selection *selection)
 {
 	uint64_t events = 0, first, last;
 
 	for (size_t i = 0; i < selection->threads.count; i++) {
-		ada_export_bounds(selection, selection->threads.items[i], &first, &last);
+		ada_selection_range(selection, selection->threads.items[i], &first, &last);
 		events += last - first;
 	}
 	return events;
@@ -176,7 +163,7 @@ static int walk_thread(struct walk *walk, size_t number)
 	bool present;			/* something of it is in the selection: events, or calls that are open throughout */
 	int result = 0;
 
-	ada_export_bounds(selection, thread, &first, &last);
+	ada_selection_range(selection, thread, &first, &last);
 	present = last && first < thread->count;
 	walk->at = (struct ada_export_thread){ .thread = thread, .number = number, .events = last - first };
 	walk->open = 0;

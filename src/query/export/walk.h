@@ -36,8 +36,6 @@ struct ada_export_receiver {
 /* Fills in the export's completeness. -EINTR: interrupted. Stops, with 0, where the output has failed. */
 int ada_export_walk(struct ada_export *export, const struct ada_export_receiver *receiver, struct ada_error *error);
 
-/* Positions [*first, *last) of the thread's events in the selection's time. */
-void ada_export_bounds(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *last);
 /* Events in the selection: the progress's total. */
 uint64_t ada_export_events(const struct ada_selection *selection);
 #endif

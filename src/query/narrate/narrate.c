@@ -7,7 +7,7 @@
 static struct ada_completeness completeness_of(const struct ada_story *story, struct ada_error *error, int *result)
 {
 	const struct ada_selection *selection = story->selection;
-	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0;
+	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0, first, end;
 	struct ada_completeness completeness = {};
 
 	if (!lost) {
@@ -26,10 +26,8 @@ static struct ada_completeness completeness_of(const struct ada_story *story, st
 		}
 		if (losses->count > losses->positions.count)	/* not each is known by its place: all of them count */
 			lost[i] = losses->lost;
-		if (thread->events)
-			events += (selection->to_ns == UINT64_MAX ? thread->count :
-				   atf_thread_lower_bound(thread->events, selection->to_ns)) -
-				  (selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0);
+		ada_selection_range(selection, thread, &first, &end);
+		events += end - first;
 	}
 	completeness = ada_selection_completeness(selection, true, events, lost);
 	free(lost);

@@ -316,8 +316,8 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 	if (stats->functions.count)
 		qsort(stats->functions.items, stats->functions.count, sizeof *stats->functions.items, compare_self);
 	if (stats->completeness.events && ada_telling_open(story, &telling)) {
-		evidence.first = one.from_ns ? atf_thread_lower_bound(thread->events, one.from_ns) : 0;
-		evidence.last = (one.to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, one.to_ns)) - 1;
+		ada_selection_range(&one, thread, &evidence.first, &evidence.last);
+		evidence.last--;
 		first_ns = atf_thread_get(thread->events, evidence.first)->timestamp_ns;
 		fprintf(telling.stream, "Thread %" PRIu32 " (%s%stid %" PRIu32 ") has %s event%s from %s on over %s", thread->number,
 			thread->name, *thread->name ? ", " : "", thread->tid, ada_format_grouped(stats->completeness.events, number),

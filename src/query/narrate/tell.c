@@ -111,12 +111,9 @@ void ada_narrate_cite_file(struct ada_story *story, const struct ada_process *pr
 
 void ada_narrate_cite_thread(struct ada_story *story, const struct ada_thread *thread)
 {
-	uint64_t first = 0, end = thread->count;
+	uint64_t first, end;
 
-	if (story->selection->from_ns && thread->events)
-		first = atf_thread_lower_bound(thread->events, story->selection->from_ns);
-	if (story->selection->to_ns != UINT64_MAX && thread->events)
-		end = atf_thread_lower_bound(thread->events, story->selection->to_ns);
+	ada_selection_range(story->selection, thread, &first, &end);
 	if (first < end)
 		ada_narrate_cite(story, thread, first, end - 1);
 }
