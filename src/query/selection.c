@@ -95,7 +95,7 @@ void ada_selection_range(const struct ada_selection *selection, const struct ada
 		return;
 	*first = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
 	*end = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
-	if (*first > *end)	/* times that fall */
+	if (*first > *end)	/* the file changed in between */
 		*first = *end;
 }
 
