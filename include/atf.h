@@ -94,7 +94,7 @@ uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer);	/*
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; and frees */
 void atf_index_writer_abandon(struct atf_index_writer *writer);		/* flushes and frees, leaves no footer */
 
-/* --- reader: one index file, mapped ------------------------------------------------------------------------------- */
+/* --- reader: one index file, mapped, or read where it is small ---------------------------------------------------- */
 struct atf_index;
 enum atf_completeness {
 	ATF_COMPLETE,			/* header and footer agree with each other and with the size */

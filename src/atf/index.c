@@ -1,9 +1,12 @@
-/* Reader of an index file: a mapping, and the layout that layout.c found in it. */
+/* Reader of an index file: a mapping, or a small file's bytes, and the layout that layout.c found in it. */
 #include "atf/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define HOLE_MAX (256u << 10)			/* events: 8 MiB */
+#define SMALL_BYTES 4096u			/* a page, which the mapping would hold as well */
 #define AROUND_EVENTS 2048u			/* that the kernel maps beside the one touched: 64 KiB */
 
 static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)
@@ -29,7 +32,7 @@ int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t siz
 
 /* Of most files, both ends say it all: read like this, no page of the mapping is touched, which with a thousand threads is most of
  * the time that opening takes. */
-static int open_mapping(struct atf_index **index, int fd, const struct atf_mapping *mapping, struct atf_message *message)
+static int open_ends(struct atf_index **index, int fd, const struct atf_mapping *mapping, struct atf_message *message)
 {
 	uint8_t head[64], tail[64];
 	struct atf_layout layout;
@@ -44,24 +47,59 @@ static int open_mapping(struct atf_index **index, int fd, const struct atf_mappi
 	return status;
 }
 
+static int open_mapping(struct atf_index **index, int fd, uint64_t size, struct atf_message *message)
+{
+	struct atf_mapping mapping;
+	int status = atf_map_bytes(&mapping, fd, size, message);
+
+	if (status)
+		return status;
+	status = open_ends(index, fd, &mapping, message);
+	if (status)
+		atf_unmap(&mapping);
+	else
+		(*index)->mapping = mapping;
+	return status;
+}
+
+/* Where threads are thousands most did little, and to map a page, touch it and unmap it costs several times what reading it does. */
+static int open_small(struct atf_index **index_out, int fd, uint64_t size, struct atf_message *message)
+{
+	struct atf_index *index;
+	struct atf_layout layout;
+	uint8_t bytes[SMALL_BYTES];
+	int status;
+
+	/* It shrinks right now, or its disk fails: whoever reads the mapping is told. */
+	if (pread(fd, bytes, size, 0) != (ssize_t)size)
+		return open_mapping(index_out, fd, size, message);
+	status = atf_layout_read(&layout, bytes, size, message);
+	if (status)
+		return status;
+	index = calloc(1, sizeof *index + size);
+	if (!index)
+		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	memcpy(index->copy, bytes, size);
+	index->layout = layout;
+	index->events = (const struct ada_event *)((const uint8_t *)index->copy + ATF_EVENTS_OFFSET);
+	*index_out = index;
+	return 0;
+}
+
 /* A file that its writer finishes right now has a header that is newer than the size we saw: then look again. */
 int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message)
 {
 	int tries = 3, status;
+	uint64_t size;
 
 	for (;;) {
-		struct atf_mapping mapping;
-
-		status = atf_map(&mapping, fd, message);
+		status = atf_file_size(fd, &size, message);
+		if (!status)
+			status = size && size <= SMALL_BYTES ? open_small(index, fd, size, message) :
+							       open_mapping(index, fd, size, message);
 		if (status)
 			return status;
-		status = open_mapping(index, fd, &mapping, message);
-		if (status) {
-			atf_unmap(&mapping);
-			return status;
-		}
-		(*index)->mapping = mapping;
-		if ((*index)->layout.completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, mapping.size))
+		if ((*index)->layout.completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, size))
 			return 0;
 		atf_index_close(*index);
 	}

@@ -26,7 +26,9 @@ struct atf_mapping {
 	const uint8_t *bytes;
 	uint64_t size;				/* 0: empty, nothing is mapped */
 };
-int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message);
+int atf_file_size(int fd, uint64_t *size, struct atf_message *message);		/* of a regular file: nothing else is read */
+int atf_map_bytes(struct atf_mapping *mapping, int fd, uint64_t size, struct atf_message *message);
+int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message);	/* both */
 bool atf_read_ends(int fd, uint64_t size, uint8_t head[64], uint8_t tail[64]);	/* of a file of at least 64 bytes */
 void atf_unmap(const struct atf_mapping *mapping);
 void atf_unneed(const struct atf_mapping *mapping, const void *from, const void *to);	/* as atf_thread_release */
@@ -69,10 +71,11 @@ bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const 
 
 struct atf_index {
 	struct atf_layout layout;
-	struct atf_mapping mapping;		/* size 0: the bytes are the caller's */
+	struct atf_mapping mapping;		/* size 0: the bytes are the caller's, or a small file's */
 	const struct ada_event *events;
+	uint64_t copy[];			/* of a small file */
 };
-int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message);	/* maps; the fd stays open */
+int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message);	/* maps or reads; the fd stays open */
 /* An index in memory that the caller owns: aligned to 8, unchanged until atf_index_close. */
 int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message);
 

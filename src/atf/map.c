@@ -8,23 +8,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message)
+int atf_file_size(int fd, uint64_t *size, struct atf_message *message)
 {
 	struct stat stat;
-	void *bytes;
 
-	*mapping = (struct atf_mapping){ 0 };
 	if (fstat(fd, &stat) < 0)
 		return atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
 	if (!S_ISREG(stat.st_mode))
 		return atf_fail(message, ATF_ERROR_NOT_ATF, "not a regular file");
-	if (!stat.st_size)
+	*size = (uint64_t)stat.st_size;
+	return 0;
+}
+
+int atf_map_bytes(struct atf_mapping *mapping, int fd, uint64_t size, struct atf_message *message)
+{
+	void *bytes;
+
+	*mapping = (struct atf_mapping){ 0 };
+	if (!size)
 		return 0;
-	bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED)
 		return atf_fail(message, ATF_ERROR_SYSTEM, "cannot map it: %s", strerror(errno));
-	*mapping = (struct atf_mapping){ bytes, (uint64_t)stat.st_size };
+	*mapping = (struct atf_mapping){ bytes, size };
 	return 0;
+}
+
+int atf_map(struct atf_mapping *mapping, int fd, struct atf_message *message)
+{
+	uint64_t size;
+	int status = atf_file_size(fd, &size, message);
+
+	*mapping = (struct atf_mapping){ 0 };
+	return status ? status : atf_map_bytes(mapping, fd, size, message);
 }
 
 bool atf_read_ends(int fd, uint64_t size, uint8_t head[64], uint8_t tail[64])

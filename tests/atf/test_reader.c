@@ -43,6 +43,31 @@ static void test_events_by_index_seq(void **state)
 	atf_index_close(index);
 }
 
+/* A small file's bytes are read and not mapped: nothing that happens to it afterwards is seen. A page is where that ends. */
+static void test_around_a_page(void **state)
+{
+	const size_t in_a_page = (4096 - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) / sizeof(struct ada_event);
+	struct fixture *fixture = *state;
+
+	for (size_t count = in_a_page - 2; count < in_a_page + 3; count++) {
+		struct atf_index *index;
+
+		unlink(fixture->path);
+		fixture_write(fixture->path, count, count);
+		index = index_open(fixture->path);
+		assert_int_equal(atf_index_count(index), count);
+		if (count <= in_a_page)
+			assert_int_equal(truncate(fixture->path, 0), 0);
+		for (uint64_t i = 0; i < count; i++) {
+			struct ada_event expected = fixture_event(count + i);
+
+			assert_memory_equal(&atf_index_events(index)[i], &expected, sizeof expected);
+			assert_int_equal(atf_index_lower_bound(index, expected.timestamp_ns), i);
+		}
+		atf_index_close(index);
+	}
+}
+
 static void test_empty_index(void **state)
 {
 	struct fixture *fixture = *state;
@@ -229,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_events_by_index_seq),
+		FIXTURE_TEST(test_around_a_page),
 		FIXTURE_TEST(test_empty_index),
 		FIXTURE_TEST(test_more_events_than_the_header_can_count),
 		FIXTURE_TEST(test_lower_bound_against_a_scan),
