@@ -5,9 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 #include "base/file.h"
 
 #define HELPERS_MAX 7
@@ -24,25 +22,17 @@ struct ada_ahead {
 	const uint32_t *numbers;
 	struct opened *opened;
 	size_t count, helper_count;
+	bool finalized;
 	atomic_size_t next;
 	pthread_t helpers[HELPERS_MAX];
 };
 
 /* As a recorder ends its last manifest. A guess: what the manifest says is known when it is parsed. */
-static bool seems_finalized(const char *directory)
+static bool seems_finalized(const char *manifest)
 {
-	struct ada_error error = {};
-	char path[PATH_MAX], tail[TAIL_BYTES + 1] = "";
-	const char *key;
-	struct stat status;
-	int fd;
+	size_t length = strlen(manifest);
+	const char *key = strstr(manifest + (length > TAIL_BYTES ? length - TAIL_BYTES : 0), "\"finalized\"");
 
-	if (ada_path(path, "%s/manifest.json", directory) || (fd = ada_file_open_regular(path, &error)) < 0)
-		return false;
-	if (fstat(fd, &status) || status.st_size < TAIL_BYTES || pread(fd, tail, TAIL_BYTES, status.st_size - TAIL_BYTES) < 0)
-		*tail = 0;
-	close(fd);
-	key = strstr(tail, "\"finalized\"");
 	return key && strstr(key, "true");
 }
 
@@ -52,19 +42,26 @@ static void *open_some(void *context)
 	char path[PATH_MAX];
 	size_t i;
 
-	/* One file a thread is the rule. Where there is a second, all are looked for. */
-	while ((i = atomic_fetch_add(&ahead->next, 1)) < ahead->count)
-		if (!ada_path(path, "%s/thread_%u", ahead->directory, ahead->numbers[i]))
-			atf_thread_open_known(&ahead->opened[i].thread, path, 1, &ahead->opened[i].message);
+	while ((i = atomic_fetch_add(&ahead->next, 1)) < ahead->count) {
+		struct opened *opened = &ahead->opened[i];
+
+		if (ada_path(path, "%s/thread_%u", ahead->directory, ahead->numbers[i]))
+			continue;
+		/* One file a thread is the rule. Where there is a second, all are looked for. */
+		if (ahead->finalized)
+			atf_thread_open_known(&opened->thread, path, 1, &opened->message);
+		else
+			atf_thread_open(&opened->thread, path, &opened->message);
+	}
 	return NULL;
 }
 
-struct ada_ahead *ada_ahead_start(const char *directory, const uint32_t *numbers, size_t count)
+struct ada_ahead *ada_ahead_start(const char *directory, const uint32_t *numbers, size_t count, const char *manifest)
 {
 	struct ada_ahead *ahead;
 	size_t wanted;
 
-	if (count < THREADS_MIN || !seems_finalized(directory))
+	if (count < THREADS_MIN || !manifest)
 		return NULL;
 	wanted = (size_t)get_nprocs() - 1;	/* this thread parses */
 	if (!wanted)
@@ -80,6 +77,7 @@ struct ada_ahead *ada_ahead_start(const char *directory, const uint32_t *numbers
 	}
 	ahead->numbers = numbers;
 	ahead->count = count;
+	ahead->finalized = seems_finalized(manifest);
 	while (ahead->helper_count < wanted &&
 	       !pthread_create(&ahead->helpers[ahead->helper_count], NULL, open_some, ahead))
 		ahead->helper_count++;
@@ -107,7 +105,9 @@ struct atf_thread *ada_ahead_take(struct ada_ahead *ahead, uint32_t number, uint
 			high = middle;
 	}
 	thread = low < ahead->count && ahead->numbers[low] == number ? ahead->opened[low].thread : NULL;
-	if (!thread || atf_thread_is_cut(thread) || atf_thread_segments(thread) != segments)
+	if (!thread || ahead->finalized != (segments > 0))
+		return NULL;
+	if (segments && (atf_thread_is_cut(thread) || atf_thread_segments(thread) != segments))
 		return NULL;
 	*message = ahead->opened[low].message;
 	ahead->opened[low].thread = NULL;

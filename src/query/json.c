@@ -4,23 +4,30 @@
 #include <stdlib.h>
 #include "base/file.h"
 
-int ada_json_read(json_object **object, const char *path, struct ada_error *error)
+int ada_json_parse(json_object **object, const char *text, const char *path, struct ada_error *error)
 {
 	enum json_tokener_error reason = json_tokener_success;
-	size_t length;
-	char *bytes;
-	int result = ada_file_read_regular(path, &bytes, &length, error);
 
-	if (result)
-		return result;
-	*object = json_tokener_parse_verbose(bytes, &reason);
-	free(bytes);
+	*object = json_tokener_parse_verbose(text, &reason);
 	if (json_object_is_type(*object, json_type_object))
 		return 0;
 	json_object_put(*object);
 	*object = NULL;
 	return ada_error_set(error, EBADMSG, "%s: not a JSON object: %s", path,
 			     reason == json_tokener_success ? "another type" : json_tokener_error_desc(reason));
+}
+
+int ada_json_read(json_object **object, const char *path, struct ada_error *error)
+{
+	size_t length;
+	char *text;
+	int result = ada_file_read_regular(path, &text, &length, error);
+
+	if (result)
+		return result;
+	result = ada_json_parse(object, text, path, error);
+	free(text);
+	return result;
 }
 
 json_object *ada_json_get(const json_object *object, const char *key)

@@ -352,16 +352,25 @@ static int add_threads(struct ada_process *process, const struct numbers *found,
 
 /* --- processes -------------------------------------------------------------------------------------------------------- */
 
-static void read_manifest(struct ada_process *process)
+/* Its text, the caller's; NULL, and a problem: it can't be read. */
+static char *read_manifest(struct ada_process *process, const char *path)
 {
 	struct ada_error error = {};
-	char path[PATH_MAX];
+	size_t length;
+	char *text = NULL;
 
-	if (ada_path(path, "%s/manifest.json", process->path))
-		return;
 	if (access(path, F_OK))
 		ada_session_problem(process->session, "%s: manifest.json is missing", process->directory);
-	else if (ada_json_read(&process->manifest, path, &error))
+	else if (ada_file_read_regular(path, &text, &length, &error))
+		ada_session_problem(process->session, "%s", error.text);
+	return text;
+}
+
+static void parse_manifest(struct ada_process *process, const char *text, const char *path)
+{
+	struct ada_error error = {};
+
+	if (text && ada_json_parse(&process->manifest, text, path, &error))
 		ada_session_problem(process->session, "%s", error.text);
 	process->finalized = ada_json_bool(process->manifest, "finalized", false);
 	process->complete = process->finalized &&
@@ -377,11 +386,36 @@ void ada_process_free(struct ada_process *process)
 	free(process);
 }
 
+/* The manifest is read before the files are looked at: of a process that goes on, they have what it speaks of. */
+static int add_parts(struct ada_process *process)
+{
+	struct numbers found = {};
+	struct ada_ahead *ahead = NULL;
+	char manifest[PATH_MAX], *text = NULL;
+	int result;
+
+	if (!ada_path(manifest, "%s/manifest.json", process->path))
+		text = read_manifest(process, manifest);
+	result = list_threads(&found, process->path);
+	if (!result)
+		ahead = ada_ahead_start(process->path, found.items, found.count, text);
+	parse_manifest(process, text, manifest);
+	free(text);
+	process->pid = ada_json_u64(process->manifest, "pid", process->pid);
+	if (!result)
+		result = add_manifest_modules(process);
+	if (!result)
+		result = add_module_files(process);
+	if (!result)
+		result = add_threads(process, &found, ahead);
+	ada_ahead_end(ahead);
+	ada_array_free(&found);
+	return result ? result : ada_windows_add(process);
+}
+
 int ada_process_add(struct ada_session *session, const char *path, const char *directory)
 {
 	struct ada_process *process = calloc(1, sizeof *process);
-	struct numbers found = {};
-	struct ada_ahead *ahead;
 	int result;
 
 	if (!process)
@@ -394,20 +428,6 @@ int ada_process_add(struct ada_session *session, const char *path, const char *d
 		ada_process_free(process);
 		return result;
 	}
-	result = list_threads(&found, path);
-	ahead = result ? NULL : ada_ahead_start(path, found.items, found.count);
-	read_manifest(process);
 	ada_directory_number(directory, "pid_", &process->pid);
-	process->pid = ada_json_u64(process->manifest, "pid", process->pid);
-	if (!result)
-		result = add_manifest_modules(process);
-	if (!result)
-		result = add_module_files(process);
-	if (!result)
-		result = add_threads(process, &found, ahead);
-	ada_ahead_end(ahead);
-	ada_array_free(&found);
-	if (!result)
-		result = ada_windows_add(process);
-	return result;
+	return add_parts(process);
 }

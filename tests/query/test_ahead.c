@@ -1,5 +1,5 @@
 /* Of many threads the files are opened before the manifest is known. What is said of them must be what the manifest makes of them:
- * the same where the recorder's last word isn't recognised, so that nothing is opened ahead. */
+ * the same where the recorder's last word is misunderstood, so that nothing of what was opened ahead is taken. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void change(const struct fixture *fixture, const char *command)
 }
 
 /* Thread N has N + 1 calls in its first file, and where N ends in 1 one more in a second. */
-static void make(struct fixture *fixture)
+static void make(struct fixture *fixture, bool finished)
 {
 	synth_process(fixture->synth, 5);
 	synth_module(fixture->synth, "/bin/prog", names, 2);
@@ -39,7 +39,7 @@ static void make(struct fixture *fixture)
 			synth_leaf(thread, 1, 10);
 		}
 	}
-	synth_close(fixture->synth, true);
+	synth_close(fixture->synth, finished);
 	fixture->synth = NULL;
 }
 
@@ -78,7 +78,7 @@ static void test_sound(void **state)
 	struct fixture *fixture = *state;
 	struct seen seen;
 
-	make(fixture);
+	make(fixture, true);
 	look(fixture, &seen);
 	assert_int_equal(seen.problems, 0);
 	assert_int_equal(seen.threads, THREADS);
@@ -94,7 +94,7 @@ static void test_damaged(void **state)
 	struct fixture *fixture = *state;
 	struct seen ahead, after;
 
-	make(fixture);
+	make(fixture, true);
 	change(fixture, "truncate -s -100 thread_3/index.atf");		/* cut: its footer and more */
 	change(fixture, "rm thread_5/index.atf");
 	change(fixture, "echo foreign > thread_7/index.atf");
@@ -138,7 +138,7 @@ static void test_misled(void **state)
 	struct fixture *fixture = *state;
 	struct seen seen;
 
-	make(fixture);
+	make(fixture, true);
 	change(fixture, "rm thread_11/index.1.atf thread_5/index.atf");
 	change(fixture, "mv thread_13/index.atf thread_13/index.2.atf && cp thread_2/index.atf thread_13");
 	change(fixture, "sed -i 's/\"finalized\": true}$/\"finalized\": false, \"other\": {\"finalized\": true}}/' manifest.json");
@@ -160,12 +160,58 @@ static void test_misled(void **state)
 	assert_int_equal(seen.tids[11], 1011);		/* from its file */
 }
 
+/* Still being recorded, or left by a crash. */
+static void test_unfinished(void **state)
+{
+	struct fixture *fixture = *state;
+	struct seen ahead, after;
+
+	make(fixture, false);
+	look(fixture, &ahead);
+	assert_int_equal(ahead.threads, THREADS);
+	assert_int_equal(ahead.problems, 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		assert_int_equal(ahead.counts[i], 2 * (i + 1 + (i % 10 == 1)));
+		assert_int_equal(ahead.segments[i], 1 + (i % 10 == 1));
+	}
+	change(fixture, "truncate -s -10 thread_3/index.atf");
+	change(fixture, "rm thread_5/index.atf");
+	change(fixture, "echo foreign > thread_7/index.atf");
+	change(fixture, ": > thread_8/index.atf");
+	change(fixture, "rm -r thread_9");
+	change(fixture, "rm thread_11/index.1.atf");
+	change(fixture, "mv thread_21/index.1.atf thread_21/index.2.atf");
+	change(fixture, "cp thread_2/index.atf thread_2/index.1.atf");
+	change(fixture, "echo foreign > thread_31/index.1.atf");
+	change(fixture, "cp -r thread_6 thread_500");
+	look(fixture, &ahead);
+	change(fixture, "sed -i 's/\"finalized\": false}$/\"finalized\": false, \"other\": {\"finalized\": true}}/' manifest.json");
+	change(fixture, "grep -q '\"other\"' manifest.json");
+	look(fixture, &after);
+	assert_memory_equal(&ahead, &after, sizeof ahead);
+
+	assert_int_equal(ahead.threads, THREADS + 1);
+	assert_int_equal(ahead.problems, 6);
+	expect_problem(&ahead, "thread_5: index.atf is missing");
+	expect_problem(&ahead, "thread_7/index.atf: not an ATF index file");
+	expect_problem(&ahead, "thread_8: index.atf is missing");
+	expect_problem(&ahead, "thread_9: index.atf is missing");
+	expect_problem(&ahead, "thread_21/index.1.atf: No such file");
+	expect_problem(&ahead, "thread_31/index.1.atf: not an ATF index file");
+	assert_int_equal(ahead.counts[2], 12);
+	assert_int_equal(ahead.counts[3], 7);
+	assert_int_equal(ahead.counts[11], 24);
+	assert_int_equal(ahead.counts[21], 44);
+	assert_int_equal(ahead.counts[THREADS], 14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_sound),
 		FIXTURE_TEST(test_damaged),
 		FIXTURE_TEST(test_misled),
+		FIXTURE_TEST(test_unfinished),
 	};
 
 	return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
