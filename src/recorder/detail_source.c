@@ -155,12 +155,21 @@ static uint64_t committed(void *context, uint32_t thread)
 	return ada_detail_committed(context, thread);
 }
 
-static bool ended(void *context, uint32_t thread)
+/* And all that it wrote is drained: what it sealed before its end may still be in the ring, behind much of others'. */
+static bool ended(void *context, uint32_t number)
 {
-	const struct ada_details *details = context;
-	return thread >= ada_segment_thread_count(details->segment) ||
-	       __atomic_load_n(&details->segment->threads[thread].status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED ||
-	       (thread < details->drain->lanes.count && details->drain->lanes.items[thread].closed);
+	struct ada_details *details = context;
+	if (number >= ada_segment_thread_count(details->segment) ||
+	    (number < details->drain->lanes.count && details->drain->lanes.items[number].closed))
+		return true;
+	if (__atomic_load_n(&details->segment->threads[number].status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
+		return false;
+	struct detail_thread *thread = ada_detail_thread(details, number);
+	if (!thread || details->options.lane.circular)		/* there nothing is drained before the end */
+		return true;
+	if (!thread->ended_at)
+		thread->ended_at = __atomic_load_n(&details->segment->shm->sealed_head, __ATOMIC_ACQUIRE) + 1;
+	return details->drain->tail + 1 >= thread->ended_at;
 }
 
 struct ada_mark_source ada_detail_source(struct ada_details *details)

@@ -49,6 +49,7 @@ struct detail_thread {
 	uint64_t last_ns;		/* of its newest record */
 	uint64_t persisted;
 	uint64_t late_ns, late_seq;	/* what was drained after done_ns had passed it: its first time, seq behind its last event */
+	uint64_t ended_at;		/* 1 + the ring's head when its end was seen; 0: it wasn't */
 	bool failed;
 };
 

@@ -116,9 +116,34 @@ static void late_records_that_are_gone_are_told(void **state)
 	world_end(&world);
 }
 
+/* A thread ends behind the drain and before the look at its mark: the post-roll is all that it did, and no more. */
+static void a_post_roll_waits_for_what_its_ended_thread_sealed(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	world_run(&world, 0, 500);
+	fake_events(&world.threads[0], 100);
+	fake_mark(&world.threads[0], 0, 10, 0, 1000);
+	fake_events(&world.threads[0], 50);
+	fake_thread_end(&world.threads[0]);
+	while (ada_clock_counter() < world.fake.counter)
+		;
+	ada_details_turn(world.details, world_now(&world));
+	world_run(&world, 1, 100);
+	world_finish(&world);
+	world_check(&world);
+	assert_int_equal(world_windows(&world), 1);
+	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_THREAD);
+	assert_int_equal(world.first_seq[0], 589);
+	assert_int_equal(world.last_seq[0], 649);
+	assert_int_equal(world.persisted, 61);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_post_roll_waits_for_what_its_ended_thread_sealed),
 		cmocka_unit_test(what_lies_between_windows_may_be_overwritten),
 		cmocka_unit_test(an_emptied_window_moves_behind_all_holes),
 		cmocka_unit_test(late_records_that_are_gone_are_told),
