@@ -26,7 +26,7 @@ static void on_alarm(int number)
 static void arm(int flags)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = flags };
-	struct itimerval timer = { { 0 }, { 0, 5000 } };
+	struct itimerval timer = { { 0, 5000 }, { 0, 5000 } };	/* again and again: the first may come before the call that it is for */
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
