@@ -4,6 +4,7 @@
 """
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -12,6 +13,10 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 sys.dont_write_bytecode = True
+# Programs under test inherit what is ignored: by nohup, or in the background of a shell.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 from harness import Ada  # noqa: E402  (the path is set above)
 
