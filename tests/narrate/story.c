@@ -72,7 +72,7 @@ NOINLINE int process_image(int number, const char *name)
 {
 	sink += number + name[0];
 	if (number == 57)
-		pause_us(30000);
+		pause_us(300000);
 	return number;
 }
 

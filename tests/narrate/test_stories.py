@@ -10,7 +10,7 @@ from harness import Session
 from live import Live
 
 pytestmark = pytest.mark.traces
-LATENCY = "--trigger=latency=function:process_image>20ms@pre=100ms,post=10ms"
+LATENCY = "--trigger=latency=function:process_image>200ms@pre=1s,post=10ms"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_the_call_that_took_long(ada, record):
     kinds = story.check()
     assert {"session", "losses", "coverage", "process", "thread", "window", "trigger", "path", "other-thread", "slow",
             "followed"} <= kinds
-    call = next(c for t in story.threads.values() for c in t.calls if c.function == "process_image" and c.took > 20 * 10**6)
+    call = next(c for t in story.threads.values() for c in t.calls if c.function == "process_image" and c.took > 200 * 10**6)
     assert len(story.durations("process_image")) == 100
     slow = story.of("slow")[0]
     assert story.call(slow) is call and f"process_image took {duration(call.took)};" in told([slow])[0]
