@@ -120,7 +120,7 @@ struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwi
 	uint64_t lost;			/* events dropped in all (atomic) */
 	uint64_t orphans;		/* returns whose call this thread did not record: not in the index */
 	uint64_t skipped;		/* calls not recorded: stub table or shadow stack full */
-	char name[16];			/* comm when first seen */
+	char name[16];			/* comm when first seen; the recorder's afterwards */
 	uint64_t detail_dropped;	/* events of chunks without a detail chunk */
 	uint8_t reserved[56];
 };

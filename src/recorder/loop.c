@@ -17,6 +17,7 @@
 #include "recorder/fire.h"
 #include "recorder/heir.h"
 #include "recorder/manifest.h"
+#include "recorder/names.h"
 #include "recorder/provider.h"
 #include "recorder/server.h"
 #include "recorder/session.h"
@@ -225,6 +226,8 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 		return;
 	if (quiet) {
 		ada_provider_quiet(provider);
+		if (!gone)
+			ada_names_look(provider);
 		advise(loop, provider);
 	}
 	if (gone && !still_talks(provider, now)) {

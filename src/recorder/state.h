@@ -83,6 +83,7 @@ struct ada_provider {
 	struct ada_paper manifest;
 	uint64_t manifest_ns;		/* when it was last put together */
 	uint32_t policy_version;	/* that the main thread has looked at */
+	uint32_t names_next;		/* thread whose name is looked at next: main thread's (names.h) */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;
 	struct ada_shm_module *module_table;

@@ -1,0 +1,63 @@
+"""Threads that give themselves a name when they run already, as those of most programs do."""
+import json
+import subprocess
+import time
+
+import pytest
+from live import Live
+
+SOURCE = r"""#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_barrier_t begun;
+__attribute__((noinline)) int work(int n) { __asm__ volatile("" ::: "memory"); return n + 1; }
+static void *worker(void *name)
+{
+	work(1);
+	pthread_setname_np(pthread_self(), name);
+	pthread_barrier_wait(&begun);
+	for (;;)
+		pause();
+}
+int main(void)
+{
+	static char *names[] = { "alpha", "exactly_fifteen", "with \"quotes\"" };
+	pthread_t thread;
+	pthread_barrier_init(&begun, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, worker, names[i]);
+	pthread_barrier_wait(&begun);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
+"""
+NAMES = ["alpha", "exactly_fifteen", "named", 'with "quotes"']
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    path = tmp_path_factory.mktemp("names") / "named"
+    subprocess.run(["gcc", "-O1", "-pthread", "-x", "c", "-", "-o", path], input=SOURCE.encode(), check=True)
+    return path
+
+
+def test_a_name_that_comes_late_is_known(ada, named, tmp_path):
+    session = Live(ada, tmp_path / "traces", [named])
+    try:
+        found, end = [], time.monotonic() + 60
+        while found != NAMES and time.monotonic() < end:
+            manifest, = session.session.glob("pid_*/manifest.json")
+            found = sorted(thread["name"] for thread in json.loads(manifest.read_text())["threads"])
+            time.sleep(0.05)
+        assert found == NAMES
+        session.end()
+    finally:
+        session.close()
+    rows = ada.rows("report", "--thread=alpha", session.session)
+    assert {row["function"]: row["calls"] for row in rows}["work"] == 1
+    told = ada("narrate", session.session).stdout.decode()
+    assert "(exactly_fifteen, tid " in told and "(named, tid " in told
