@@ -2,7 +2,9 @@
 #include "cli/answer.h"
 #include <stdio.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include "base/fault.h"
+#include "base/output.h"
 
 int ada_answer_fail(const char *command, const struct ada_error *error)
 {
@@ -55,6 +57,31 @@ int ada_answer_fault(const char *command, const struct ada_session *session)
 	else
 		fprintf(stderr, "%s: a file became shorter, or its disk failed, while it was read: ask again\n", command);
 	return ADA_EXIT_FAILED;
+}
+
+static bool means(struct ada_module *module, const char *pattern)
+{
+	char buffer[ADA_NAME_BUFFER];
+
+	ada_module_load(module);
+	for (uint32_t i = 0; i < module->symbol_count; i++)
+		if (ada_name_matches(pattern, module->symbols[i].mangled, ada_module_function(module, i, buffer)))
+			return true;
+	return false;
+}
+
+void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern)
+{
+	char *shown;
+
+	for (size_t i = 0; i < session->modules.count; i++)
+		if (means(session->modules.items[i], pattern))
+			return;
+	shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern);
+	ada_output_string(output, "No function of the recording is called '");
+	ada_output_string(output, shown ? shown : "");
+	ada_output_string(output, "': `ada query \"SELECT name FROM functions\"` lists them.\n");
+	free(shown);
 }
 
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session)

@@ -13,6 +13,8 @@ int ada_answer_select(struct ada_selection *selection, const struct ada_session 
 int ada_answer_fail(const char *command, const struct ada_error *error);
 /* Writes what is left of the answer, and names on stderr what of the session could not be read: the exit status. */
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
+/* A line of text where `pattern`, which nothing of the answer fits, means no function that the recording knows. */
+void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern);
 /* Says so where files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED, else 0. */
 int ada_answer_fault(const char *command, const struct ada_session *session);
 #endif

@@ -135,6 +135,14 @@ static const struct ada_dump_name *find_name(struct dump *dump, const struct ada
 	return ada_table_put(&dump->numbers, key, number) ? NULL : &dump->names.items[number];
 }
 
+static bool any_wanted(const struct dump *dump)
+{
+	for (size_t i = 0; i < dump->names.count; i++)
+		if (dump->names.items[i].wanted)
+			return true;
+	return false;
+}
+
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
@@ -206,6 +214,8 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 		ada_output_string(dump->rows.output, "{");
 		ada_completeness_json(dump->rows.output, &completeness);
 	} else if (format == ADA_FORMAT_TEXT) {
+		if (dump->options->function && !any_wanted(dump))
+			ada_answer_unmatched(dump->rows.output, dump->session, dump->options->function);
 		ada_completeness_text(dump->rows.output, &completeness);
 	}
 	ada_timeline_close(timeline);

@@ -196,6 +196,8 @@ int ada_cmd_graph(int argc, char **argv)
 		goto done;
 	}
 	ada_progress_close(&comparison.progress);
+	if (text && options.function && !options.diff && graph.tree.nodes.count == 1)
+		ada_answer_unmatched(&output, comparison.sessions[ADA_NOW], options.function);
 	if (put_graph(&graph, &comparison, &output, &error))
 		status = ada_compare_fail(&comparison, argv[0], &error);
 	else

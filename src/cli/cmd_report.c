@@ -177,7 +177,8 @@ static bool is_wanted(const struct ada_function_stats *function, const struct ro
 	return !pattern || ada_name_matches(pattern, symbol ? symbol->mangled : "", row->cells[FUNCTION].text);
 }
 
-static int put_stats(const struct ada_stats *stats, const struct options *options, struct ada_output *output)
+static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct options *options,
+		     struct ada_output *output)
 {
 	struct row **order = calloc(stats->functions.count + 1, sizeof *order);
 	struct row *rows = calloc(stats->functions.count + 1, sizeof *rows);
@@ -193,6 +194,8 @@ static int put_stats(const struct ada_stats *stats, const struct options *option
 		count += is_wanted(stats->functions.items[i], &rows[count], options->function);
 	}
 	qsort_r(order, count, sizeof *order, compare_rows, (void *)&options->sort);
+	if (!count && options->function && options->reading.format == ADA_FORMAT_TEXT)
+		ada_answer_unmatched(output, session, options->function);
 	result = put_rows(order, count < options->narrowing.limit ? count : options->narrowing.limit, options, output);
 done:
 	free(order);
@@ -223,7 +226,7 @@ static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_compar
 	if (options->diff)
 		result = put_diff(&stats[ADA_NOW], &stats[ADA_BEFORE], options, output);
 	else
-		result = put_stats(&stats[ADA_NOW], options, output);
+		result = put_stats(&stats[ADA_NOW], comparison->sessions[ADA_NOW], options, output);
 	if (result)
 		return ada_error_set(error, -result, "out of memory");
 	ada_compare_put_end(comparison, options->reading.format, output);

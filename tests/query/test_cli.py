@@ -449,6 +449,16 @@ def test_verify_finds_a_return_too_many(ada, copy):
     assert "balance" in {row["check"] for row in rows if not row["ok"]}
 
 
+@pytest.mark.parametrize("command", ["report", "graph", "dump"])
+def test_a_function_that_is_not_there_is_named(ada, session, command):
+    """An empty answer alone would say that it was never called."""
+    for name in ["leaf", "l*f", "laef", "x*"]:
+        lines = answer(ada, command, f"--function={name}", session("plain")).stdout.decode().splitlines()
+        told = f"No function of the recording is called '{name}': `ada query \"SELECT name FROM functions\"` lists them."
+        assert (told in lines) == (name in ["laef", "x*"])
+        assert told not in lines or lines == [told, "10 events; none was lost."]
+
+
 # --- the terminal and the pipe ------------------------------------------------------------------------------------------
 
 def test_closed_pipe_ends_quietly(ada, session):
