@@ -83,18 +83,31 @@ const char *ada_details_advice(struct ada_details *details)
 	return details->advice_told;
 }
 
-/* Of a pool that holds all between the two: as many as there were, where that is known; else as many as the rate comes to. Each
- * thread has one more open, and agents keep a quarter of the pool free (src/agent/detail.c). */
-static double chunks_wanted(const struct ada_details *details, uint64_t start_ns, uint64_t end_ns, bool starved, double rate)
+/* Of a pool that holds so many chunks: each thread has one more open, and agents keep a quarter free (src/agent/detail.c). */
+static uint64_t pool_bytes(const struct ada_details *details, double chunks)
 {
-	uint64_t known_ns, ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	double at_rate = rate * (double)ns / 1e9, chunks = ada_detail_chunks(details, start_ns, end_ns, &known_ns);
-	if (known_ns > start_ns)
-		chunks = known_ns < end_ns ? chunks * (double)ns / (double)(end_ns - known_ns) : 0;
-	if (chunks < at_rate && (starved || chunks <= 0))
-		chunks = at_rate;
-	chunks += ada_segment_thread_count(details->segment) + 1;
-	return details->segment->detail_mode == ADA_DETAIL_CIRCULAR ? chunks * 4 / 3 + 1 : chunks;
+	const struct ada_segment *segment = details->segment;
+	uint64_t had = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
+	had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
+	chunks += ada_segment_thread_count(segment) + 1;
+	if (segment->detail_mode == ADA_DETAIL_CIRCULAR)
+		chunks = chunks * 4 / 3 + 1;
+	uint64_t bytes = power_of_two(chunks * segment->detail_chunk_bytes);
+	return bytes > had ? bytes : power_of_two((double)had + 1);
+}
+
+static uint64_t asked_start(const struct ada_details *details, const struct ada_window *window)
+{
+	return window->asked_start_ns > details->options.start_ns ? window->asked_start_ns : details->options.start_ns;
+}
+
+void ada_detail_size(const struct ada_details *details, struct ada_window *window)
+{
+	if (!(window->shorts & ADA_SHORT_OVERRUN) || window->shorts & ADA_SHORT_STARVED)
+		return;
+	double chunks = ada_detail_chunks(details, asked_start(details, window), window->marked_ns);
+	if (chunks > 0)
+		window->sufficient_bytes = pool_bytes(details, chunks);
 }
 
 void ada_detail_suffice(struct ada_details *details)
@@ -111,15 +124,12 @@ void ada_detail_suffice(struct ada_details *details)
 			break;
 		if (!(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED)))
 			continue;
-		uint64_t start = window->asked_start_ns > details->options.start_ns ? window->asked_start_ns : details->options.start_ns;
+		uint64_t start = asked_start(details, window);
 		uint64_t end = window->shorts & ADA_SHORT_STARVED ? window->asked_end_ns : window->marked_ns;
 		if (end == ADA_WINDOW_OPEN)
 			end = ada_clock_boottime_ns();
-		double chunks = chunks_wanted(details, start, end, window->shorts & ADA_SHORT_STARVED, rate);
-		uint64_t bytes = power_of_two(chunks * details->segment->detail_chunk_bytes);
-		uint64_t had = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
-		had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
-		window->sufficient_bytes = bytes > had ? bytes : power_of_two((double)had + 1);
+		double seconds = end > start ? (double)(end - start) / 1e9 : 0;
+		window->sufficient_bytes = pool_bytes(details, rate * seconds);
 	}
 }
 

@@ -267,21 +267,34 @@ static double events_between(const struct ada_details *details, uint64_t from_ns
 	return events;
 }
 
+/* The first place that ends at that time or later. */
+static size_t place_at(const struct ada_details *details, const struct detail_thread *thread, uint64_t ns)
+{
+	size_t low = 0, high = thread->places.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ada_detail_ns(details, thread->places.items[middle].last_counter) < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Whether they are still there or not. Of places that were joined only the count is known, which is taken to be spread evenly. */
-double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t *known_ns)
+double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double chunks = 0;
-	*known_ns = 0;
+	for (uint32_t number = 0; number < details->threads.count; number++)
+		if (details->threads.items[number].gone_ns >= from_ns)
+			return 0;
 	for (uint32_t number = 0; number < details->threads.count; number++) {
 		const struct detail_thread *thread = &details->threads.items[number];
-		*known_ns = thread->gone_ns > *known_ns ? thread->gone_ns : *known_ns;
-		for (size_t i = thread->places.count; i--;) {
+		for (size_t i = place_at(details, thread, from_ns); i < thread->places.count; i++) {
 			const struct detail_place *place = &thread->places.items[i];
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
-			if (last < from_ns)
-				break;
 			if (first > to_ns)
-				continue;
+				break;
 			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
 			double part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
 			chunks += part > 1 ? part : 1;

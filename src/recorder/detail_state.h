@@ -107,8 +107,8 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
 void ada_detail_forget(struct ada_details *details, bool now);	/* places whose chunks are gone */
 
-/* How many chunks the events between the two fill; what was before *known_ns is not known any more. */
-double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t *known_ns);
+/* How many chunks the events between the two fill; 0: not known any more. */
+double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
 
 /* As much of what is to be written by `until_ns` as keeps the index waiting for no long. */
 uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
@@ -145,7 +145,8 @@ uint64_t ada_detail_nth(const struct ada_details *details, uint64_t counter, uin
 
 /* --- detail_metrics.c --- */
 void ada_detail_rate(struct ada_details *details, uint64_t now_ns);
-/* Sets sufficient_bytes of windows that were cut. */
+/* Sets sufficient_bytes of windows that were cut, by the rate; of one that is being settled, by what there was. */
 void ada_detail_suffice(struct ada_details *details);
+void ada_detail_size(const struct ada_details *details, struct ada_window *window);
 void ada_detail_keep_metrics(struct ada_details *details);	/* before the segment is gone */
 #endif

@@ -264,6 +264,7 @@ static void settle(struct ada_details *details, struct ada_window *window)
 	if (details->error.text[0])
 		window->shorts |= ADA_SHORT_DISK;
 	ada_detail_settle_losses(details, window);
+	ada_detail_size(details, window);
 	details->settled++;
 	details->settled_ns += window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
 	details->settled_events += window->event_count;
