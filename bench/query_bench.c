@@ -31,6 +31,7 @@
 #define RUNS_MAX 15
 #define PIECE_EVENTS (1u << 20)
 #define BLOCK_EVENTS (1u << 16)
+#define MANY_FILES 10000
 
 static void die(const char *what, const char *why)
 {
@@ -324,7 +325,7 @@ static void bench_recording(struct bench *bench)
 }
 
 /* Also what a command costs that reads next to nothing else. */
-static void bench_many(struct bench *bench, uint32_t threads)
+static void bench_many(struct bench *bench, uint32_t threads, bool finished)
 {
 	const char *info[] = { bench->ada, "info", bench->session, NULL };
 	const char *report[] = { bench->ada, "report", "--format=csv", bench->session, NULL };
@@ -333,7 +334,7 @@ static void bench_many(struct bench *bench, uint32_t threads)
 	long peak;
 
 	snprintf(bench->session, sizeof bench->session, "%s/ada-query-bench-%d", bench->directory, (int)getpid());
-	bench_make_many(bench->session, threads);
+	bench_make_many(bench->session, threads, finished);
 	for (unsigned int i = 0; i < runs; i++) {
 		double cpu = cpu_seconds();
 		uint64_t start_ns = ada_get_timestamp_ns();
@@ -345,11 +346,27 @@ static void bench_many(struct bench *bench, uint32_t threads)
 		infos[i] = bench->ada ? time_of(info, &peak) : 0;
 		reports[i] = bench->ada ? time_of(report, &peak) : 0;
 	}
-	printf("session of %u threads with detail, load %.1f\n", threads, load());
+	printf("session of %u threads with detail, %s, load %.1f\n", threads, finished ? "finalized" : "as a crash leaves it", load());
 	printf("  open                        %8.2f ms   %.2f ms of CPU time\n", median(opens, runs) * 1e3, median(cpus, runs) * 1e3);
 	if (bench->ada)
 		printf("  ada info, ada report        %8.2f ms, %.2f ms\n", median(infos, runs) * 1e3, median(reports, runs) * 1e3);
 	bench_remove(bench->session);
+}
+
+static void bench_sizes(struct bench *bench)
+{
+	struct rlimit files;
+	uint32_t most = 1024;
+
+	/* Each thread has two files, all open while they are made. */
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_max >= MANY_FILES) {
+		files.rlim_cur = MANY_FILES;
+		most = setrlimit(RLIMIT_NOFILE, &files) ? 1024 : 4096;
+	}
+	for (uint32_t threads = 1024; threads <= most; threads *= 4) {
+		bench_many(bench, threads, true);
+		bench_many(bench, threads, false);
+	}
 }
 
 int main(int argc, char **argv)
@@ -376,6 +393,6 @@ int main(int argc, char **argv)
 	bench_session(&bench, bench.events, 1, &bench_regular);
 	bench_session(&bench, bench.events / 4, 8, &bench_irregular);
 	bench_recording(&bench);
-	bench_many(&bench, 1024);
+	bench_sizes(&bench);
 	return 0;
 }

@@ -91,7 +91,7 @@ void bench_make(const char *path, uint64_t events, uint32_t threads, const struc
 	synth_close(synth, true);
 }
 
-void bench_make_many(const char *path, uint32_t threads)
+void bench_make_many(const char *path, uint32_t threads, bool finished)
 {
 	struct synth *synth = synth_open(path);
 
@@ -110,7 +110,7 @@ void bench_make_many(const char *path, uint32_t threads)
 		}
 		synth_window_end(thread);
 	}
-	synth_close(synth, true);
+	synth_close(synth, finished);
 }
 
 /* --- a real one --------------------------------------------------------------------------------------------------------- */

@@ -12,8 +12,8 @@ struct bench_mix { const char *name; unsigned int odds; };
 extern const struct bench_mix bench_regular, bench_irregular;	/* 1 in 32, 1 in 4 */
 
 void bench_make(const char *path, uint64_t events, uint32_t threads, const struct bench_mix *mix);
-/* Threads of some dozen events each, in a window with detail. */
-void bench_make_many(const char *path, uint32_t threads);
+/* Threads of some dozen events each, in a window with detail; not finished, they are as a crash leaves them. */
+void bench_make_many(const char *path, uint32_t threads, bool finished);
 /* Records lua, which sorts and searches some 10,000 words: about 8 million events. Sets `path` to the session; false: no lua, or it
  * could not be recorded. `directory` is made. */
 bool bench_record(char *path, size_t size, const char *directory, const char *ada);
