@@ -149,7 +149,7 @@ static bool anything_unsettled(const struct ada_details *details)
 /* Pools of many GiB are looked through less often. */
 static bool look_due(const struct ada_details *details, uint64_t since_ns, uint64_t now_ns)
 {
-	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * ada_segment_detail_ready(details->segment);
+	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * ada_segment_detail_count(details->segment);
 }
 
 /* Less than half of the pool is there for new events, and what pins it could be in a file. While it still grows, less will do:
@@ -277,7 +277,7 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	if (details->late)		/* drained just now: before the pin lets go of it */
 		written |= ada_detail_write_late(details);
 	bool look = look_due(details, details->narrowed_ns, now_ns) ||
-		    (written && ada_segment_detail_ready(details->segment) < FEW_CHUNKS);
+		    (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
 		changed |= narrow(details, seen, look);
 	if (look)

@@ -96,7 +96,7 @@ static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pi
 	uint64_t entry = __atomic_load_n(&details->segment->detail_sealed_ring[tail % chunks], __ATOMIC_ACQUIRE);
 	uint32_t number = (uint32_t)entry;
 	if (tail >= __atomic_load_n(&control->sealed_head, __ATOMIC_ACQUIRE) || !ada_sealed_is_filled(entry, tail, chunks) ||
-	    number >= ada_segment_detail_ready(details->segment))
+	    !ada_segment_detail_reach(details->segment, number))
 		return false;
 	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
 	uint32_t sealed = ADA_DETAIL_SEALED;
@@ -148,8 +148,8 @@ static void end_post_rolls(struct ada_details *details)
 /* All marks that were made before the pin was `narrowed` are windows by now. */
 static void free_held(struct ada_details *details, struct ada_pin narrowed)
 {
-	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
-		if (ada_segment_detail_is_free(details->segment, i))
+	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD || wanted(details, chunk))
@@ -193,10 +193,13 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 
 struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
-	uint32_t ready = ada_segment_detail_ready(details->segment);
-	struct detail_pool pool = { .ready = ready, .growing = ready < details->segment->detail_chunks &&
+	uint32_t count = ada_segment_detail_count(details->segment);
+	struct detail_pool pool = { .growing = count < details->segment->detail_chunks &&
 				     !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
-	for (uint32_t i = 0; i < ready; i++) {
+	for (uint32_t i = 0; i < count; i++) {
+		if (!ada_segment_detail_is_there(details->segment, i))
+			continue;
+		pool.ready++;
 		if (ada_segment_detail_is_free(details->segment, i)) {
 			pool.free++;
 			continue;
@@ -228,8 +231,8 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 	uint32_t half = details->segment->detail_chunks / 2;
 	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, seen, true); left++)
 		;
-	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
-		if (ada_segment_detail_is_free(details->segment, i))
+	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)

@@ -92,7 +92,7 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 
 static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
 {
-	if (place->chunk >= ada_segment_detail_ready(details->segment))
+	if (!ada_segment_detail_reach(details->segment, place->chunk))
 		return NULL;
 	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
 	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);

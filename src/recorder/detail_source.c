@@ -22,13 +22,22 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	return *end >= ADA_CHUNK_HEADER_BYTES && *end <= ADA_CHUNK_BYTES ? chunk : NULL;
 }
 
+/* A detail chunk that is, or was, this thread's; NULL: it isn't. */
+static const struct ada_detail_chunk *chunk_of(const struct ada_details *details, uint32_t number, uint32_t thread)
+{
+	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
+	if (ada_segment_detail_is_free(details->segment, number) || !ada_segment_detail_is_there(details->segment, number))
+		return NULL;
+	return chunk->thread == thread ? chunk : NULL;
+}
+
 /* Index circular: behind the newest sealed chunk of the thread. */
 static uint64_t sealed_end(const struct ada_details *details, uint32_t thread)
 {
 	uint64_t newest = 0;
-	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
-		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread || chunk->records > ADA_CHUNK_EVENTS)
+	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
+		if (!chunk || chunk->records > ADA_CHUNK_EVENTS)
 			continue;
 		uint64_t end = chunk->first_seq + chunk->records;
 		newest = end > newest ? end : newest;
@@ -70,9 +79,9 @@ static uint64_t counter_near(const struct ada_details *details, const uint8_t *c
  * a chunk may reach. */
 static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, bool sealed, uint64_t *counter)
 {
-	for (uint32_t i = 0; i < ada_segment_detail_ready(details->segment); i++) {
-		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (ada_segment_detail_is_free(details->segment, i) || chunk->thread != thread)
+	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
+		if (!chunk)
 			continue;
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (sealed && status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD)

@@ -4,7 +4,6 @@
 #include <string.h>
 #include "recorder/detail.h"
 #include "recorder/provider.h"
-#include "trigger/gate.h"
 
 #define LABEL_BYTES 200
 
@@ -21,28 +20,13 @@ void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint6
 	firing->count = kept;
 }
 
-/* The state of these rules' slots lies in the segment like any other's, so that all are counted in one place; but no agent
- * touches it. A server thread may be giving the slot to another rule: hence the lock, and the incarnation. */
-static int passes(struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot, uint64_t counter)
-{
-	struct ada_gate gate = { rule->after, rule->every, rule->limit, rule->limit_ticks };
-	int marks = -EAGAIN;
-	pthread_mutex_lock(&provider->lock);
-	if (provider->mapped) {
-		struct ada_rule_state *state = (struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot;
-		if (state->incarnation == rule->incarnation)
-			marks = ada_gate_pass(state, &gate, counter);
-	}
-	pthread_mutex_unlock(&provider->lock);
-	return marks;
-}
-
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
 	      uint64_t value, uint64_t post_ticks)
 {
 	static struct ada_rule rules[ADA_RULES_MAX];	/* by slot; only the one is looked at */
 	struct ada_rule *rule = &rules[info->slot];
-	int marks = provider->mapped && provider->details ? passes(provider, &info->rule, info->slot, counter) : -EAGAIN;
+	int marks = provider->mapped && provider->details ?
+		    ada_policy_pass(provider->recorder->policy, provider, &info->rule, info->slot, counter) : -EAGAIN;
 	if (marks <= 0)
 		return marks;
 	*rule = info->rule;

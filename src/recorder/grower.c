@@ -10,6 +10,21 @@
 #define PRIORITY -5			/* as the drain's */
 #define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
 
+/* True: until `growing` is taken back the segment stays mapped. Not by the lock: memory may be slow to come, and whoever wants
+ * the lock doesn't need it. Nor do the others wait where a policy is being compiled under it: *busy. */
+static bool begin(struct ada_provider *provider, bool *busy)
+{
+	if (pthread_mutex_trylock(&provider->lock)) {
+		*busy = true;
+		return false;
+	}
+	bool mapped = provider->mapped;
+	if (mapped)
+		__atomic_store_n(&provider->growing, true, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&provider->lock);
+	return mapped;
+}
+
 /* One step for each provider that lives: true where any may need another soon. */
 static bool grow_all(struct ada_grower *grower, bool *any)
 {
@@ -22,14 +37,13 @@ static bool grow_all(struct ada_grower *grower, bool *any)
 	for (size_t i = 0; i < grower->live.count; i++) {
 		provider = grower->live.items[i];
 		if (__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
-			continue;	/* for good: it needs nothing, and the main thread may want its lock */
+			continue;	/* for good: it needs nothing */
 		grower->live.items[kept++] = provider;
-		pthread_mutex_lock(&provider->lock);
-		if (provider->mapped) {
-			again |= ada_segment_grow(&provider->segment);
-			*any |= !provider->segment.exhausted;
-		}
-		pthread_mutex_unlock(&provider->lock);
+		if (!begin(provider, any))
+			continue;
+		again |= ada_segment_grow(&provider->segment);
+		*any |= !provider->segment.exhausted;
+		__atomic_store_n(&provider->growing, false, __ATOMIC_RELEASE);
 	}
 	grower->live.count = kept;
 	return again;

@@ -79,14 +79,12 @@ void ada_heirs_collect(struct ada_provider *provider, bool all)
 bool ada_heirs_own(struct ada_provider *provider)
 {
 	bool own = false;
-	pthread_mutex_lock(&provider->lock);
 	for (uint32_t i = 0; provider->mapped && i < ADA_HEIRS; i++) {
 		const struct ada_shm_heir *heir = &provider->segment.heirs[i];
 		own |= __atomic_load_n(&heir->state, __ATOMIC_ACQUIRE) == ADA_HEIR_ANNOUNCED && heir->own;
 	}
 	for (size_t i = 0; i < provider->heirs.count; i++)
 		own |= provider->heirs.items[i].own != 0;
-	pthread_mutex_unlock(&provider->lock);
 	return own;
 }
 

@@ -115,8 +115,12 @@ static void notice_escape(struct ada_provider *provider)
 	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
 	if (provider->unused_turns < 2 || ada_provider_gone(provider))
 		return;
+	if (pthread_mutex_trylock(&provider->lock))
+		return;			/* half a second later */
+	bool own = ada_heirs_own(provider);
+	pthread_mutex_unlock(&provider->lock);
 	/* What it announced is heard of, or named at the end. */
-	if (!ada_heirs_own(provider))
+	if (!own)
 		ada_recorder_note_unrecorded(provider->recorder, provider->pid, NULL,
 					     "it became a program that takes no agent in (static, setuid or of another C library)");
 	ada_provider_note_replaced(provider);

@@ -56,6 +56,11 @@ struct ada_rule_info {
 	uint64_t matches, marks;		/* over all providers; ada_policy_rule: over those that are gone */
 };
 /* All below may be called under any lock. */
+/* A rule that the recorder itself judges (ada_fire) fits: counts that, and says whether it marks; -EAGAIN: it isn't in force in this
+ * process yet. Its slot's state lies in the segment like any other's, so that all are counted in one place, but no agent touches it;
+ * another thread that gives the slot to another rule takes its incarnation away first. Main thread, while it is mapped. */
+int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
+		    uint64_t counter);
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room);	/* those in force, by id */
 /* The rule that had this slot under this version; false: none. */
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info);

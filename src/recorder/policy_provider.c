@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "recorder/policy_state.h"
 #include "recorder/state.h"
+#include "trigger/gate.h"
 
 struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider)
 {
@@ -252,6 +253,19 @@ void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rule
 	for (size_t i = 0; i < policy->tables.count; i++)
 		if (!policy->tables.items[i]->left)
 			states_add(policy->tables.items[i], rules, count);
+}
+
+int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
+		    uint64_t counter)
+{
+	struct ada_gate gate = { rule->after, rule->every, rule->limit, rule->limit_ticks };
+	int marks = -EAGAIN;
+	pthread_mutex_lock(&policy->lock);
+	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	if (tables && !tables->left && tables->incarnations[slot] == rule->incarnation)
+		marks = ada_gate_pass((struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot, &gate, counter);
+	pthread_mutex_unlock(&policy->lock);
+	return marks;
 }
 
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)

@@ -338,6 +338,10 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 		return false;
 	if (now)
 		pthread_mutex_lock(&provider->lock);
+	if (__atomic_load_n(&provider->growing, __ATOMIC_ACQUIRE)) {		/* not with `now`: there is no grower any more */
+		pthread_mutex_unlock(&provider->lock);
+		return false;
+	}
 	ada_heirs_collect(provider, true);
 	ada_policy_leave(provider->recorder->policy, provider);
 	ada_segment_leave(&provider->segment);

@@ -50,13 +50,14 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	return recorder->wake < 0 ? ada_error_system(error, errno, "eventfd") : 0;
 }
 
-static void close_parts(struct ada_recorder *recorder)
+static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower)
 {
 	struct ada_provider *provider;
-	if (recorder->control)
+	if (recorder->control)		/* first: `ada stop` hears that all is written, whatever the rest waits for */
 		ada_control_close(recorder->control);
 	if (recorder->server)
 		ada_server_close(recorder->server);
+	ada_grower_close(grower);	/* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -163,8 +164,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	*exit_status = loop.main_ended ? ada_exit_shell_status(&recorder.main_exit) : loop.asked ? 0 : 128 + SIGINT;
 out:
 	ada_sampler_close(loop.sampler);
-	ada_grower_close(&loop.grower);
-	close_parts(&recorder);
+	close_parts(&recorder, &loop.grower);
 	if (made && !launched)
 		ada_session_remove(&recorder.session);
 	if (loop.signals >= 0)

@@ -157,25 +157,49 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 	return rc;
 }
 
-uint32_t ada_segment_detail_catch_up(struct ada_segment *segment)
+/* Memory for what the agent took by itself, which as a rule has it. */
+static uint32_t detail_catch_up(struct ada_segment *segment)
 {
-	uint32_t front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
 	if (!__atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE))
-		detail_allocate(segment, front < segment->detail_chunks ? front : segment->detail_chunks, false);
+		detail_allocate(segment, ada_segment_detail_count(segment), false);
 	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+}
+
+bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk)
+{
+	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / PAGE];
+	uint8_t *start = segment->detail_pool + (uint64_t)chunk * segment->detail_chunk_bytes;
+	size_t count = segment->detail_chunk_bytes / PAGE;
+	/* The last one first: pages are made in order, and there may be many chunks without any. */
+	if (count > sizeof(pages) || mincore(start + (count - 1) * PAGE, PAGE, pages) || !(*pages & 1) ||
+	    mincore(start, segment->detail_chunk_bytes, pages))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!(pages[i] & 1))
+			return false;
+	/* Next time without asking. */
+	__atomic_compare_exchange_n((uint32_t *)&segment->detail_ready, &chunk, chunk + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk)
+{
+	return ada_segment_detail_is_there(segment, chunk) ||
+	       (chunk < ada_segment_detail_count(segment) && chunk < detail_catch_up((struct ada_segment *)segment));
 }
 
 /* The agent takes no more by itself either. */
 static void detail_end(struct ada_segment *segment)
 {
 	uint32_t all = segment->detail_chunks, front = __atomic_exchange_n(&segment->shm->detail_front, all, __ATOMIC_ACQ_REL);
-	detail_allocate(segment, front < all ? front : all, false);
+	segment->detail_taken = front < all ? front : all;
 	__atomic_store_n(&segment->detail_exhausted, true, __ATOMIC_RELEASE);
+	detail_allocate(segment, segment->detail_taken, false);
 }
 
 static void grow_detail(struct ada_segment *segment, uint32_t step)
 {
-	uint32_t first = ada_segment_detail_ready(segment), left = segment->detail_chunks - first;
+	uint32_t first = detail_catch_up(segment), left = segment->detail_chunks - first;
 	uint32_t count = step < left ? step : left, front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
 	uint64_t bytes = (uint64_t)count * segment->detail_chunk_bytes;
 	struct statvfs room;
@@ -215,8 +239,11 @@ static int grow_modules(struct ada_segment *segment)
 
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
 {
-	uint64_t first = offset & ~(PAGE - 1);
-	return allocate(segment, segment->policy + first, page_up(offset + bytes - first));
+	uint64_t first = offset & ~(PAGE - 1), length = page_up(offset + bytes - first);
+	/* As faults: an fallocate would wait until the grower's, of the same file, has all its memory. */
+	if (!madvise(segment->policy + first, length, MADV_POPULATE_WRITE))
+		return 0;
+	return allocate(segment, segment->policy + first, length);
 }
 
 /* What every hook reads: marks, the empty table 0 with the flags of function 0, the states. */
@@ -327,9 +354,9 @@ static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 }
 
 /* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
-static uint32_t detail_wanted(const struct ada_segment *segment)
+static uint32_t detail_wanted(struct ada_segment *segment)
 {
-	uint32_t ready = ada_segment_detail_ready(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
+	uint32_t ready = detail_catch_up(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)

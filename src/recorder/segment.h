@@ -34,7 +34,8 @@ struct ada_segment {
 	/* Allocated so far; written by the thread that grows it */
 	uint32_t chunks_ready;
 	uint32_t threads_ready, modules_ready;
-	uint32_t detail_ready;
+	uint32_t detail_ready;		/* all before it have pages */
+	uint32_t detail_taken;		/* where detail_exhausted: up to here the agent took chunks itself */
 	bool exhausted;			/* /dev/shm was full */
 	bool small_pages;		/* the kernel has no huge ones to give */
 	bool detail_exhausted;		/* or nearly so: the rest is for the index */
@@ -78,15 +79,27 @@ static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segmen
 	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
 }
 
-/* Those too that the agent took before they were allocated here. Any thread. */
-uint32_t ada_segment_detail_catch_up(struct ada_segment *segment);
-static inline uint32_t ada_segment_detail_ready(const struct ada_segment *segment)
+/* Detail chunks that there may be: those too that the agent took before they were allocated here. Which of them have memory,
+ * ada_segment_detail_is_there says. Neither waits for memory. */
+static inline uint32_t ada_segment_detail_count(const struct ada_segment *segment)
 {
 	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
-	if (ready < segment->detail_chunks && __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE) > ready)
-		return ada_segment_detail_catch_up((struct ada_segment *)segment);
-	return ready;
+	bool ends = __atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE);
+	uint32_t front = ends ? segment->detail_taken : __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
+	front = front < segment->detail_chunks ? front : segment->detail_chunks;
+	return front > ready ? front : ready;
 }
+
+/* Of a chunk that isn't allocated here: has the agent made its pages? */
+bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk);
+static inline bool ada_segment_detail_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	return chunk < __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE) ||
+	       (chunk < ada_segment_detail_count(segment) && ada_segment_detail_is_resident(segment, chunk));
+}
+
+/* The same of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
+bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk);
 
 static inline bool ada_segment_detail_is_free(const struct ada_segment *segment, uint32_t chunk)
 {

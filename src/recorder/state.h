@@ -9,8 +9,9 @@
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
  * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
- * segment only under it, and only while `mapped`. It may be held for long (memory, policies), so the main thread takes it only
- * where it can come again: what that thread looks at in every turn is atomic, or under provider->facts.
+ * segment only under it, and only while `mapped`. It may be held for long (policies, and their memory), so the main thread takes it
+ * only where it can come again: what that thread looks at in every turn is atomic, or under provider->facts, or the policy's. The
+ * grower holds it not at all while it waits for memory: `growing` keeps the segment mapped.
  * Lanes, files, exits and clock are the main thread's alone.
  * Order: recorder->starting, recorder->lock, provider->lock, provider->facts. The policy has locks of its own: policy_state.h.
  */
@@ -59,6 +60,7 @@ struct ada_provider {
 	pthread_mutex_t lock;
 	struct ada_segment segment;
 	bool mapped;
+	bool growing;			/* the grower is at work in it: set under `lock`, taken back without */
 	pthread_mutex_t facts;		/* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
 	bool windows_changed;		/* as `changed`, because of windows: main thread's */

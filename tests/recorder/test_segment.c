@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/segment.h"
@@ -69,7 +70,15 @@ static void grows_ahead_of_use(void **state)
 	ada_segment_destroy(&segment);
 }
 
-/* The agent is faster: what it took of the front has memory once anyone looks, and never becomes free by growth. */
+static uint64_t memory_of(int fd)
+{
+	struct stat file;
+	assert_int_equal(fstat(fd, &file), 0);
+	return (uint64_t)file.st_blocks * 512;
+}
+
+/* The agent is faster: what it took of the front is there where it has made the pages, and never becomes free by growth. To look makes
+ * no memory, but for a chunk that it says it has used. */
 static void agent_outruns_growth(void **state)
 {
 	struct ada_segment_options options = { .index_buffer_bytes = 1 << 20, .detail_buffer_bytes = 64 << 20, .detail_stack_bytes = 128,
@@ -77,20 +86,39 @@ static void agent_outruns_growth(void **state)
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
-	uint32_t first = ada_segment_detail_ready(&segment), taken = first + 3;
-	assert_int_equal(segment.shm->detail_front, first);
+	/* Behind the huge page that the last one ready begins. */
+	uint32_t ready = segment.detail_ready, first = ready + (2u << 20) / segment.detail_chunk_bytes + 1, taken = first + 4;
+	assert_int_equal(segment.shm->detail_front, ready);
 	segment.shm->detail_front = taken;
-	assert_int_equal(ada_segment_detail_ready(&segment), taken);
+	memset(ada_segment_detail_chunk(&segment, first), 1, segment.detail_chunk_bytes);
+	memset(ada_segment_detail_chunk(&segment, first + 1), 1, segment.detail_chunk_bytes - 4096);	/* not all of it yet */
+	memset(ada_segment_detail_chunk(&segment, first + 2), 1, segment.detail_chunk_bytes);
+	uint64_t memory = memory_of(agent_fd);
+	assert_int_equal(ada_segment_detail_count(&segment), taken);
+	assert_true(ada_segment_detail_is_there(&segment, first));
+	assert_false(ada_segment_detail_is_there(&segment, first + 1));
+	assert_true(ada_segment_detail_is_there(&segment, first + 2));
+	assert_true(ada_segment_detail_reach(&segment, first + 2));
+	assert_false(ada_segment_detail_is_there(&segment, first + 3));
+	assert_false(ada_segment_detail_is_there(&segment, taken));
+	assert_false(ada_segment_detail_reach(&segment, taken));
+	assert_int_equal(memory_of(agent_fd), memory);
+	assert_true(segment.detail_ready < first);
+	assert_true(ada_segment_detail_reach(&segment, first + 3));
+	assert_true(memory_of(agent_fd) > memory);
+	assert_int_equal(segment.detail_ready, taken);
 	while (ada_segment_grow(&segment))
 		;
 	memset(segment.detail_free_map, 0, (segment.detail_chunks + 63) / 64 * 8);	/* all taken */
 	assert_true(ada_segment_grow(&segment));
-	assert_true(ada_segment_detail_ready(&segment) > taken);
-	assert_int_equal(segment.shm->detail_front, ada_segment_detail_ready(&segment));
+	assert_true(segment.detail_ready > taken);
+	assert_int_equal(segment.shm->detail_front, segment.detail_ready);
 	for (uint32_t i = 0; i < taken; i++)
 		assert_false(ada_segment_detail_is_free(&segment, i));
 	segment.shm->detail_front = UINT32_MAX;		/* a hostile one */
-	assert_int_equal(ada_segment_detail_ready(&segment), segment.detail_chunks);
+	assert_int_equal(ada_segment_detail_count(&segment), segment.detail_chunks);
+	assert_true(ada_segment_detail_reach(&segment, segment.detail_chunks - 1));
+	assert_int_equal(segment.detail_ready, segment.detail_chunks);
 	while (ada_segment_grow(&segment))
 		;
 	close(agent_fd);
