@@ -13,6 +13,7 @@
 #include "recorder/policy.h"
 #include "recorder/process.h"
 #include "recorder/provider.h"
+#include "recorder/say.h"
 #include "recorder/server.h"
 #include "recorder/symbols.h"
 
@@ -145,7 +146,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	}
 	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
-		fprintf(stderr, "ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
+		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
 	ada_grower_wake(recorder);	/* now, not when the main thread comes by: the program is about to run */
 	int rc = welcome(talk, agent_fd);
 	if (agent_fd >= 0)
@@ -222,7 +223,7 @@ static const struct ada_plan *choose_plan(const struct talk *talk, const struct 
 			state->planned = full;
 			plan = full->plan;
 		} else if (full) {
-			fprintf(stderr, "ada: what triggers name can't be hooked: %s\n", full->error.text);
+			ada_say("ada: what triggers name can't be hooked: %s\n", full->error.text);
 		}
 	}
 	if (!plan && state->planned)

@@ -19,6 +19,7 @@
 #include "recorder/manifest.h"
 #include "recorder/names.h"
 #include "recorder/provider.h"
+#include "recorder/say.h"
 #include "recorder/server.h"
 #include "recorder/session.h"
 #include "recorder/stray.h"
@@ -42,7 +43,7 @@ static void mark(struct ada_loop *loop)
 	size_t processes;
 	if (ada_fire_manual(loop->recorder, NULL, &processes, &error)) {
 		ada_recording_clear(&loop->progress);
-		fprintf(stderr, "ada: no mark: %s\n", error.text);
+		ada_say("ada: no mark: %s\n", error.text);
 	}
 }
 
@@ -79,7 +80,7 @@ static void reap_main(struct ada_loop *loop)
 void ada_loop_tell(int rc, const struct ada_error *error)
 {
 	if (rc)
-		fprintf(stderr, "ada: %s\n", error->text);
+		ada_say("ada: %s\n", error->text);
 }
 
 /* First manifest at once, later ones when something changed and now and then. */
@@ -135,7 +136,7 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 		return;
 	loop->advised = true;
 	ada_recording_clear(&loop->progress);
-	fprintf(stderr, "ada: process %d: %s\n", provider->pid, advice);
+	ada_say("ada: process %d: %s\n", provider->pid, advice);
 }
 
 /* Its last words: what a conversation still writes belongs into the last manifest. It ends when the process does; who holds
@@ -162,7 +163,7 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 	if (provider->drain.failed && !failed) {
 		ada_session_free_reserve(&loop->recorder->session);
 		ada_recording_clear(&loop->progress);
-		fprintf(stderr, "ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
+		ada_say("ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}
 	return chunks;
 }
@@ -329,24 +330,32 @@ void ada_loop_run(struct ada_loop *loop)
 	} while (!loop->stop && !all_over(loop));
 }
 
+/* Programs record no more, and wait for no chunk. True where any did. */
+static bool leave_all(struct ada_recorder *recorder)
+{
+	struct ada_provider *provider;
+	bool any = false;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (!provider->ended) {
+			ada_segment_leave(&provider->segment);
+			any = true;
+		}
+	return any;
+}
+
 /* The user wants no more, or all is over: every provider gets its last manifest, no new one comes. */
 void ada_loop_end(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	struct ada_error error = { "" };
 	struct ada_provider *provider;
-	bool any = false;
-	pthread_mutex_lock(&recorder->starting);
+	leave_all(recorder);
+	pthread_mutex_lock(&recorder->starting);	/* one may be waiting for its memory */
 	pthread_mutex_lock(&recorder->lock);
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
 	pthread_mutex_unlock(&recorder->starting);
-	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
-		if (!provider->ended) {
-			ada_segment_leave(&provider->segment);
-			any = true;
-		}
-	if (any)
+	if (leave_all(recorder))
 		poll(NULL, 0, STOP_WAIT_MS);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->begun)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "recorder/policy_state.h"
+#include "recorder/say.h"
 #include "recorder/state.h"
 #include "trigger/gate.h"
 
@@ -35,7 +36,7 @@ static void tell_failure(struct ada_policy_tables *tables, int rc)
 	if (!rc || tables->failed)
 		return;
 	tables->failed = true;
-	fprintf(stderr, "ada: process %d: the marking policy has no room: %s: its rules don't change any more\n",
+	ada_say("ada: process %d: the marking policy has no room: %s: its rules don't change any more\n",
 		tables->provider->pid, strerror(-rc));
 }
 

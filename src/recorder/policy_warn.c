@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "plan/refusal.h"
 #include "recorder/policy_state.h"
+#include "recorder/say.h"
 #include "recorder/state.h"
 
 void ada_policy_tell(struct ada_error *first, const char *format, ...)
@@ -13,7 +14,7 @@ void ada_policy_tell(struct ada_error *first, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(said.text, sizeof(said.text), format, arguments);
 	va_end(arguments);
-	fprintf(stderr, "ada: %s\n", said.text);
+	ada_say("ada: %s\n", said.text);
 	ada_error_set(first, EAGAIN, "%s", said.text);
 }
 

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "recorder/detail.h"
 #include "recorder/provider.h"
+#include "recorder/say.h"
 
 #define INTERVAL_NS 200000000ull
 #define PROBLEMS_SHOWN 5
@@ -38,11 +39,11 @@ void ada_recording_draw(struct ada_recording_progress *progress, struct ada_reco
 {
 	char events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t now = ada_clock_boottime_ns();
-	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS)
+	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS || !ada_say_is_through())
 		return;
 	struct ada_totals totals = ada_recording_totals(recorder);
 	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
-	fprintf(stderr, "\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
+	ada_say("\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
 		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
 	progress->drawn = true;
 	progress->drawn_ns = now;
@@ -52,18 +53,14 @@ void ada_recording_draw(struct ada_recording_progress *progress, struct ada_reco
 void ada_recording_clear(struct ada_recording_progress *progress)
 {
 	if (progress->drawn)
-		fputs("\r\033[K", stderr);
+		ada_say("\r\033[K");
 	progress->drawn = false;
 }
 
 /* A line a problem, but no screenful of them. */
-static void __attribute__((format(printf, 2, 3))) tell(size_t *problems, const char *format, ...)
+static bool is_shown(size_t *problems)
 {
-	va_list arguments;
-	va_start(arguments, format);
-	if (++*problems <= PROBLEMS_SHOWN)
-		vfprintf(stderr, format, arguments);
-	va_end(arguments);
+	return ++*problems <= PROBLEMS_SHOWN;
 }
 
 /* Why it was not recorded to its end; NULL: it was. *as_asked: by the user. */
@@ -85,12 +82,12 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 {
 	bool as_asked;
 	const char *reason = reason_of(provider, &as_asked);
-	if (reason)
-		tell(problems, "ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
+	if (reason && is_shown(problems))
+		ada_say("ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
 	for (size_t i = 0; i < provider->modules.count; i++)
 		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
-		    provider->module_table[i].flags & ADA_MODULE_MAIN)
-			tell(problems, "ada: process %d: its functions are not hooked: %s\n", provider->pid,
+		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
+			ada_say("ada: process %d: its functions are not hooked: %s\n", provider->pid,
 			     provider->modules.items[i].problem.text);
 }
 
@@ -149,16 +146,17 @@ void ada_recording_summary(struct ada_recorder *recorder)
 	char lost[256] = "";
 	add_lost(recorder, &totals, lost, sizeof(lost));
 	add_windows(recorder, lost, sizeof(lost));
-	fprintf(stderr, "ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory,
+	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory,
 		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
 		totals.processes, totals.processes == 1 ? "" : "es", lost);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		tell_problems(recorder->providers.items[i], &problems);
 	for (size_t i = 0; i < recorder->unrecorded.count; i++)
-		tell(&problems, "ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
-		     recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
+		if (is_shown(&problems))
+			ada_say("ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
+				recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
 	if (problems > PROBLEMS_SHOWN)
-		fprintf(stderr, "ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
+		ada_say("ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
 	if (!recorder->providers.count)
-		fputs("ada: nothing was recorded\n", stderr);
+		ada_say("ada: nothing was recorded\n");
 }

@@ -19,6 +19,7 @@
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/provider.h"
+#include "recorder/say.h"
 #include "recorder/server.h"
 #include "recorder/session.h"
 
@@ -70,7 +71,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_array_free(&recorder->labels);
 	ada_policy_close(recorder->policy);
 	if (recorder->sink && ada_sink_close(recorder->sink))
-		fprintf(stderr, "ada: the disk may not hold everything: an fsync failed\n");
+		ada_say("ada: the disk may not hold everything: an fsync failed\n");
 	ada_plans_close(recorder->plans);
 	ada_filter_close(recorder->filter);
 	if (recorder->clock)
@@ -146,8 +147,11 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	*exit_status = ADA_EXIT_FAILED;
-	rc = ada_agent_find(agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error) ?:
-	     open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
+	rc = ada_agent_find(agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error);
+	if (rc)
+		goto out;
+	ada_say_open();
+	rc = open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
 	if (rc)
 		goto out;
 	made = true;
@@ -169,6 +173,7 @@ out:
 		ada_session_remove(&recorder.session);
 	if (loop.signals >= 0)
 		close(loop.signals);
+	ada_say_close();		/* last: all is written but this */
 	ada_array_free(&loop.polls);
 	ada_array_free(&loop.live);
 	return rc;
