@@ -1,6 +1,6 @@
 /* Counting a thread's calls.
  *
- * Nearly every event begins a call right below the open one, or ends that one: these are counted here (quick), all
+ * Nearly every event begins a call right below the open one, or ends that one: these are counted in tally_quick.c, all
  * others through ada_calls_feed, whose receiver does the same.
  *
  * A piece is read without knowing which calls are open where it begins. What its calls count for does not depend on that, but for
@@ -25,6 +25,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "query/stack.h"
+#include "query/tally_internal.h"
 
 #define BLOCK_EVENTS (1u << 16)		/* 2 MiB: how much of a thread is mapped at a time */
 #define TAIL_EVENTS (1u << 12)		/* between two looks whether all calls have ended */
@@ -32,51 +33,18 @@
 
 /* --- calls -------------------------------------------------------------------------------------------------------------- */
 
-static inline bool is_end(const struct ada_event *event)
-{
-	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
-}
-
-/* What a call remembers. Only the outermost one adds to the total: the lowest bit of the pointer says which it is. */
-static inline void *count_begun(struct ada_tally *tally, uint64_t function_id)
-{
-	struct ada_function_stats *function = ada_counter_find(tally->counter, function_id);
-
-	if (__builtin_expect(!function, 0)) {
-		tally->result = -ENOMEM;
-		return NULL;
-	}
-	return (void *)((uintptr_t)function | !function->active++);
-}
-
-static inline struct ada_function_stats *function_of(const struct ada_call *call)
-{
-	return (struct ada_function_stats *)((uintptr_t)call->user & ~(uintptr_t)1);
-}
-
-static inline void count_known(struct ada_tally *tally, const struct ada_call *call, uint64_t duration_ns, bool across_loss)
-{
-	struct ada_function_stats *function = function_of(call);
-
-	function->total_ns += duration_ns & -((uintptr_t)call->user & 1);	/* no branch: no CPU could guess it */
-	function->self_ns += duration_ns > call->children_ns ? duration_ns - call->children_ns : 0;
-	if (across_loss)
-		function->calls++;
-	else if (ada_histogram_add(&function->durations, duration_ns))
-		tally->result = -ENOMEM;
-}
-
 static void on_begun(void *context, struct ada_call *call)
 {
 	struct ada_tally *tally = context;
+	struct ada_function_stats *function = call->position < tally->to ? ada_tally_find(tally, call->function_id) : NULL;
 
-	if (call->position < tally->to)
-		call->user = count_begun(tally, call->function_id);
+	if (function)
+		call->user = (void *)ada_tally_remember(function);
 }
 
 static void on_set_aside(void *context, struct ada_call *call)
 {
-	struct ada_function_stats *function = function_of(call);
+	struct ada_function_stats *function = ada_tally_function_of(call);
 
 	if (function)
 		function->active--;
@@ -84,14 +52,14 @@ static void on_set_aside(void *context, struct ada_call *call)
 
 static void on_ended(void *context, const struct ada_call *call)
 {
-	struct ada_function_stats *function = function_of(call);
+	struct ada_function_stats *function = ada_tally_function_of(call);
 
 	if (!function)
 		return;
 	if (!call->aside)
 		function->active--;
 	if (call->outcome != ADA_OUTCOME_UNKNOWN) {
-		count_known(context, call, call->end_ns - call->start_ns, call->across_loss);
+		ada_tally_count(context, (uintptr_t)call->user, call->end_ns - call->start_ns, call->children_ns, call->across_loss);
 	} else {
 		function->calls++;
 		function->unknown++;
@@ -123,7 +91,7 @@ static bool needs_root(const struct ada_tally *tally, size_t count, const struct
 {
 	const struct ada_call *items = tally->calls.stack.items;
 
-	if (tally->rooted || !is_end(event) || !count || items[count - 1].depth < event->call_depth)
+	if (tally->rooted || !ada_tally_is_end(event) || !count || items[count - 1].depth < event->call_depth)
 		return false;
 	while (count && items[count - 1].depth > event->call_depth)
 		count--;
@@ -164,129 +132,12 @@ static int feed(struct ada_tally *tally, const struct ada_event *event, uint64_t
 	return ada_calls_feed(&tally->calls, event, position);
 }
 
-/* The stack of open calls in registers, while the events are quick. */
-struct top {
-	struct ada_call *bottom, *end, *limit;	/* of the stack: end behind the innermost open call, limit behind the room */
-	int64_t depth;			/* of the innermost; or `floor` */
-	int64_t floor;			/* a call is deeper, where none is open */
-	uint64_t losses;
-	uint64_t children_ns;		/* of the calls that ended with none left open */
-};
-
-static inline struct top load_top(struct ada_calls *calls, int64_t floor)
-{
-	struct ada_call *items = calls->stack.items;
-	struct top top = { .bottom = items, .end = items + calls->stack.count, .limit = items + calls->stack.capacity,
-			   .depth = floor, .floor = floor, .losses = calls->losses };
-
-	if (top.end != top.bottom)
-		top.depth = top.end[-1].depth;
-	if (calls->after_loss) {	/* nothing is quick then */
-		top.limit = top.end;
-		top.depth = INT64_MAX;
-	}
-	return top;
-}
-
-/* Leaves out what nobody asks for here: caller and positions. */
-static inline void begin_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event, bool counts)
-{
-	struct ada_call *call = top->end++;
-
-	call->function_id = event->function_id;
-	call->start_ns = event->timestamp_ns;
-	call->children_ns = 0;
-	call->losses = top->losses;
-	call->depth = event->call_depth;
-	call->aside = false;
-	call->user = counts ? count_begun(tally, event->function_id) : NULL;
-	top->depth = event->call_depth;
-}
-
-static inline void end_quick(struct ada_tally *tally, struct top *top, const struct ada_event *event)
-{
-	struct ada_call *call = --top->end;
-	uint64_t duration_ns = event->timestamp_ns - call->start_ns;
-
-	if (call == top->bottom) {
-		top->children_ns += duration_ns;
-		top->depth = top->floor;
-	} else {
-		call[-1].children_ns += duration_ns;
-		top->depth = call[-1].depth;
-	}
-	if (call->user) {
-		function_of(call)->active--;
-		count_known(tally, call, duration_ns, call->losses != top->losses);
-	}
-}
-
-/* A call that ends with the next event, as most do: it never gets onto the stack. */
-static inline void count_leaf(struct ada_tally *tally, struct top *top, const struct ada_event *event, bool counts)
-{
-	uint64_t duration_ns = event[1].timestamp_ns - event->timestamp_ns;
-	struct ada_function_stats *function;
-
-	if (top->end == top->bottom)
-		top->children_ns += duration_ns;
-	else
-		top->end[-1].children_ns += duration_ns;
-	if (!counts)
-		return;
-	function = ada_counter_find(tally->counter, event->function_id);
-	if (__builtin_expect(!function, 0)) {
-		tally->result = -ENOMEM;
-		return;
-	}
-	function->total_ns += duration_ns & -(uint64_t)!function->active;	/* no branch, again */
-	function->self_ns += duration_ns;
-	if (ada_histogram_add(&function->durations, duration_ns))
-		tally->result = -ENOMEM;
-}
-
-static inline bool is_leaf(const struct ada_event *event)
-{
-	return is_end(event + 1) && event[1].call_depth == event->call_depth && event[1].function_id == event->function_id;
-}
-
-/* Counts events until one that is not quick; returns how many. */
-static uint64_t read_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count,
-			   uint64_t position, uint64_t *children_ns)
-{
-	struct top top = load_top(&tally->calls, floor);
-	bool counts = position < tally->to;	/* all of them or none */
-	uint64_t i;
-
-	for (i = 0; i < count; i++) {
-		const struct ada_event *event = &events[i];
-
-		if (event->event_kind == ADA_EVENT_CALL && event->call_depth > top.depth && top.end != top.limit) {
-			if (i + 1 < count && is_leaf(event)) {
-				count_leaf(tally, &top, event, counts);
-				i++;
-			} else {
-				begin_quick(tally, &top, event, counts);
-			}
-		} else if (is_end(event) && event->call_depth == top.depth && top.end != top.bottom &&
-			   top.end[-1].function_id == event->function_id) {
-			end_quick(tally, &top, event);
-		} else {
-			break;
-		}
-	}
-	tally->calls.stack.count = top.end - top.bottom;
-	if (i)
-		tally->calls.last_ns = events[i - 1].timestamp_ns;
-	*children_ns += top.children_ns;
-	return i;
-}
-
 static void read_events(struct ada_tally *tally, const struct ada_event *events, uint64_t count, uint64_t position)
 {
 	uint64_t of_no_one = 0;
 
 	for (uint64_t i = 0; i < count; i++) {
-		i += read_quick(tally, -1, events + i, count - i, position + i, &of_no_one);
+		i += ada_tally_quick(tally, -1, events + i, count - i, position + i, &of_no_one);
 		if (i < count && feed(tally, &events[i], position + i))
 			tally->result = -ENOMEM;
 	}
@@ -395,17 +246,11 @@ static enum verdict count_odd(struct local *local, const struct ada_event *event
 {
 	struct ada_calls *calls = &local->tally->calls;
 
-	if (event->event_kind != ADA_EVENT_CALL && !is_end(event))
+	if (event->event_kind != ADA_EVENT_CALL && !ada_tally_is_end(event))
 		return event->event_kind == ADA_EVENT_LOST ? END : NEXT;	/* unknown kinds mean nothing */
-	if (!calls->stack.count && (is_end(event) || event->call_depth <= local->floor))
+	if (!calls->stack.count && (ada_tally_is_end(event) || event->call_depth <= local->floor))
 		return add_seam(local, event, position);
-	if (is_end(event) || calls->stack.count < calls->stack.capacity)
-		return END;
-	if (ada_array_reserve(&calls->stack, 1)) {
-		local->tally->result = -ENOMEM;
-		return END;
-	}
-	return AGAIN;
+	return END;
 }
 
 /* Returns how many of them it counted. */
@@ -416,7 +261,7 @@ static uint64_t count_local(struct local *local, const struct ada_event *events,
 	while (i < count) {
 		enum verdict verdict;
 
-		i += read_quick(local->tally, local->floor, events + i, count - i, position + i, &local->children_ns);
+		i += ada_tally_quick(local->tally, local->floor, events + i, count - i, position + i, &local->children_ns);
 		if (i == count)
 			break;
 		verdict = count_odd(local, &events[i], position + i);
@@ -503,7 +348,7 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 		if (event->event_kind == ADA_EVENT_CALL)
 			continue;
 		if (calls->stack.count)
-			function = function_of(&calls->stack.items[calls->stack.count - 1]);
+			function = ada_tally_function_of(&calls->stack.items[calls->stack.count - 1]);
 		before = calls->stack.count;
 		if (feed(tally, event, seam->position))
 			tally->result = -ENOMEM;
@@ -518,7 +363,7 @@ static void join_seams(struct ada_tally *tally, struct ada_piece *piece)
 	add_children(calls, piece->children_ns);
 	for (size_t i = 0; i < calls->stack.count && !tally->result; i++) {
 		own = ada_counter_look_up(&piece->counter, calls->stack.items[i].function_id);
-		if (own && function_of(&calls->stack.items[i]))
+		if (own && ada_tally_function_of(&calls->stack.items[i]))
 			own->total_ns = 0;
 	}
 }
@@ -539,7 +384,7 @@ static int join_open(struct ada_tally *tally, const struct ada_piece *piece)
 		call->user = NULL;
 		if (!function)
 			return -ENOMEM;
-		call->user = (void *)((uintptr_t)function | !function->active++);
+		call->user = (void *)ada_tally_remember(function);
 	}
 	return 0;
 }

@@ -50,6 +50,62 @@ static void test_recursion_counts_once(void **state)
 	assert_true(fixture->stats.completeness.complete);
 }
 
+static void descend(struct synth_thread *thread, unsigned int calls)
+{
+	while (calls--) {
+		synth_call(thread, FIB);
+		synth_pass(thread, 1);
+	}
+}
+
+/* Each call has a leaf of 3 ns before it ends, and so takes 5 ns more than the one below. */
+static void ascend(struct synth_thread *thread, unsigned int calls)
+{
+	while (calls--) {
+		synth_leaf(thread, LEAF, 3);
+		synth_pass(thread, 1);
+		synth_return(thread);
+	}
+}
+
+static void check_deep(struct fixture *fixture)
+{
+	const struct ada_function_stats *function = fixture_function(fixture, "fib"), *leaf = fixture_function(fixture, "leaf");
+
+	assert_int_equal(function->calls, 16000);
+	assert_int_equal(function->total_ns, 16000 * 5);
+	assert_int_equal(function->self_ns, 16000 * 2);
+	assert_int_equal(function->durations.min, 5);
+	assert_int_equal(function->durations.max, 16000 * 5);
+	/* Twice those of the 6,000 innermost; then 4,000 around both. */
+	assert_int_equal(function->durations.sum, 2 * 5 * 6000 * 6001ull / 2 + 4000 * 60000ull + 5 * 4000 * 4001ull / 2);
+	assert_int_equal(leaf->calls, 16000);
+	assert_int_equal(leaf->self_ns, 16000 * 3);
+	assert_int_equal(fixture_function(fixture, "main")->total_ns, 16000 * 5);
+	assert_int_equal(fixture_function(fixture, "main")->self_ns, 0);
+}
+
+/* More calls are open than are kept at hand (tally_quick.c). */
+static void test_deep_down_and_up(void **state)
+{
+	struct fixture *fixture = *state;
+	struct synth_thread *thread = one_thread(fixture);
+	struct ada_error error = {};
+
+	synth_call(thread, MAIN);
+	descend(thread, 10000);
+	ascend(thread, 6000);
+	descend(thread, 6000);
+	ascend(thread, 10000);
+	synth_return(thread);
+	fixture_open(fixture, true, NULL, NULL, NULL);
+	fixture_compute(fixture);
+	check_deep(fixture);
+	ada_stats_free(&fixture->stats);
+	assert_int_equal(ada_stats_compute_pieces(&fixture->stats, &fixture->selection, 2, 7000, &error), 0);
+	check_deep(fixture);
+}
+
 static void test_threads_add_up(void **state)
 {
 	struct fixture *fixture = *state;
@@ -223,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_recursion_counts_once),
+		FIXTURE_TEST(test_deep_down_and_up),
 		FIXTURE_TEST(test_threads_add_up),
 		FIXTURE_TEST(test_processes_share_functions),
 		FIXTURE_TEST(test_open_calls_last_to_the_end),
