@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/file.h"
-#include "query/json_plain.h"
 
 int ada_json_parse(json_object **object, const char *text, const char *path, struct ada_error *error)
 {
 	enum json_tokener_error reason = json_tokener_success;
 
-	*object = ada_json_plain(text);
-	if (!*object)
-		*object = json_tokener_parse_verbose(text, &reason);
+	*object = json_tokener_parse_verbose(text, &reason);
 	if (json_object_is_type(*object, json_type_object))
 		return 0;
 	json_object_put(*object);
