@@ -138,6 +138,7 @@ void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames
 bool ada_stack_own(struct ada_thread *thread, uint64_t slot);	/* known to lie on the thread's own stack */
 
 /* --- site.c */
+extern struct ada_site ada_no_site;		/* what a hook's cache holds until it knows a caller: fits no call */
 uint64_t ada_site_return_address(uint64_t slot_value);	/* the caller's, where a slot holds a stub */
 extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, but for tests */
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */

@@ -7,6 +7,8 @@
 #define REFUSED 4096
 
 struct ada_site *ada_site_hash[1 << ADA_SITE_HASH_BITS];
+/* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
+struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
 uint32_t ada_site_limit = ADA_STUB_COUNT;
 static uint32_t sites_used;
 /* Return addresses that get no stub, by hash; the newer displaces the older. */
@@ -81,7 +83,7 @@ static struct ada_site *site_make(struct ada_hook *hook, uint64_t body, uint64_t
 	while (ada_site_hash[at])
 		at = (at + 1) & HASH_MASK;
 	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);
-	if (!hook->cache->return_address)
+	if (hook->cache == &ada_no_site)
 		__atomic_store_n(&hook->cache, site, __ATOMIC_RELEASE);
 	ada_core_shm()->sites = sites_used;
 	return site;

@@ -39,7 +39,6 @@ struct ada_region {
 
 static struct ada_region *regions;		/* sealed, for readers without lock: none is ever taken out */
 static const struct ada_plan_origin plain_origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
-static struct ada_site no_site;			/* caches point here until they know better: no return address is 0 */
 
 static uint64_t pages(uint64_t bytes)
 {
@@ -127,7 +126,7 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	for (uint32_t i = 1; i < cells; i++)
 		hook_of(trampoline + i * ADA_CELL_BYTES)->start = (uint64_t)trampoline;
 	hook = hook_of(trampoline);
-	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &no_site, .target = spec->target,
+	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &ada_no_site, .target = spec->target,
 				   .entry = spec->replacement ? spec->replacement : (uint64_t)ada_entry,
 				   .start = (uint64_t)trampoline, .original = spec->body ? spec->original : spec->target,
 				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins,
