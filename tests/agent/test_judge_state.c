@@ -146,10 +146,12 @@ static void new_callers_mark_once(void **state)
 
 static void no_caller_is_new_once(void **state)
 {
-	struct ada_rule *rule = rule_put(1, ADA_RULE_NEW_CALLER);
 	struct ada_judged event = call_at(1);
 
-	rule->after = 0;
+	rule_put(1, ADA_RULE_NEW_CALLER);
+	memset(ada_rule_state(shm, 1), 0, sizeof(struct ada_rule_state));
+	ada_rule_state(shm, 1)->incarnation = 1;
+	memset(policy() + ADA_POLICY_SAMPLES + ADA_SAMPLE_BYTES, 0, ADA_SAMPLE_BYTES);
 	event.return_address = 0;			/* a fiber's first function */
 	assert_true(marks_for(&event));
 	for (uint32_t i = 0; i < 10; i++)
