@@ -125,7 +125,6 @@ static bool caller_is_new(struct ada_rule_state *state, uint64_t *callers, const
 	uint32_t at = address * 0x9E3779B97F4A7C15ull >> 54;	/* 10 bits: SAMPLE_WORDS places */
 	bool learned = false;
 
-	address += !address;			/* a fiber's first function has no caller: 0, which here is a free place */
 	static_assert(SAMPLE_WORDS == 1024, "the hash's bits");
 	for (uint32_t tries = 0; tries < SAMPLE_WORDS; tries++, at = (at + 1) % SAMPLE_WORDS) {
 		uint64_t there = __atomic_load_n(&callers[at], __ATOMIC_RELAXED);

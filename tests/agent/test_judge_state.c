@@ -144,21 +144,6 @@ static void new_callers_mark_once(void **state)
 	assert_true(ada_rule_state(shm, 1)->overlooked > 1000);
 }
 
-static void no_caller_is_new_once(void **state)
-{
-	struct ada_judged event = call_at(1);
-
-	rule_put(1, ADA_RULE_NEW_CALLER);
-	memset(ada_rule_state(shm, 1), 0, sizeof(struct ada_rule_state));
-	ada_rule_state(shm, 1)->incarnation = 1;
-	memset(policy() + ADA_POLICY_SAMPLES + ADA_SAMPLE_BYTES, 0, ADA_SAMPLE_BYTES);
-	event.return_address = 0;			/* a fiber's first function */
-	assert_true(marks_for(&event));
-	for (uint32_t i = 0; i < 10; i++)
-		assert_false(marks_for(&event));
-	assert_int_equal(ada_rule_state(shm, 1)->samples, 1);
-}
-
 static void options_count(void **state)
 {
 	struct ada_rule *rule = rule_put(1, ADA_RULE_SYMBOL);
@@ -445,8 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(percentiles_are_those_of_the_last_durations), TEST(rates_are_exact_for_few_calls),
-		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(no_caller_is_new_once),
-		TEST(options_count),
+		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(options_count),
 		TEST(counts_are_exact_under_threads), TEST(handlers_may_come_in_between), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
 		TEST(what_happened_before_a_rule_does_not_mark), TEST(a_mark_holds_its_whole_ns), TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
 	};
