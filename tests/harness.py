@@ -18,6 +18,9 @@ CALL, RETURN, EXCEPTION, LOST = 1, 2, 3, 4
 HEADER_BYTES = 64
 KEPT, KEPT_BYTES = 3, 1 << 30           # failed recordings beside the command under test: so many, of so many bytes each
 
+# Before a command: in a user namespace that allows no other, where ada gets no tmpfs of its own, and shared memory is in /dev/shm.
+NO_OWN_MEMORY = ("/usr/bin/unshare", "-r", "/bin/sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh")
+
 
 @dataclass
 class Result:

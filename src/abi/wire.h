@@ -1,8 +1,8 @@
-/* What the recorder and the agent share: the segment in /dev/shm and the messages on the socket. The detail lane's part of
+/* What the recorder and the agent share: the segment, in memory, and the messages on the socket. The detail lane's part of
  * the segment is in abi/detail.h, the policy's and the marks' in abi/policy.h.
  *
- * One segment a provider (a traced process image), made by the recorder, named /dev/shm/ada-SESSION-PID-N, passed as a
- * file descriptor. It outlives both processes: `ada recover` finishes the files from it.
+ * One segment a provider (a traced process image), made by the recorder, a file without a name in a tmpfs of its own
+ * (recorder/shared.h), passed as a file descriptor. It lives as long as any process has it.
  *
  *   0         +------------------------------+
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record

@@ -180,6 +180,9 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 		else if (!segment_makes_sense(conversation->shm, message->shm_bytes)) {
 			ada_sys_unmap(conversation->shm, message->shm_bytes);
 			status = -EPROTO;
+		} else {
+			/* Before the pools each touch would make a huge page. */
+			ada_sys_advise(conversation->shm, conversation->shm->index_offset, MADV_NOHUGEPAGE);
 		}
 	}
 	if (fd >= 0)

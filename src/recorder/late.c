@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include "abi/wire.h"
@@ -45,8 +46,10 @@ static bool is_same_image(const struct ada_late *late)
 	snprintf(path, sizeof(path), "/proc/%d/maps", late->pid);
 	FILE *file = fopen(path, "re");
 	while (file && !found && getline(&line, &room, file) > 0) {
-		const char *name = strstr(line, late->segment);
-		found = name && strchr(" \n", name[strlen(late->segment)]);
+		unsigned int major_number, minor_number;
+		unsigned long inode;
+		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major_number, &minor_number, &inode) == 3 && inode == late->inode &&
+			makedev(major_number, minor_number) == late->device;
 	}
 	free(line);
 	if (file)

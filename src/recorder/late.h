@@ -10,7 +10,8 @@
 struct ada_late_range { uint64_t start, end; };		/* no thread may be at an address in [start, end) */
 struct ada_late {
 	pid_t pid;
-	const char *segment;			/* its name in /proc/PID/maps: the process has it, or is no longer what it was */
+	dev_t device;
+	ino_t inode;				/* of the segment: the process maps it, or is no longer what it was */
 	uint64_t entry, stack, text_start, text_end;	/* as the agent says: of that process, and believed by no one else */
 	ADA_ARRAY(struct ada_late_range) ranges;
 };

@@ -1,6 +1,7 @@
 /* A rule that is added while programs run: what it names is hooked where it isn't yet (late.h has the how). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include "recorder/late.h"
 #include "recorder/policy_state.h"
@@ -117,8 +118,8 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 {
 	struct ada_provider *provider = places->tables->provider;
 	struct ada_error error = { "" };
-	char name[sizeof(provider->segment.name)] = "";
-	struct ada_late late = { .pid = provider->pid, .segment = name };
+	struct ada_late late = { .pid = provider->pid };
+	struct stat file;
 	bool any = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct ada_planned *planned = ada_plans_get(policy->recorder->plans, places[i].path, true);
@@ -127,10 +128,12 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 		pthread_mutex_unlock(&policy->change);
 	}
 	pthread_mutex_lock(&provider->lock);
-	any &= provider->mapped && !__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) && !ada_provider_gone(provider);
+	any &= provider->mapped && !__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) && !ada_provider_gone(provider) &&
+	       !fstat(provider->segment.fd, &file);
 	if (any) {
 		const struct ada_shm *shm = provider->segment.shm;
-		snprintf(name, sizeof(name), "%s", provider->segment.name);
+		late.device = file.st_dev;
+		late.inode = file.st_ino;
 		late.entry = __atomic_load_n(&shm->late_entry, __ATOMIC_ACQUIRE);
 		late.stack = shm->late_stack;
 		late.text_start = shm->agent_text_start;

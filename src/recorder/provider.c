@@ -156,12 +156,12 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	pthread_mutex_lock(&recorder->starting);
 	provider->number = (uint32_t)recorder->providers.count;		/* which only grows here */
 	const struct ada_trace_options *options = recorder->options;
-	struct ada_segment_options segment = { .index_buffer_bytes = options->index_buffer_bytes, .index_mode = options->index_mode,
+	struct ada_segment_options segment = { .shared = &recorder->shared, .index_buffer_bytes = options->index_buffer_bytes,
+					       .index_mode = options->index_mode,
 					       .on_full = options->on_full,
 					       .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					       .detail_stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
-					       .session = (uint32_t)getpid(), .pid = (uint32_t)pid,
-					       .provider = provider->number };
+					       .pid = (uint32_t)pid, .provider = provider->number };
 	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the session is ending") : 0;
 	if (!rc)
 		rc = ada_segment_create(&provider->segment, &segment, agent_fd, error);

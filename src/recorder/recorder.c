@@ -30,6 +30,8 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
 	int rc = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
+	if (!rc)
+		rc = ada_shared_open(&recorder->shared, error);
 	if (rc)
 		return rc;
 	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
@@ -66,6 +68,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	}
 	ada_array_free(&recorder->providers);
 	ada_array_free(&recorder->unrecorded);
+	ada_shared_close(&recorder->shared);
 	for (size_t i = 0; i < recorder->labels.count; i++)
 		free(recorder->labels.items[i]);
 	ada_array_free(&recorder->labels);
@@ -137,7 +140,7 @@ static int launch(struct ada_loop *loop, const char *agent, struct ada_error *er
 
 int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error)
 {
-	struct ada_recorder recorder = { .options = options, .wake = -1, .main_pidfd = -1 };
+	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .wake = -1, .main_pidfd = -1 };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
 	char agent[PATH_MAX];
 	bool made = false, launched = false;

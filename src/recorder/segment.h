@@ -1,13 +1,14 @@
-/* The shared memory of one provider, the recorder's side (layout and who writes what: abi/wire.h).
+/* The shared memory of one provider, the recorder's side (layout and who writes what: abi/wire.h; where it lies: shared.h).
  *
- * Memory of /dev/shm is given out in parts: a chunk's bit in the free map is set only once its pages are allocated, so a
- * full /dev/shm means fewer chunks, never a SIGBUS in the program. The rest follows ahead of use (ada_segment_grow).
+ * Memory is given out in parts: a chunk's bit in the free map is set only once its pages are allocated, so that none left means
+ * fewer chunks, never a SIGBUS in the program. The rest follows ahead of use (ada_segment_grow).
  */
 #ifndef ADA_RECORDER_SEGMENT_H
 #define ADA_RECORDER_SEGMENT_H
 #include <stdbool.h>
 #include "abi/wire.h"
 #include "base/error.h"
+#include "recorder/shared.h"
 
 struct ada_segment {
 	struct ada_shm *shm;
@@ -30,30 +31,30 @@ struct ada_segment {
 	uint64_t maps_end;		/* what comes before the pools */
 	uint32_t chunks;
 	int fd;				/* for allocation and the question whether anyone still maps it */
-	char name[64];			/* of shm_open */
 	/* Allocated so far; written by the thread that grows it */
 	uint32_t chunks_ready;
 	uint32_t threads_ready, modules_ready;
 	uint32_t detail_ready;		/* all before it have pages */
 	uint32_t detail_taken;		/* where detail_exhausted: up to here the agent took chunks itself */
-	bool exhausted;			/* /dev/shm was full */
-	bool small_pages;		/* the kernel has no huge ones to give */
+	bool exhausted;			/* there was no memory left */
+	bool collapses;			/* huge pages don't come by themselves, and the kernel has given those asked for */
 	bool detail_exhausted;		/* or nearly so: the rest is for the index */
 };
 
 struct ada_segment_options {
+	const struct ada_shared *shared;
 	uint64_t index_buffer_bytes;
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
 	uint64_t detail_buffer_bytes;	/* 0: no detail lane */
 	uint32_t detail_stack_bytes;
 	enum ada_detail_mode detail_mode;
-	uint32_t session, pid, provider;	/* session: the recorder's pid */
+	uint32_t pid, provider;
 };
 
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-void ada_segment_destroy(struct ada_segment *segment);	/* unmaps and unlinks */
+void ada_segment_destroy(struct ada_segment *segment);	/* for the recorder: others may still have it */
 /* Allocates ahead of what the agent has taken. True where there may be more to do soon. */
 bool ada_segment_grow(struct ada_segment *segment);
 /* True while any process (but this one) has it mapped or open: forks that have not said HELLO yet, for one. */

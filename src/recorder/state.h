@@ -109,6 +109,7 @@ struct ada_recorder {
 	struct ada_program program;
 	struct ada_session session;
 	struct ada_inheritance inheritance;
+	struct ada_shared shared;
 	struct ada_filter *filter;
 	struct ada_plans *plans;
 	struct ada_policy *policy;

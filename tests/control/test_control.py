@@ -84,8 +84,6 @@ def test_killed_recorder(live):
     pathlib.Path(session.address()).unlink()
     pathlib.Path(session.address()).parent.joinpath("s").unlink()
     pathlib.Path(session.address()).parent.rmdir()
-    for segment in pathlib.Path("/dev/shm").glob(f"ada-{session.process.pid}-*"):
-        segment.unlink()
 
 
 # --- live policy ----------------------------------------------------------------------------------------------------------

@@ -16,19 +16,30 @@ SLOW = r"""#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
-/* Is this memory of the process that the gate names? Its file is called ada-RECORDER-PROCESS-NUMBER. */
+/* Is this memory of the process that the gate names? Then that process maps it. */
 static int is_held(int fd, const char *gate)
 {
-	char number[16] = "", part[32], link[40], path[256] = "";
-	int file = open(gate, O_RDONLY | O_CLOEXEC);
+	char number[16] = "", path[40], line[512];
+	int file = open(gate, O_RDONLY | O_CLOEXEC), found = 0;
+	struct stat memory;
 	if (file < 0)
 		return 0;
 	ssize_t got = read(file, number, sizeof(number) - 1);
 	close(file);
-	snprintf(part, sizeof(part), "-%.15s-", number);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return got > 0 && readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/ada-") && strstr(path, part);
+	snprintf(path, sizeof(path), "/proc/%.15s/maps", number);
+	FILE *maps = got > 0 && !fstat(fd, &memory) ? fopen(path, "re") : NULL;
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		unsigned int major_number, minor_number;
+		unsigned long inode;
+		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major_number, &minor_number, &inode) == 3 && inode == memory.st_ino &&
+			makedev(major_number, minor_number) == memory.st_dev;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
 }
 int fallocate64(int fd, int mode, off64_t offset, off64_t length)
 {

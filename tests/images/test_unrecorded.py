@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 import pytest
-from harness import Session, run
+from harness import NO_OWN_MEMORY, Session, run
 
 TRUE = "/bin/true"
 SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are many
@@ -103,12 +103,15 @@ def test_no_room_for_the_agent(limit, cut_short, count):
 
 
 def test_a_full_dev_shm(count, need):
-    """For a child and what it executes; there is room again for what comes then."""
+    """For a child and what it executes; there is room again for what comes then. Where ada gets no memory of its own."""
     need(os.geteuid() == 0, "root, for a /dev/shm of its own")
+    inside = ("/usr/bin/unshare", "-m", "--propagation", "unchanged", "/bin/sh", "-c",      # in a chroot / is no mount to change
+              'for m in /dev/shm /dev /; do mount --make-private $m 2>/dev/null; done; mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"',
+              "sh", *NO_OWN_MEMORY)
+    need(subprocess.run([*inside, "/bin/true"], capture_output=True).returncode == 0, "user namespaces")
     complete, cut, missing = count(
         "/bin/bash", "-c", "while printf '%1048576s' x; do :; done >/dev/shm/fill 2>&1; /bin/true; : >/dev/shm/fill; exec /bin/true",
-        inside=("/usr/bin/unshare", "-m", "--propagation", "unchanged", "/bin/sh", "-c",      # in a chroot / is no mount to change
-                'for m in /dev/shm /dev /; do mount --make-private $m 2>/dev/null; done; mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh"))
+        inside=inside)
     assert (complete, cut, len(missing)) == (2, [], 2) and all("/dev/shm" in reason for reason in missing)
 
 

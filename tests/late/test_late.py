@@ -232,8 +232,6 @@ def test_a_program_outlives_a_recorder_that_is_killed_in_a_late_patch(ada, start
     assert any(kill_in_late_patch(program, pid, number) for number in range(10, 110))
     program.process.wait(20)
     shutil.rmtree(sockets)                      # what it had no time for
-    for path in pathlib.Path("/dev/shm").glob(f"ada-{program.process.pid}-*"):
-        path.unlink()
     os.kill(pid, signal.SIGUSR1)
     assert program.line() == "sum 1450\n"
 

@@ -6,19 +6,19 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "make_segment.h"
 
 void world_make(struct world *world, const struct world_options *options)
 {
 	struct ada_segment_options segment = { .index_buffer_bytes = 4 << 20, .index_mode = options->index_mode,
 					       .detail_buffer_bytes = options->detail_bytes, .detail_stack_bytes = options->stack_bytes,
-					       .detail_mode = options->detail_mode, .session = (uint32_t)getpid(), .pid = (uint32_t)getpid() };
-	struct ada_error error = { "" };
+					       .detail_mode = options->detail_mode, .pid = (uint32_t)getpid() };
 	int agent_fd;
 	*world = (struct world){ .thread_count = options->threads };
 	strcpy(world->directory, "/tmp/ada-detail-XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
 	assert_int_equal(ada_clock_open(&world->clock), 0);
-	assert_int_equal(ada_segment_create(&world->segment, &segment, &agent_fd, &error), 0);
+	make_segment(&world->segment, segment, &agent_fd);
 	close(agent_fd);
 	struct ada_lane_options lane = { .clock = world->clock, .segment_events = options->segment_events,
 					 .circular = options->index_mode == ADA_INDEX_CIRCULAR };

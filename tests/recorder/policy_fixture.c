@@ -1,6 +1,7 @@
 #include "../test.h"
 
 #include "policy_fixture.h"
+#include "make_segment.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +33,11 @@ struct ada_policy *policy_open(const char **rules)
 struct ada_provider *policy_provider(struct ada_policy *policy, const struct ada_provider *parent)
 {
 	static uint32_t number;
-	struct ada_segment_options options = { .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .session = (uint32_t)getpid(), .pid = 1,
-					       .provider = number++ };
+	struct ada_segment_options options = { .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .pid = 1, .provider = number++ };
 	struct ada_provider *provider = calloc(1, sizeof(*provider));
-	struct ada_error error = { "" };
 	int agent_fd;
 	pthread_mutex_init(&provider->lock, NULL);
-	assert_int_equal(ada_segment_create(&provider->segment, &options, &agent_fd, &error), 0);
+	make_segment(&provider->segment, options, &agent_fd);
 	close(agent_fd);
 	provider->mapped = true;
 	assert_int_equal(ada_policy_provider(policy, provider, parent), 0);

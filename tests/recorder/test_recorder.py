@@ -3,13 +3,15 @@ import collections
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import time
 
 import jsonschema
 import pytest
-from harness import LOST, Session, run
+from harness import LOST, NO_OWN_MEMORY, Session, run
 
 CHUNK = 1022            # events of a chunk: abi/wire.h
 Event = collections.namedtuple("Event", "time function thread kind depth detail")
@@ -362,12 +364,47 @@ def test_nothing_is_left_behind(parts, tmp_path):
     process = subprocess.Popen([driver, agent, tmp_path / "out", "--", program, "stay"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     process.stdout.readline()
-    assert list(pathlib.Path("/dev/shm").glob(f"ada-{process.pid}-*"))
     child, = tmp_path.glob("out/session_*/pid_*")
     environment = dict(v.split("=", 1) for v in pathlib.Path(f"/proc/{child.name[4:]}/environ").read_text().split("\0") if v)
     socket = pathlib.Path(environment["ADA_SOCKET"])
     assert socket.is_socket() and socket.parent.stat().st_mode & 0o777 == 0o700
     process.terminate()
     process.wait(10)
-    assert not list(pathlib.Path("/dev/shm").glob(f"ada-{process.pid}-*"))
     assert not socket.parent.exists()
+
+
+def memory_files(pid):
+    """What the process maps of its recorder's: (device, inode), paths."""
+    lines = [line.split(maxsplit=5) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    shared = [line for line in lines if line[1] == "rw-s"]
+    return {(line[3], line[4]) for line in shared}, {line[5] for line in shared}
+
+
+@pytest.mark.parametrize("place", ["own", "/dev/shm"])
+def test_shared_memory_has_no_name(place, parts, tmp_path):
+    """Nobody can see it, take its name beforehand, or find it in the way after a SIGKILL; the program is where it would be."""
+    driver, agent, program = parts
+    forbid = NO_OWN_MEMORY if place == "/dev/shm" else ()
+    if subprocess.run([*forbid, "/bin/true"], capture_output=True).returncode:
+        pytest.skip("needs user namespaces")
+    process = subprocess.Popen([*forbid, driver, agent, tmp_path / "out", "--", program, "stay"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        child = int(next(tmp_path.glob("out/session_*/pid_*")).name[4:])
+        files, paths = memory_files(child)
+        assert len(files) == 1 and all(path.endswith(" (deleted)") for path in paths)
+        assert all(path.startswith("/dev/shm/") == (place == "/dev/shm") for path in paths)
+        assert files <= memory_files(process.pid)[0]
+        assert not [name for name in os.listdir("/dev/shm") if {str(process.pid), str(child)} & set(re.findall(r"\d+", name))]
+        if place == "own":
+            for space in ("mnt", "user"):
+                assert os.readlink(f"/proc/{child}/ns/{space}") == os.readlink(f"/proc/self/ns/{space}")
+        socket = next(word[11:] for word in pathlib.Path(f"/proc/{child}/environ").read_text().split("\0")
+                      if word.startswith("ADA_SOCKET="))
+    finally:
+        process.kill()
+        process.wait(10)
+    os.kill(child, signal.SIGKILL)
+    shutil.rmtree(pathlib.Path(socket).parent)
+    assert not [name for name in os.listdir("/dev/shm") if {str(process.pid), str(child)} & set(re.findall(r"\d+", name))]

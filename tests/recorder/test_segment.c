@@ -1,6 +1,8 @@
-/* The segment: its layout, its parts handed out as they are allocated, and who still has it. */
+/* The segment: its layout, its parts handed out as they are allocated, and who still has it. In a tmpfs of the test's own and in
+ * /dev/shm. */
 #include "../test.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,11 +10,31 @@
 #include <unistd.h>
 #include "recorder/segment.h"
 
+#define HUGE_PAGE (2u << 20)
+
 static int agent_fd;
+static struct ada_shared shared;
+
+static int open_own(void **state)
+{
+	return ada_shared_open(&shared, NULL);
+}
+
+static int open_dev_shm(void **state)
+{
+	shared = (struct ada_shared){ .directory = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	return shared.directory < 0;
+}
+
+static int close_shared(void **state)
+{
+	ada_shared_close(&shared);
+	return 0;
+}
 
 static struct ada_segment create(uint64_t bytes)
 {
-	struct ada_segment_options options = { .index_buffer_bytes = bytes, .session = (uint32_t)getpid(), .pid = 1, .provider = 2,
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = bytes, .pid = 1, .provider = 2,
 					       .index_mode = ADA_INDEX_CIRCULAR, .on_full = ADA_ON_FULL_BLOCK };
 	struct ada_segment segment;
 	struct ada_error error = { "" };
@@ -77,34 +99,43 @@ static uint64_t memory_of(int fd)
 	return (uint64_t)file.st_blocks * 512;
 }
 
+/* The first chunk from `from` on whose ends are in different huge pages. */
+static uint32_t straddler(const struct ada_segment *segment, uint32_t from)
+{
+	uint64_t bytes = segment->detail_chunk_bytes;
+	while (from * bytes / HUGE_PAGE == ((from + 1) * bytes - 1) / HUGE_PAGE)
+		from++;
+	return from;
+}
+
 /* The agent is faster: what it took of the front is there where it has made the pages, and never becomes free by growth. To look makes
  * no memory, but for a chunk that it says it has used. */
 static void agent_outruns_growth(void **state)
 {
-	struct ada_segment_options options = { .index_buffer_bytes = 1 << 20, .detail_buffer_bytes = 64 << 20, .detail_stack_bytes = 128,
-					       .session = (uint32_t)getpid(), .pid = 1, .provider = 1 };
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 1 << 20, .detail_buffer_bytes = 64 << 20, .detail_stack_bytes = 128,
+					       .pid = 1, .provider = 1 };
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
-	/* Behind the huge page that the last one ready begins. */
-	uint32_t ready = segment.detail_ready, first = ready + (2u << 20) / segment.detail_chunk_bytes + 1, taken = first + 4;
+	/* In huge pages of their own, behind the one that the last one ready begins: whole, the second one's first part, none. */
+	const uint32_t apart = 2 * HUGE_PAGE / segment.detail_chunk_bytes + 1;
+	uint32_t ready = segment.detail_ready, whole = ready + apart, part = straddler(&segment, whole + apart), none = part + apart;
+	uint32_t taken = none + 1;
 	assert_int_equal(segment.shm->detail_front, ready);
 	segment.shm->detail_front = taken;
-	memset(ada_segment_detail_chunk(&segment, first), 1, segment.detail_chunk_bytes);
-	memset(ada_segment_detail_chunk(&segment, first + 1), 1, segment.detail_chunk_bytes - 4096);	/* not all of it yet */
-	memset(ada_segment_detail_chunk(&segment, first + 2), 1, segment.detail_chunk_bytes);
+	memset(ada_segment_detail_chunk(&segment, whole), 1, segment.detail_chunk_bytes);
+	memset(ada_segment_detail_chunk(&segment, part), 1, 4096);
 	uint64_t memory = memory_of(agent_fd);
 	assert_int_equal(ada_segment_detail_count(&segment), taken);
-	assert_true(ada_segment_detail_is_there(&segment, first));
-	assert_false(ada_segment_detail_is_there(&segment, first + 1));
-	assert_true(ada_segment_detail_is_there(&segment, first + 2));
-	assert_true(ada_segment_detail_reach(&segment, first + 2));
-	assert_false(ada_segment_detail_is_there(&segment, first + 3));
+	assert_true(ada_segment_detail_is_there(&segment, whole));
+	assert_true(ada_segment_detail_reach(&segment, whole));
+	assert_false(ada_segment_detail_is_there(&segment, part));
+	assert_false(ada_segment_detail_is_there(&segment, none));
 	assert_false(ada_segment_detail_is_there(&segment, taken));
 	assert_false(ada_segment_detail_reach(&segment, taken));
 	assert_int_equal(memory_of(agent_fd), memory);
-	assert_true(segment.detail_ready < first);
-	assert_true(ada_segment_detail_reach(&segment, first + 3));
+	assert_true(segment.detail_ready < whole);
+	assert_true(ada_segment_detail_reach(&segment, none));
 	assert_true(memory_of(agent_fd) > memory);
 	assert_int_equal(segment.detail_ready, taken);
 	while (ada_segment_grow(&segment))
@@ -177,12 +208,14 @@ static void leaving_tells_the_agent(void **state)
 	ada_segment_destroy(&segment);
 }
 
+#define IN_BOTH(test)                                                                                                          \
+	{ "own: " #test, test, open_own, close_shared, NULL }, { "/dev/shm: " #test, test, open_dev_shm, close_shared, NULL }
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(layout), cmocka_unit_test(grows_ahead_of_use),
-		cmocka_unit_test(agent_outruns_growth), cmocka_unit_test(chunks_come_back),
-		cmocka_unit_test(in_use_while_anyone_maps_it), cmocka_unit_test(leaving_tells_the_agent),
+		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(chunks_come_back),
+		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

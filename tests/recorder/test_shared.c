@@ -1,0 +1,159 @@
+/* Where shared memory lies: in a tmpfs of the recorder's own, whoever it runs as; else in /dev/shm, without a name there. */
+#include "../test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "recorder/shared.h"
+
+#define NOBODY 65534
+#define NOT_POSSIBLE 77
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd);
+	return written;
+}
+
+/* The namespaces that a program of ours would be in, and what is mounted there. */
+static void surroundings(char *text, size_t size)
+{
+	static const char *const links[] = { "/proc/self/ns/mnt", "/proc/self/ns/user", "/proc/self/root" };
+	size_t used = 0;
+	for (size_t i = 0; i < 3; i++) {
+		ssize_t length = readlink(links[i], text + used, size - used);
+		used += length > 0 ? (size_t)length : 0;
+	}
+	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	assert_non_null(mounts);
+	used += fread(text + used, 1, size - used - 1, mounts);
+	fclose(mounts);
+	text[used] = 0;
+}
+
+static void check_file(const struct ada_shared *shared)
+{
+	int fd, other;
+	struct stat file;
+	assert_int_equal(ada_shared_file(shared, 64 << 20, &fd, &other, NULL), 0);
+	assert_int_equal(fstat(fd, &file), 0);
+	assert_int_equal(file.st_size, 64 << 20);
+	assert_int_equal(file.st_nlink, 0);
+	assert_int_equal(file.st_blocks, 0);
+	assert_int_equal(file.st_uid, geteuid());
+	assert_int_equal(file.st_mode & 0777, 0600);
+	char *one = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	char *two = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
+	assert_true(one != MAP_FAILED && two != MAP_FAILED);
+	strcpy(one, "shared");
+	assert_string_equal(two, "shared");
+	close(other);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), -1);	/* the second open file counts while it is mapped */
+	munmap(two, 4096);
+	munmap(one, 4096);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	close(fd);
+}
+
+static void a_tmpfs_of_its_own(void **state)
+{
+	static char before[65536], after[65536];
+	struct ada_shared shared;
+	struct statfs system;
+	surroundings(before, sizeof(before));
+	assert_int_equal(ada_shared_open(&shared, NULL), 0);
+	surroundings(after, sizeof(after));
+	assert_string_equal(before, after);
+	assert_true(shared.own);
+	assert_int_equal(fstatfs(shared.directory, &system), 0);
+	assert_int_equal(system.f_type, TMPFS_MAGIC);
+	check_file(&shared);
+	ada_shared_close(&shared);
+}
+
+static size_t names_in_dev_shm(void)
+{
+	size_t count = 0;
+	DIR *directory = opendir("/dev/shm");
+	assert_non_null(directory);
+	for (struct dirent *entry; (entry = readdir(directory));)
+		count += !strncmp(entry->d_name, "ada", 3);
+	closedir(directory);
+	return count;
+}
+
+static void dev_shm_without_a_name(void **state)
+{
+	struct ada_shared shared;
+	struct statfs system, dev_shm;
+	size_t names = names_in_dev_shm();
+	assert_int_equal(ada_shared_open(&shared, NULL), 0);
+	assert_false(shared.own);
+	assert_int_equal(fstatfs(shared.directory, &system) | statfs("/dev/shm", &dev_shm), 0);
+	assert_memory_equal(&system.f_fsid, &dev_shm.f_fsid, sizeof(system.f_fsid));
+	check_file(&shared);
+	assert_int_equal(names_in_dev_shm(), names);
+	ada_shared_close(&shared);
+}
+
+static bool become_nobody(void)
+{
+	return !setgid(NOBODY) && !setuid(NOBODY) && !prctl(PR_SET_DUMPABLE, 1);
+}
+
+/* Into a user namespace that allows no other: no right to mount in the mount namespace that it is in, and no way to another. */
+static bool lose_all_rights(void)
+{
+	char users[64], groups[64];
+	snprintf(users, sizeof(users), "0 %u 1", geteuid());
+	snprintf(groups, sizeof(groups), "0 %u 1", getegid());
+	return !unshare(CLONE_NEWUSER) && write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", users) &&
+	       write_file("/proc/self/gid_map", groups) && write_file("/proc/sys/user/max_user_namespaces", "0");
+}
+
+/* In a child, `become` first. Its output goes to stderr: this program's own is TAP. */
+static void run_as(bool (*become)(void), const char *name, CMUnitTestFunction test)
+{
+	const struct CMUnitTest tests[] = { { name, test, NULL, NULL, NULL } };
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (!pid) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		exit(!become() ? NOT_POSSIBLE : cmocka_run_group_tests_name(name, tests, NULL, NULL));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NOT_POSSIBLE)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void for_who_is_not_root(void **state)
+{
+	run_as(become_nobody, "nobody", a_tmpfs_of_its_own);
+}
+
+static void where_it_is_forbidden(void **state)
+{
+	run_as(lose_all_rights, "forbidden", dev_shm_without_a_name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_tmpfs_of_its_own), cmocka_unit_test(for_who_is_not_root),
+					    cmocka_unit_test(where_it_is_forbidden) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
