@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/directory.h"
 
 int ada_file_open_regular(const char *path, struct ada_error *error)
 {
@@ -93,13 +96,10 @@ int ada_file_write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int file_write_new(const char *path, const void *bytes, size_t length)
+static int file_write_fd(int fd, const void *bytes, size_t length)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
+	int status = ada_file_write_all(fd, bytes, length);
 
-	if (fd < 0)
-		return -errno;
-	status = ada_file_write_all(fd, bytes, length);
 	if (!status && fsync(fd))
 		status = -errno;
 	if (close(fd) && !status)
@@ -107,65 +107,53 @@ static int file_write_new(const char *path, const void *bytes, size_t length)
 	return status;
 }
 
-static int file_sync_directory_of(const char *path)
+/* A name that nobody can lay a link under beforehand, and that no other writer of the same file has. */
+static int file_open_temporary(int directory, const char *name, char temporary[PATH_MAX])
 {
-	char directory[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	int fd, status;
+	uint64_t number;
+	int fd;
 
-	status = slash ? ada_path(directory, "%.*s", (int)(slash - path + 1), path) : ada_path(directory, ".");
-	if (status)
-		return status;
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	do {
+		if (getrandom(&number, sizeof number, 0) != sizeof number)
+			return -EIO;
+		if (ada_path(temporary, "%s.%016llx.tmp", name, (unsigned long long)number))
+			return -ENAMETOOLONG;
+		fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	} while (fd < 0 && errno == EEXIST);
+	return fd < 0 ? -errno : fd;
+}
+
+int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length)
+{
+	char temporary[PATH_MAX];
+	int fd = file_open_temporary(directory, name, temporary), status;
+
 	if (fd < 0)
-		return -errno;
-	/* Some file systems can't sync a directory; the rename is then as durable as they make it. */
-	status = fsync(fd) && errno != EINVAL ? -errno : 0;
-	close(fd);
+		return fd;
+	status = file_write_fd(fd, bytes, length);
+	if (!status && renameat(directory, temporary, directory, name))
+		status = -errno;
+	if (status)
+		unlinkat(directory, temporary, 0);
+	/* Some can't be synced, by their file system or as they may not be read; the rename is then as durable as it is. */
+	else if (fsync(directory) && errno != EINVAL && errno != EBADF)
+		status = -errno;
 	return status;
 }
 
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error)
 {
-	char temporary[PATH_MAX];
-	int status = ada_path(temporary, "%s.tmp", path);
+	char directory[PATH_MAX], shown[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	int fd, status = slash ? ada_path(directory, "%.*s", (int)(slash - path + 1), path) : ada_path(directory, ".");
 
-	if (status)
-		return ada_error_system(error, -status, "can't write %s", path);
-	status = file_write_new(temporary, bytes, length);
-	if (!status && rename(temporary, path))
-		status = -errno;
-	if (status)
-		unlink(temporary);
-	else
-		status = file_sync_directory_of(path);
-	if (status)
-		return ada_error_system(error, -status, "can't write %s", path);
-	return 0;
-}
-
-int ada_directory_make(const char *path, mode_t mode, struct ada_error *error)
-{
-	char part[PATH_MAX];
-	struct stat found;
-	int status = ada_path(part, "%s", path);
-
-	if (status)
-		return ada_error_system(error, -status, "can't make directory %s", path);
-	for (char *slash = part + 1; part[0] && (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		/* What is missing shows at the last part, be it for this reason or for another. */
-		mkdir(part, mode);
-		*slash = '/';
+	if (!status) {
+		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		status = fd < 0 ? -errno : ada_file_replace_at(fd, slash ? slash + 1 : path, bytes, length);
+		if (fd >= 0)
+			close(fd);
 	}
-	if (!mkdir(part, mode))
-		return 0;
-	status = errno;
-	if (status == EEXIST && !stat(part, &found))
-		status = S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
-	if (status)
-		return ada_error_system(error, status, "can't make directory %s", path);
-	return 0;
+	return status ? ada_error_system(error, -status, "can't write %s", ada_directory_shown(path, shown)) : 0;
 }
 
 int ada_path(char *path, const char *format, ...)

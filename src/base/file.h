@@ -11,9 +11,10 @@ int ada_file_read(const char *path, char **bytes, size_t *length, struct ada_err
 int ada_file_read_regular(const char *path, char **bytes, size_t *length, struct ada_error *error);
 int ada_file_open_regular(const char *path, struct ada_error *error);	/* a descriptor for reading */
 int ada_file_write_all(int fd, const void *bytes, size_t length);
-/* Write to PATH.tmp (mode 0600), fsync, rename, fsync of the directory: readers see the old or the new whole. */
+/* Writes a new file beside it (PATH.NUMBER.tmp, mode 0600), fsync, rename, fsync of the directory: readers see the old or the new
+ * whole, and no link that lies there is followed. */
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error);
-int ada_directory_make(const char *path, mode_t mode, struct ada_error *error);	/* with its parents; fine where it is there */
+int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length);	/* the same, without a message */
 /* snprintf into a buffer of PATH_MAX; -ENAMETOOLONG where it does not fit. */
 int ada_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #endif

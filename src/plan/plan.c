@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "plan/planner.h"
@@ -36,24 +37,38 @@ static uint64_t file_identity(const struct ada_elf *elf)
 	return ada_hash_bytes(words, sizeof words);
 }
 
-/* The cached file's name; without a build-id, by contents. */
-static int cache_path(const struct ada_elf *elf, const struct ada_plan_options *options, char path[PATH_MAX])
+/* Where plans are kept, and this one's name there; without a build-id, by contents. */
+struct cache {
+	int directory;
+	char name[2 * ADA_ELF_BUILD_ID_MAX + 48];
+};
+
+static void cache_name(const struct ada_elf *elf, const struct ada_plan_options *options, struct cache *cache)
 {
-	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char id[2 * ADA_ELF_BUILD_ID_MAX + 24];
-	size_t at = 0;
+	size_t at = 0, room = sizeof cache->name;
 
 	if (elf->build_id_bytes)
 		for (uint32_t i = 0; i < elf->build_id_bytes; i++)
-			at += (size_t)snprintf(id + at, sizeof id - at, "%02x", elf->build_id[i]);
+			at += (size_t)snprintf(cache->name + at, room - at, "%02x", elf->build_id[i]);
 	else
-		at += (size_t)snprintf(id, sizeof id, "hash-%016llx", (unsigned long long)ada_hash_bytes(elf->bytes, elf->length));
-	snprintf(id + at, sizeof id - at, "-%s%s", options->decode ? "full" : "names", options->int3 ? "-int3" : "");
+		at += (size_t)snprintf(cache->name, room, "hash-%016llx", (unsigned long long)ada_hash_bytes(elf->bytes, elf->length));
+	snprintf(cache->name + at, room - at, "-%s%s.%u", options->decode ? "full" : "names", options->int3 ? "-int3" : "",
+		ADA_PLAN_VERSION);
+}
+
+/* A home that is another user's (root with that user's environment) has no cache for us: nothing is left in it. */
+static int cache_open(struct cache *cache)
+{
+	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char path[PATH_MAX];
+	int result = -ENOENT;
+
 	if (base && base[0] == '/')
-		return ada_path(path, "%s/ada/plans/%s.%u", base, id, ADA_PLAN_VERSION);
-	if (home && home[0] == '/')
-		return ada_path(path, "%s/.cache/ada/plans/%s.%u", home, id, ADA_PLAN_VERSION);
-	return -ENOENT;
+		result = ada_path(path, "%s/ada/plans", base);
+	else if (home && home[0] == '/')
+		result = ada_path(path, "%s/.cache/ada/plans", home);
+	cache->directory = result ? result : ada_directory_open(path, ADA_DIRECTORY_MAKE | ADA_DIRECTORY_OURS, NULL, NULL);
+	return cache->directory < 0 ? cache->directory : 0;
 }
 
 static void set_identity(uint8_t *bytes, uint64_t identity)
@@ -62,15 +77,15 @@ static void set_identity(uint8_t *bytes, uint64_t identity)
 }
 
 /* 0 if the file there is this plan; it is then mapped. */
-static int open_cached(struct ada_plan *plan, const char *path, uint64_t identity)
+static int open_cached(struct ada_plan *plan, const struct cache *cache, uint64_t identity)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = openat(cache->directory, cache->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat status;
 	void *memory;
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022) ||
 	    status.st_size < (off_t)sizeof(struct ada_plan_header))
 		goto unusable;
 	memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -88,18 +103,6 @@ static int open_cached(struct ada_plan *plan, const char *path, uint64_t identit
 unusable:
 	close(fd);
 	return -EBADMSG;
-}
-
-static int write_cache(const char *path, const uint8_t *bytes, uint64_t length)
-{
-	char directory[PATH_MAX], *slash;
-	int result;
-
-	memcpy(directory, path, strlen(path) + 1);
-	slash = strrchr(directory, '/');
-	*slash = 0;
-	result = ada_directory_make(directory, 0700, NULL);
-	return result ? result : ada_file_replace(path, bytes, length, NULL);
 }
 
 static int open_memory(struct ada_plan *plan, const uint8_t *bytes, uint64_t length, const char *name, struct ada_error *error)
@@ -122,7 +125,8 @@ static int open_memory(struct ada_plan *plan, const uint8_t *bytes, uint64_t len
 	return 0;
 }
 
-static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct ada_plan_options *options, const char *cached,
+/* `cache` may be NULL. */
+static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct ada_plan_options *options, const struct cache *cache,
 		uint64_t identity, struct ada_error *error)
 {
 	uint8_t *bytes = NULL;
@@ -132,7 +136,7 @@ static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct a
 	if (result)
 		return result;
 	set_identity(bytes, identity);
-	if (!cached || write_cache(cached, bytes, length) || open_cached(plan, cached, identity))
+	if (!cache || ada_file_replace_at(cache->directory, cache->name, bytes, length) || open_cached(plan, cache, identity))
 		result = open_memory(plan, bytes, length, elf->path, error);
 	free(bytes);
 	return result;
@@ -141,7 +145,7 @@ static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct a
 int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error)
 {
 	struct ada_plan *opened = calloc(1, sizeof *opened);
-	char cached[PATH_MAX];
+	struct cache cache = { .directory = -1 };
 	struct ada_elf *elf = NULL;
 	uint64_t identity;
 	bool use_cache;
@@ -158,13 +162,17 @@ int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_pla
 		result = ada_error_set(error, ENOEXEC, "%s: debug information only, no program", path);
 		goto out;
 	}
-	use_cache = !options->no_cache && !cache_path(elf, options, cached);
+	use_cache = !options->no_cache && !cache_open(&cache);
+	if (use_cache)
+		cache_name(elf, options, &cache);
 	identity = file_identity(elf);
-	if (use_cache && !open_cached(opened, cached, identity))
+	if (use_cache && !open_cached(opened, &cache, identity))
 		opened->from_cache = true;
 	else
-		result = make(opened, elf, options, use_cache ? cached : NULL, identity, error);
+		result = make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
 out:
+	if (cache.directory >= 0)
+		close(cache.directory);
 	ada_elf_close(elf);
 	if (result)
 		ada_plan_close(opened);

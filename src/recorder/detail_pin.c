@@ -1,4 +1,5 @@
 /* The pin (protocol: abi/detail.h), and chunks that go back to the pool. */
+#include "base/directory.h"
 #include "recorder/detail_spool.h"
 #include "recorder/detail_state.h"
 
@@ -238,8 +239,10 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
 			continue;
 		int rc = wanted(details, chunk) ? ada_spool_put(details->spool, chunk) : 0;
-		if (rc)
-			ada_error_system(&details->error, -rc, "%s: detail can't be kept", details->drain->directory);
+		if (rc) {
+			char shown[PATH_MAX];
+			ada_error_system(&details->error, -rc, "%s: detail can't be kept", ada_directory_shown(details->drain->directory, shown));
+		}
 		raise_horizon(details, chunk->last_counter);
 		ada_segment_detail_return(details->segment, i);
 	}

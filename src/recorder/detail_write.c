@@ -3,14 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 #include "recorder/detail_state.h"
 
 static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int rc)
 {
 	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	char shown[PATH_MAX];
 	thread->failed = true;
-	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written", details->drain->directory, number);
+	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
+				ada_directory_shown(details->drain->directory, shown), number);
 }
 
 static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)

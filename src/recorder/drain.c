@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "recorder/detail.h"
@@ -231,7 +232,8 @@ void ada_drain_finish(struct ada_drain *drain)
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
 			continue;
 		if (ada_array_push(&places, (struct place){ chunk->first_seq, chunk->thread, number })) {
-			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", drain->directory);
+			char shown[PATH_MAX];
+			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", ada_directory_shown(drain->directory, shown));
 			fail(drain);
 			break;
 		}

@@ -5,12 +5,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 #include "recorder/detail.h"
 
 static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
 	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	char shown[PATH_MAX];
+	directory = ada_directory_shown(directory, shown);
 	if (rc == -ATF_ERROR_SYSTEM)
 		return ada_error_system(error, code, "%s/thread_%u can't be written", directory, lane->id);
 	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(rc));
@@ -18,14 +21,14 @@ static int told(int rc, const struct ada_lane *lane, const char *directory, stru
 
 static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
-	char thread[PATH_MAX], path[PATH_MAX];
+	char thread[PATH_MAX], path[PATH_MAX], shown[PATH_MAX];
 	struct atf_index_options writer = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = options->sink,
 					    .max_events = options->segment_events, .time_min_ns = lane->time_max_ns };
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
 	if (!lane->segments.count && mkdir(thread, 0700) && errno != EEXIST)
-		return ada_error_system(error, errno, "%s can't be made", thread);
+		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
 	if (ada_array_reserve(&lane->segments, 1))
 		return ada_error_system(error, ENOMEM, "%s", thread);
 	int rc = atf_index_writer_open(&lane->writer, path, &writer);

@@ -76,8 +76,8 @@ static void read_identity(struct ada_provider *provider)
 /* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->starting. */
 static int make_directory(struct ada_provider *provider, struct ada_error *error)
 {
-	const char *session = provider->recorder->session.directory;
-	char modules[PATH_MAX];
+	const char *session = provider->recorder->session.root;
+	char modules[PATH_MAX], shown[PATH_MAX];
 	snprintf(provider->name, sizeof(provider->name), "pid_%d", provider->pid);
 	for (int number = 2;; number++) {
 		if (ada_path(provider->directory, "%s/%s", session, provider->name) ||
@@ -86,11 +86,11 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 		if (!mkdir(provider->directory, 0700))
 			break;
 		if (errno != EEXIST)
-			return ada_error_system(error, errno, "%s can't be made", provider->directory);
+			return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(provider->directory, shown));
 		snprintf(provider->name, sizeof(provider->name), "pid_%d_%d", provider->pid, number);
 	}
 	if (mkdir(modules, 0700))
-		return ada_error_system(error, errno, "%s can't be made", modules);
+		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(modules, shown));
 	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
 	       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) : 0;
 }

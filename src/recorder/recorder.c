@@ -140,7 +140,8 @@ static int launch(struct ada_loop *loop, const char *agent, struct ada_error *er
 
 int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error)
 {
-	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .wake = -1, .main_pidfd = -1 };
+	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .wake = -1, .main_pidfd = -1,
+					 .session = { .output_fd = -1, .fd = -1 } };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
 	char agent[PATH_MAX];
 	bool made = false, launched = false;
@@ -174,6 +175,7 @@ out:
 	close_parts(&recorder, &loop.grower);
 	if (made && !launched)
 		ada_session_remove(&recorder.session);
+	ada_session_leave(&recorder.session);
 	if (loop.signals >= 0)
 		close(loop.signals);
 	ada_say_close();		/* last: all is written but this */

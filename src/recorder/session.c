@@ -23,10 +23,7 @@ static void stamp(char *text, size_t size, const char *format, const struct tm *
 
 static int make_reserve(const struct ada_session *session, struct ada_error *error)
 {
-	char path[PATH_MAX];
-	if (ada_path(path, "%s/.reserve", session->directory))
-		return ada_error_system(error, ENAMETOOLONG, "%s", session->directory);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(session->fd, ".reserve", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int code = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
 	if (fd >= 0)
 		close(fd);
@@ -35,79 +32,95 @@ static int make_reserve(const struct ada_session *session, struct ada_error *err
 
 void ada_session_free_reserve(const struct ada_session *session)
 {
-	char path[PATH_MAX];
-	if (!ada_path(path, "%s/.reserve", session->directory))
-		unlink(path);
+	unlinkat(session->fd, ".reserve", 0);
 }
 
-int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
+static void name_session(struct ada_session *session)
 {
 	struct timespec now;
 	struct tm local, utc;
-	struct stat info;
-	char base[32];
-	*session = (struct ada_session){ .output_made = stat(output, &info) != 0 };
-	int rc = ada_directory_make(output, 0700, error);
-	if (rc)
-		return rc;
-	if (!realpath(output, session->output))
-		return ada_error_system(error, errno, "%s", output);
 	session->start_ns = ada_clock_boottime_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);
 	gmtime_r(&now.tv_sec, &utc);
-	stamp(base, sizeof(base), "session_%Y%m%d_%H%M%S", &local);
+	stamp(session->name, sizeof(session->name), "session_%Y%m%d_%H%M%S", &local);
 	stamp(session->started, sizeof(session->started), "%Y-%m-%dT%H:%M:%S", &utc);
 	size_t length = strlen(session->started);
 	snprintf(session->started + length, sizeof(session->started) - length, ".%03ldZ", now.tv_nsec / 1000000);
-	snprintf(session->name, sizeof(session->name), "%s", base);
-	for (int number = 2;; number++) {
-		if (ada_path(session->directory, "%s/%s", session->output, session->name)) {
-			rc = ada_error_system(error, ENAMETOOLONG, "%s", output);
-			break;
-		}
-		if (!mkdir(session->directory, 0700)) {
-			rc = make_reserve(session, error);
-			if (rc)
-				ada_session_remove(session);
-			return rc;
-		}
-		if (errno != EEXIST) {
-			rc = ada_error_system(error, errno, "%s: no session can be made in it", output);
-			break;
-		}
-		snprintf(session->name, sizeof(session->name), "%s_%d", base, number);
+}
+
+/* In what was made of --output: other users may write there, so nothing else is taken for it. */
+static int add_directory(struct ada_session *session, struct ada_error *error)
+{
+	char base[sizeof(session->name)];
+	memcpy(base, session->name, sizeof(base));
+	for (int number = 2; (session->fd = ada_directory_add(session->output_fd, session->name)) == -EEXIST; number++)
+		snprintf(session->name, sizeof(session->name), "%.32s_%d", base, number);
+	if (session->fd == -EPERM)
+		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
+	if (session->fd < 0)
+		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
+	ada_directory_path(session->fd, session->root);
+	return ada_path(session->directory, "%s/%s", session->output, session->name) ?
+	       ada_error_system(error, ENAMETOOLONG, "%s", session->output) : 0;
+}
+
+int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
+{
+	char place[ADA_DIRECTORY_PATH_BYTES];
+	session->output_fd = ada_directory_open(output, ADA_DIRECTORY_MAKE, &session->output_made, error);
+	if (session->output_fd < 0)
+		return session->output_fd;
+	ada_directory_path(session->output_fd, place);
+	int rc = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
+	if (!rc) {
+		name_session(session);
+		rc = add_directory(session, error);
 	}
-	if (session->output_made)
-		rmdir(session->output);
+	if (!rc)
+		rc = make_reserve(session, error);
+	if (rc)
+		ada_session_remove(session);
 	return rc;
 }
 
 int ada_session_publish(const struct ada_session *session, struct ada_error *error)
 {
-	char latest[PATH_MAX], temporary[PATH_MAX];
-	if (ada_path(latest, "%s/latest", session->output) || ada_path(temporary, "%s/.latest.%d", session->output, getpid()))
-		return ada_error_system(error, ENAMETOOLONG, "%s", session->output);
-	unlink(temporary);
-	if (symlink(session->name, temporary) || rename(temporary, latest)) {
+	char temporary[40];
+	snprintf(temporary, sizeof(temporary), ".latest.%d", getpid());
+	unlinkat(session->output_fd, temporary, 0);
+	if (symlinkat(session->name, session->output_fd, temporary) ||
+	    renameat(session->output_fd, temporary, session->output_fd, "latest")) {
 		int code = errno;
-		unlink(temporary);
-		return ada_error_system(error, code, "%s can't be pointed to this session", latest);
+		unlinkat(session->output_fd, temporary, 0);
+		return ada_error_system(error, code, "%s/latest can't be pointed to this session", session->output);
 	}
 	return 0;
 }
 
-void ada_session_remove(const struct ada_session *session)
+void ada_session_remove(struct ada_session *session)
 {
-	static const char *const files[] = { "session.json", "session.json.tmp" };
-	char path[PATH_MAX];
-	ada_session_free_reserve(session);
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (!ada_path(path, "%s/%s", session->directory, files[i]))
-			unlink(path);
-	rmdir(session->directory);
-	if (session->output_made)
-		rmdir(session->output);
+	if (session->fd >= 0) {
+		ada_session_free_reserve(session);
+		unlinkat(session->fd, "session.json", 0);
+		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
+	}
+	const char *name = strrchr(session->output, '/');
+	int above = session->output_made && name ? openat(session->output_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (above >= 0) {
+		unlinkat(above, name + 1, AT_REMOVEDIR);
+		close(above);
+	}
+	ada_session_leave(session);
+}
+
+void ada_session_leave(struct ada_session *session)
+{
+	if (session->fd >= 0)
+		close(session->fd);
+	if (session->output_fd >= 0)
+		close(session->output_fd);
+	session->fd = session->output_fd = -1;
 }
 
 static json_object *process_of(const struct ada_provider *provider)
@@ -230,7 +243,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error)
 {
-	if (ada_path(recorder->session_paper.path, "%s/session.json", recorder->session.directory))
+	if (ada_path(recorder->session_paper.path, "%s/session.json", recorder->session.root))
 		return ada_error_system(error, ENAMETOOLONG, "%s", recorder->session.directory);
 	return ada_json_replace(recorder->session_paper.path, session_of(recorder, finalized), error);
 }

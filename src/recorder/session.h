@@ -8,6 +8,6 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 /* Points `latest` to it: once the program runs. */
 int ada_session_publish(const struct ada_session *session, struct ada_error *error);
 void ada_session_free_reserve(const struct ada_session *session);	/* at the end, or when the disk is full */
-/* Undoes ada_session_make where nothing was recorded yet. */
-void ada_session_remove(const struct ada_session *session);
+void ada_session_remove(struct ada_session *session);	/* undoes ada_session_make where nothing was recorded yet, and closes */
+void ada_session_leave(struct ada_session *session);
 #endif

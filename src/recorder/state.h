@@ -18,6 +18,7 @@
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
 #include <pthread.h>
+#include "base/directory.h"
 #include "recorder/drain.h"
 #include "recorder/plans.h"
 #include "recorder/program.h"
@@ -51,7 +52,7 @@ struct ada_provider {
 	pid_t pid, parent_pid;
 	int pidfd;
 	char name[32];			/* of its directory: pid_123, pid_123_2 */
-	char directory[PATH_MAX];
+	char directory[PATH_MAX];	/* below the session's root */
 	char program[PATH_MAX];
 	char *command;			/* as /proc/PID/cmdline: NUL after each argument */
 	size_t command_bytes;
@@ -96,8 +97,10 @@ struct ada_provider {
 struct ada_unrecorded { pid_t pid; char program[256]; char reason[256]; };
 
 struct ada_session {
-	char output[PATH_MAX];
+	char output[PATH_MAX];		/* for people, as is the next: others may have the directory above, and put links there */
 	char directory[PATH_MAX];
+	int output_fd, fd;		/* these two, held open from the start */
+	char root[ADA_DIRECTORY_PATH_BYTES];	/* the path by which all files are made (base/directory.h) */
 	char name[64];
 	char started[40];		/* wall-clock time, RFC 3339 */
 	uint64_t start_ns, end_ns;
