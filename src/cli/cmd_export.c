@@ -203,7 +203,7 @@ static int run(const char *command, struct ada_export *export, const struct opti
 	result = ada_target_open(&target, options->format, options->output, &error);
 	if (result)
 		return ada_interrupted() ? ada_interrupt_status() : ada_answer_fail(command, &error);
-	if (target.fd >= 0)
+	if (target.stream)
 		ada_output_open(export->output, target.fd);
 	else
 		export->output = NULL;

@@ -1,20 +1,46 @@
 /* What is made is made in a directory of its own beside its place (`NAME.ada-XXXXXX/NAME`), so that whatever a format needs
- * meanwhile (SQLite's journal) goes with it, and moves by one rename. */
+ * meanwhile (SQLite's journal) goes with it, and moves by one rename. Both directories are held open: where the outer one is
+ * another user's, names in it lead where that user likes. */
 #include "cli/export_target.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
+static const char *last_part(const char *path)
 {
-	remove(path);
-	return 0;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* All that a directory of ours holds: files, and directories of such (CTF makes one, of files). Closes it. */
+static void empty(int directory)
+{
+	DIR *listing = fdopendir(directory);
+	struct dirent *entry;
+
+	if (!listing) {
+		close(directory);
+		return;
+	}
+	while ((entry = readdir(listing))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || !unlinkat(directory, entry->d_name, 0))
+			continue;
+		int inner = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (inner < 0)
+			continue;
+		empty(inner);
+		unlinkat(directory, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(listing);
 }
 
 void ada_target_abandon(struct ada_target *target)
@@ -22,28 +48,53 @@ void ada_target_abandon(struct ada_target *target)
 	if (target->fd >= 0 && target->fd != STDOUT_FILENO)
 		close(target->fd);
 	target->fd = -1;
-	if (target->made)
-		nftw(target->beside, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	target->made = false;
+	if (target->inside_fd >= 0) {
+		empty(target->inside_fd);
+		unlinkat(target->parent_fd, last_part(target->beside), AT_REMOVEDIR);
+	}
+	if (target->parent_fd >= 0)
+		close(target->parent_fd);
+	target->parent_fd = target->inside_fd = -1;
+}
+
+static int open_parent(struct ada_target *target)
+{
+	char directory[PATH_MAX];
+	int result = ada_path(directory, "%.*s.", (int)(last_part(target->path) - target->path), target->path);
+
+	if (result)
+		return result;
+	target->parent_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return target->parent_fd < 0 ? -errno : 0;
 }
 
 static int make_beside(struct ada_target *target, struct ada_error *error)
 {
-	const char *name = strrchr(target->path, '/');
-	int result = ada_path(target->beside, "%s.ada-XXXXXX", target->path);
+	char place[ADA_DIRECTORY_PATH_BYTES], path[PATH_MAX];
+	const char *name = last_part(target->path);
+	int result = open_parent(target);
 
-	if (!result && !mkdtemp(target->beside))
+	if (result)
+		return ada_error_system(error, -result, "can't write %s", target->path);
+	ada_directory_path(target->parent_fd, place);
+	result = ada_path(path, "%s/%s.ada-XXXXXX", place, name);
+	if (!result && !mkdtemp(path))
 		result = -errno;
 	if (result)
 		return ada_error_system(error, -result, "can't write %s", target->path);
-	target->made = true;
-	result = ada_path(target->inside, "%s/%s", target->beside, name ? name + 1 : target->path);
+	target->inside_fd = openat(target->parent_fd, last_part(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	result = target->inside_fd < 0 ? -errno : ada_directory_owned(target->inside_fd);
+	if (!result)
+		result = ada_path(target->beside, "%.*s%s", (int)(name - target->path), target->path, last_part(path));
+	if (!result)
+		result = ada_path(target->inside, "%s/%s", target->beside, name);
 	return result ? ada_error_system(error, -result, "can't write %s", target->path) : 0;
 }
 
+/* Also of what a library makes by its path: it is there, empty and private, beforehand. */
 static int open_inside(struct ada_target *target, struct ada_error *error)
 {
-	target->fd = open(target->inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	target->fd = openat(target->inside_fd, last_part(target->path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (target->fd < 0)
 		return ada_error_system(error, errno, "can't write %s", target->path);
 	return 0;
@@ -52,6 +103,7 @@ static int open_inside(struct ada_target *target, struct ada_error *error)
 /* Devices and pipes are written in place. */
 static int open_in_place(struct ada_target *target, struct ada_error *error)
 {
+	target->stream = true;
 	target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	return target->fd < 0 ? ada_error_system(error, errno, "can't write %s", target->path) : 0;
 }
@@ -74,9 +126,12 @@ static int open_path(struct ada_target *target, const struct ada_export_format *
 				ada_error_set(error, EINVAL, "%s is no regular file: --format=%s needs one", target->path,
 					      format->name);
 	if (exists)
-		target->mode = there.st_mode & 07777;
+		target->mode = there.st_mode & 0777;
 	result = make_beside(target, error);
-	return result || !stream ? result : open_inside(target, error);
+	if (!result && format->kind != ADA_EXPORT_DIRECTORY)
+		result = open_inside(target, error);
+	target->stream = stream;
+	return result;
 }
 
 /* The file that a link stands for: that is what is replaced. Trailing slashes, as of a directory to come, go. */
@@ -99,17 +154,19 @@ int ada_target_open(struct ada_target *target, const struct ada_export_format *f
 	bool standard = !path || !strcmp(path, "-");
 	int result = 0;
 
-	*target = (struct ada_target){ .name = standard ? "standard output" : path, .fd = -1 };
+	*target = (struct ada_target){ .name = standard ? "standard output" : path, .fd = -1, .parent_fd = -1, .inside_fd = -1 };
 	if (format->kind == ADA_EXPORT_SERVER)
 		return path ? ada_error_set(error, EINVAL, "--format=%s goes to a server, not to --output", format->name) : 0;
 	if (standard && format->kind == ADA_EXPORT_DIRECTORY)
 		return ada_error_set(error, EINVAL, "--format=%s makes a directory: name one with --output=DIRECTORY", format->name);
 	if (standard && format->kind == ADA_EXPORT_FILE)
 		return ada_error_set(error, EINVAL, "--format=%s makes a file: name one with --output=FILE", format->name);
-	if (standard)
+	if (standard) {
+		target->stream = true;
 		target->fd = STDOUT_FILENO;
-	else
+	} else {
 		result = resolve(target, path, error);
+	}
 	if (!result && !standard)
 		result = open_path(target, format, error);
 	if (!result && format->kind == ADA_EXPORT_BINARY && isatty(target->fd))
@@ -122,14 +179,19 @@ int ada_target_open(struct ada_target *target, const struct ada_export_format *f
 
 int ada_target_finish(struct ada_target *target, struct ada_error *error)
 {
+	const char *name = last_part(target->path);
+	struct stat made;
 	int result = 0;
 
-	if (target->fd >= 0 && target->fd != STDOUT_FILENO && close(target->fd))
+	if (target->inside_fd >= 0 && target->mode && fchmod(target->fd, target->mode))
+		result = -errno;
+	/* Who made it by its path made something else, where the directory was exchanged meanwhile. */
+	if (!result && target->inside_fd >= 0 && !target->stream && target->fd >= 0 && !fstat(target->fd, &made) && !made.st_size)
+		result = -ESTALE;
+	if (target->fd >= 0 && target->fd != STDOUT_FILENO && close(target->fd) && !result)
 		result = -errno;
 	target->fd = -1;
-	if (!result && target->made && target->mode && chmod(target->inside, target->mode))
-		result = -errno;
-	if (!result && target->made && rename(target->inside, target->path))
+	if (!result && target->inside_fd >= 0 && renameat(target->inside_fd, name, target->parent_fd, name))
 		result = -errno;
 	if (result)
 		ada_error_system(error, -result, "can't write %s", target->name);

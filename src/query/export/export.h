@@ -15,7 +15,7 @@ struct ada_export {
 	const struct ada_selection *selection;
 	struct ada_name_list names;
 	struct ada_output *output;	/* of a format that is one stream */
-	const char *path;		/* of the others: file or directory to make, which isn't there yet */
+	const char *path;		/* of the others: file to fill, or directory to make, which isn't there yet */
 	bool events;			/* csv: a row an event, not a call */
 	struct ada_progress *progress;	/* of events done */
 	struct ada_completeness completeness;	/* filled in */

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "base/interrupt.h"
 #include "query/sql/table.h"
 #include "query/export/export.h"
@@ -214,8 +213,6 @@ int ada_export_sqlite(struct ada_export *export, struct ada_error *error)
 		result = file.database ? fail(&file, code) : ada_error_system(error, ENOMEM, "%s", export->path);
 	else
 		sqlite3_progress_handler(file.database, STEPS, look_up, NULL);
-	if (!result && chmod(export->path, 0600) && errno != ENOENT)
-		result = ada_error_system(error, errno, "%s", export->path);
 	if (!result)
 		result = ada_sql_register(file.database, export->selection, error);
 	if (!result)
