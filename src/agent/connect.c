@@ -26,6 +26,7 @@ struct ada_conversation {			/* the first bytes of a mapping of its own */
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static bool heard;
+static uint32_t first_user;			/* whose the program was when it began: it may change, as its recorder doesn't */
 
 bool ada_connect_set_path(const char *path)
 {
@@ -190,6 +191,18 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 	return status;
 }
 
+/* What the other side says is done to the program: it must be its own user's, or root's. Another's socket is there where the recorder
+ * has gone, and its directory's name is free again. */
+static bool peer_is_recorder(int socket)
+{
+	struct ucred peer = { 0 };
+	uint32_t bytes = sizeof peer;
+
+	if (ada_sys_failed(ada_sys6(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&bytes, 0)))
+		return false;
+	return peer.uid == 0 || peer.uid == first_user || peer.uid == (uint32_t)ada_sys4(SYS_geteuid, 0, 0, 0, 0);
+}
+
 static void conversation_free(struct ada_conversation *conversation)
 {
 	ada_sys_close(conversation->socket);
@@ -243,6 +256,10 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 	do
 		status = ada_sys4(SYS_connect, conversation->socket, (long)&address, sizeof address, 0);
 	while (status == -EINTR);
+	if (kind == ADA_HELLO_START)
+		first_user = ada_sys4(SYS_geteuid, 0, 0, 0, 0);
+	if (!status && !peer_is_recorder(conversation->socket))
+		status = -EPERM;
 	if (!status)
 		status = message_send(conversation, &hello.head);
 	heard = !status;

@@ -28,7 +28,7 @@ int ada_file_open_regular(const char *path, struct ada_error *error)
 }
 
 /* Reads to the end rather than by size: files of /proc say that they have none. */
-static int file_read_fd(int fd, char **bytes, size_t *length)
+int ada_file_read_fd(int fd, char **bytes, size_t *length)
 {
 	ADA_ARRAY(char) text = {0};
 	ssize_t got;
@@ -61,7 +61,7 @@ int ada_file_read(const char *path, char **bytes, size_t *length, struct ada_err
 
 	if (fd < 0)
 		return ada_error_system(error, errno, "can't open %s", path);
-	status = file_read_fd(fd, bytes, length);
+	status = ada_file_read_fd(fd, bytes, length);
 	close(fd);
 	if (status)
 		return ada_error_system(error, -status, "can't read %s", path);
@@ -74,7 +74,7 @@ int ada_file_read_regular(const char *path, char **bytes, size_t *length, struct
 
 	if (fd < 0)
 		return fd;
-	status = file_read_fd(fd, bytes, length);
+	status = ada_file_read_fd(fd, bytes, length);
 	close(fd);
 	return status ? ada_error_system(error, -status, "can't read %s", path) : 0;
 }

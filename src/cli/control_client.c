@@ -1,14 +1,19 @@
 #include "cli/control_client.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
+#include "base/directory.h"
 #include "base/file.h"
 #include "query/json.h"
+#include "recorder/control.h"
+#include "recorder/server.h"
 
 #define LATEST "ada_traces/latest"
 #define ANSWER_BYTES_MAX (64u << 20)
@@ -64,50 +69,111 @@ static int say_ended(const struct ada_live *live, struct ada_error *error)
 	return ada_error_set(error, ESRCH, "session %s has ended", live->session);
 }
 
-int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
+/* From one descriptor: what it says and whose it is belong together. */
+static int read_session(struct ada_live *live, json_object **document, struct ada_error *error)
 {
-	char file[PATH_MAX];
-	json_object *document = NULL;
-	int rc = find_directory(live, given, error);
-	if (rc)
-		return rc;
+	char file[PATH_MAX], *text = NULL;
+	struct stat info;
+	size_t length;
 	if (ada_path(file, "%s/session.json", live->session))
 		return ada_error_system(error, ENAMETOOLONG, "%s", live->session);
-	rc = ada_json_read(&document, file, error);
+	int fd = ada_file_open_regular(file, error);
+	if (fd < 0)
+		return fd;
+	int rc = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
+	close(fd);
+	if (rc)
+		return ada_error_system(error, -rc, "can't read %s", file);
+	live->user = info.st_uid;
+	rc = ada_json_parse(document, text, file, error);
+	free(text);
+	return rc;
+}
+
+int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
+{
+	json_object *document = NULL;
+	int rc = find_directory(live, given, error);
+	if (!rc)
+		rc = read_session(live, &document, error);
 	if (rc)
 		return rc;
 	const char *path = ada_json_text(document, "control", "");
-	live->address.sun_family = AF_UNIX;
-	if (!*path || strlen(path) >= sizeof(live->address.sun_path))
+	if (!*path || ada_path(live->control, "%s", path))
 		rc = say_ended(live, error);
-	else
-		strcpy(live->address.sun_path, path);
 	json_object_put(document);
 	return rc;
+}
+
+/* session.json is whatever its owner wrote: to no socket but one of that user's recorders anything is said, be it of the kind that
+ * takes a line for a command. */
+static int open_directory(const struct ada_live *live, int *directory)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	char *slash, *name;
+	memcpy(path, live->control, sizeof(path));
+	slash = strrchr(path, '/');
+	if (*path != '/' || slash == path || strcmp(slash, "/" ADA_CONTROL_NAME))
+		return -EBADMSG;
+	*slash = 0;
+	name = strrchr(path, '/') + 1;
+	if (strncmp(name, ADA_SERVER_PREFIX, sizeof(ADA_SERVER_PREFIX) - 1))
+		return -EBADMSG;
+	*directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*directory < 0)
+		return errno == ENOTDIR || errno == ELOOP ? -EBADMSG : -errno;
+	return fstat(*directory, &info) ? -errno : info.st_uid == live->user && !(info.st_mode & 022) ? 0 : -EBADMSG;
+}
+
+static bool is_users(const struct ada_live *live, int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == live->user;
+}
+
+/* Through the directory that was looked at. 0, or -errno. */
+static int connect_in(const struct ada_live *live, int directory, int fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char place[ADA_DIRECTORY_PATH_BYTES];
+	ada_directory_path(directory, place);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/" ADA_CONTROL_NAME, place);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	return is_users(live, fd) ? 0 : -EBADMSG;
 }
 
 static int connect_to(const struct ada_live *live, unsigned int seconds, int *result, struct ada_error *error)
 {
 	struct timeval timeout = { .tv_sec = seconds };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ada_error_system(error, errno, "socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));	/* of connect too */
-	if (!connect(fd, (const struct sockaddr *)&live->address, sizeof(live->address))) {
+	int rc = open_directory(live, &directory);
+	if (!rc)
+		rc = connect_in(live, directory, fd);
+	if (directory >= 0)
+		close(directory);
+	if (!rc) {
 		*result = fd;
 		return 0;
 	}
-	int code = errno;
 	close(fd);
-	if (code == ENOENT || code == ECONNREFUSED)
+	if (rc == -ENOENT || rc == -ECONNREFUSED)
 		return ada_error_set(error, ESRCH, "session %s has ended: its recorder is gone", live->session);
-	if (code == EACCES || code == EPERM)
-		return ada_error_set(error, code, "session %s belongs to another user: only that user and root may speak to its recorder",
+	if (rc == -EACCES || rc == -EPERM)
+		return ada_error_set(error, -rc, "session %s belongs to another user: only that user and root may speak to its recorder",
 				     live->session);
-	if (code == EAGAIN)
+	if (rc == -EBADMSG)
+		return ada_error_set(error, EBADMSG, "session %s: its session.json names %s, which is no socket of a recorder of its user",
+				     live->session, live->control);
+	if (rc == -EAGAIN)
 		return ada_error_set(error, ETIMEDOUT, "session %s: its recorder doesn't answer", live->session);
-	return ada_error_system(error, code, "session %s", live->session);
+	return ada_error_system(error, -rc, "session %s", live->session);
 }
 
 /* Up to the end of the line; *text is malloc'ed. */

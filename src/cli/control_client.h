@@ -3,12 +3,13 @@
 #define ADA_CLI_CONTROL_CLIENT_H
 #include <json-c/json.h>
 #include <limits.h>
-#include <sys/un.h>
+#include <sys/types.h>
 #include "base/error.h"
 
 struct ada_live {
 	char session[PATH_MAX];		/* its directory */
-	struct sockaddr_un address;
+	char control[PATH_MAX];		/* its socket, as session.json says */
+	uid_t user;			/* whose session.json is: the socket must be that user's, and in a directory of that user's */
 };
 
 /* `given`: a session or one of its pid directories; NULL: ada_traces/latest. -ESRCH: it has ended. */

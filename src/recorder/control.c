@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "recorder/command.h"
 #include "recorder/progress.h"
 #include "recorder/provider.h"
+#include "recorder/server.h"
 
 #define CLIENTS_MAX 32
 #define REQUEST_BYTES_MAX 16384
@@ -38,7 +38,7 @@ struct client {
 
 struct ada_control {
 	struct ada_recorder *recorder;
-	struct sockaddr_un address;
+	char path[PATH_MAX];
 	int socket, wake;
 	pthread_t thread;
 	/* Guards the clients. Only the control thread adds and takes away, so it may look without. */
@@ -265,26 +265,23 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 	return stop;
 }
 
-static int open_socket(struct ada_control *control, const char *directory)
+static int open_socket(struct ada_control *control)
 {
-	control->address.sun_family = AF_UNIX;
-	if (snprintf(control->address.sun_path, sizeof(control->address.sun_path), "%s/control", directory) >=
-	    (int)sizeof(control->address.sun_path))
+	const struct ada_server *server = control->recorder->server;
+	if (ada_path(control->path, "%s/" ADA_CONTROL_NAME, ada_server_directory(server)))
 		return -ENAMETOOLONG;
 	if (control->socket < 0 || control->wake < 0)
 		return -errno;
-	if (bind(control->socket, (struct sockaddr *)&control->address, sizeof(control->address)))
-		return -errno;
-	/* Nobody connects before listen: the mode is right by then. */
-	int rc = chmod(control->address.sun_path, 0600) || listen(control->socket, CLIENTS_MAX) ? -errno : 0;
-	if (!rc)
-		rc = -pthread_create(&control->thread, NULL, serve, control);
+	int rc = ada_server_bind(server, control->socket, ADA_CONTROL_NAME, CLIENTS_MAX);
 	if (rc)
-		unlink(control->address.sun_path);
+		return rc;
+	rc = -pthread_create(&control->thread, NULL, serve, control);
+	if (rc)
+		ada_server_unbind(server, ADA_CONTROL_NAME);
 	return rc;
 }
 
-int ada_control_open(struct ada_control **result, struct ada_recorder *recorder, const char *directory, struct ada_error *error)
+int ada_control_open(struct ada_control **result, struct ada_recorder *recorder, struct ada_error *error)
 {
 	struct ada_control *control = calloc(1, sizeof(*control));
 	if (!control)
@@ -293,7 +290,7 @@ int ada_control_open(struct ada_control **result, struct ada_recorder *recorder,
 	control->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&control->lock, NULL);
-	int rc = open_socket(control, directory);
+	int rc = open_socket(control);
 	if (!rc) {
 		*result = control;
 		return 0;
@@ -304,17 +301,17 @@ int ada_control_open(struct ada_control **result, struct ada_recorder *recorder,
 		close(control->wake);
 	pthread_mutex_destroy(&control->lock);
 	free(control);
-	return ada_error_system(error, -rc, "no control socket can be made in %s", directory);
+	return ada_error_system(error, -rc, "no control socket can be made in %s", ada_server_directory(recorder->server));
 }
 
 const char *ada_control_path(const struct ada_control *control)
 {
-	return control->address.sun_path;
+	return control->path;
 }
 
 void ada_control_close(struct ada_control *control)
 {
-	unlink(control->address.sun_path);
+	ada_server_unbind(control->recorder->server, ADA_CONTROL_NAME);
 	pthread_mutex_lock(&control->lock);
 	for (size_t i = 0; i < control->count; i++) {
 		struct client *client = &control->clients[i];

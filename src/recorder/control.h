@@ -20,8 +20,9 @@
 #include "recorder/state.h"
 
 struct ada_control;
-/* In `directory`, which outlives it. */
-int ada_control_open(struct ada_control **control, struct ada_recorder *recorder, const char *directory, struct ada_error *error);
+#define ADA_CONTROL_NAME "control"
+/* In the server's directory. */
+int ada_control_open(struct ada_control **control, struct ada_recorder *recorder, struct ada_error *error);
 const char *ada_control_path(const struct ada_control *control);
 /* Main thread, each turn: does what clients asked for. True where one asked for the recording's end. */
 bool ada_control_turn(struct ada_control *control, uint64_t now_ns);

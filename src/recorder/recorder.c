@@ -116,7 +116,7 @@ static int launch(struct ada_loop *loop, const char *agent, struct ada_error *er
 	struct ada_recorder *recorder = loop->recorder;
 	int rc = ada_server_open(&recorder->server, recorder, error);
 	if (!rc)
-		rc = ada_control_open(&recorder->control, recorder, ada_server_directory(recorder->server), error);
+		rc = ada_control_open(&recorder->control, recorder, error);
 	if (!rc)
 		rc = ada_session_write(recorder, false, error);
 	if (!rc)

@@ -1,5 +1,6 @@
 #include "recorder/server.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,17 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "base/file.h"
+#include "base/directory.h"
 
 #define CONVERSATIONS_MAX 256
+#define SOCKET_NAME "s"
+#define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 #define IDLE_SECONDS 60			/* applying a large plan takes the agent its time */
 
 struct ada_server {
 	struct ada_recorder *recorder;
-	struct sockaddr_un address;
-	char directory[108];
+	char directory[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
+	int place;			/* that directory, held open */
 	int socket, quit;
 	pthread_t acceptor;
 	pthread_mutex_t lock;
@@ -102,21 +105,67 @@ static void *accept_all(void *argument)
 	}
 }
 
-static int make_socket(struct ada_server *server, const char *parent)
+/* Through the descriptor of the directory: whoever has the one above may have exchanged it. */
+int ada_server_bind(const struct ada_server *server, int socket, const char *name, int backlog)
 {
-	if (!parent || snprintf(server->directory, sizeof(server->directory), "%s/ada-XXXXXX", parent) >= (int)sizeof(server->directory) - 10)
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char place[ADA_DIRECTORY_PATH_BYTES];
+	ada_directory_path(server->place, place);
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place, name) >= (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	if (bind(socket, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	/* Nobody connects before listen: the mode is right by then. */
+	int rc = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
+	if (rc)
+		ada_server_unbind(server, name);
+	return rc;
+}
+
+void ada_server_unbind(const struct ada_server *server, const char *name)
+{
+	unlinkat(server->place, name, 0);
+}
+
+static void leave_place(struct ada_server *server)
+{
+	if (server->place < 0)
+		return;
+	ada_server_unbind(server, SOCKET_NAME);
+	close(server->place);
+	rmdir(server->directory);
+	server->place = -1;
+}
+
+/* The directory, and the agents' socket in it. */
+static int make_place(struct ada_server *server, const char *parent)
+{
+	int bytes = snprintf(server->directory, sizeof(server->directory), "%s/" ADA_SERVER_PREFIX "XXXXXX", parent);
+	if (bytes + sizeof("/" SOCKET_NAME) > sizeof(server->path))
 		return -ENAMETOOLONG;
 	if (!mkdtemp(server->directory))
 		return -errno;
-	server->address.sun_family = AF_UNIX;
-	snprintf(server->address.sun_path, sizeof(server->address.sun_path), "%.100s/s", server->directory);
-	if (!bind(server->socket, (struct sockaddr *)&server->address, sizeof(server->address)) &&
-	    !chmod(server->address.sun_path, 0600) && !listen(server->socket, SOMAXCONN))
-		return 0;
-	int rc = -errno;
-	unlink(server->address.sun_path);
-	rmdir(server->directory);
+	snprintf(server->path, sizeof(server->path), "%.100s/" SOCKET_NAME, server->directory);
+	server->place = open(server->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (server->place < 0) {
+		int rc = -errno;
+		rmdir(server->directory);
+		return rc;
+	}
+	struct stat info;
+	int rc = fstat(server->place, &info) ? -errno : info.st_uid != geteuid() ? -EPERM :
+		 ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
+	if (rc)
+		leave_place(server);
 	return rc;
+}
+
+/* NULL where the environment names none, or, as with sudo, another user's. */
+static const char *runtime_directory(void)
+{
+	const char *path = getenv("XDG_RUNTIME_DIR");
+	struct stat info;
+	return path && *path == '/' && !stat(path, &info) && info.st_uid == geteuid() ? path : NULL;
 }
 
 int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, struct ada_error *error)
@@ -129,17 +178,18 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	server->quit = eventfd(0, EFD_CLOEXEC);
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->ended, NULL);
-	int rc = server->socket < 0 || server->quit < 0 ? -errno : make_socket(server, getenv("XDG_RUNTIME_DIR"));
+	server->place = -1;
+	const char *runtime = runtime_directory();
+	int rc = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
 	if (rc)
-		rc = make_socket(server, "/tmp");
+		rc = make_place(server, "/tmp");
 	if (!rc) {
 		rc = -pthread_create(&server->acceptor, NULL, accept_all, server);
 		if (!rc) {
 			*result = server;
 			return 0;
 		}
-		unlink(server->address.sun_path);
-		rmdir(server->directory);
+		leave_place(server);
 	}
 	close(server->socket);
 	close(server->quit);
@@ -149,7 +199,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 
 const char *ada_server_path(const struct ada_server *server)
 {
-	return server->address.sun_path;
+	return server->path;
 }
 
 const char *ada_server_directory(const struct ada_server *server)
@@ -181,8 +231,7 @@ void ada_server_close(struct ada_server *server)
 		pthread_cond_wait(&server->ended, &server->lock);
 	}
 	pthread_mutex_unlock(&server->lock);
-	unlink(server->address.sun_path);
-	rmdir(server->directory);
+	leave_place(server);
 	close(server->socket);
 	close(server->quit);
 	ada_array_free(&server->sockets);
