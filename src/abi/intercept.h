@@ -1,5 +1,5 @@
 /* Functions of libc whose entry the agent takes over, in every process, so that recording goes on across exec, crashes
- * are seen, seccomp is survived and non-local jumps are recognised. All calls come through here, libc's own too (system,
+ * are seen, seccomp and tracers of the program's own are survived and non-local jumps are recognised. All calls come through here, libc's own too (system,
  * popen, posix_spawn).
  * The planner plans a hook for each name that a module exports, even in modules that are not traced; the agent replaces
  * the function (it may go on into the hook's body, the original).
@@ -13,6 +13,7 @@
 	X(fexecve) \
 	X(sigaction) \
 	X(prctl) \
+	X(ptrace) \
 	X(syscall) \
 	X(longjmp) \
 	X(__longjmp_chk)

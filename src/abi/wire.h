@@ -36,7 +36,7 @@
 #include "abi/record.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 5
+#define ADA_WIRE_VERSION 6
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
@@ -91,6 +91,7 @@ enum ada_disable {
 	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
 	ADA_DISABLE_NO_FILES,		/* a descriptor that the recorder sent could not be taken */
 	ADA_DISABLE_NO_ANSWER,		/* the recorder took too long */
+	ADA_DISABLE_TRACED,		/* its parent traces it (PTRACE_TRACEME): it would see the agent's system calls */
 	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
 };
 
@@ -154,6 +155,9 @@ enum ada_heir_kind {
 	ADA_HEIR_LIBC,			/* its loader is not glibc's */
 	ADA_HEIR_CONFINED,		/* by a process under seccomp, from which the agent does not go along */
 	ADA_HEIR_NO_MEMORY,		/* by one without memory for its environment */
+	ADA_HEIR_TRACED,		/* its tracer would see the agent */
+	ADA_HEIR_DISPATCHED,		/* by one whose system calls are dispatched to user space */
+	ADA_HEIR_COUNTER,		/* by a vfork child that may not read the TSC */
 	ADA_HEIR_FORK,			/* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
 	ADA_HEIR_FORK_DISABLED,		/* a child of a process that had ceased to record */
 };

@@ -24,10 +24,14 @@ void ada_core_attach(struct ada_shm *shm);
 void ada_core_disable(enum ada_disable reason);
 bool ada_core_is_silent(void);			/* disabled since no system call of ours is safe any more, or no look at the TSC */
 bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
+/* In a vfork child: its hooks only pass through, and the thread that it runs on is its parent's again once it is gone. */
+void ada_core_hide(void);
+void ada_core_show(void);			/* it was refused */
 void ada_core_leave(void);			/* this thread's hooks never read the TSC again, once all is disabled */
 struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
 /* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
 void ada_core_forked(void);
+void ada_core_thread_begin(void);		/* the calling thread gets its entry, if it has none */
 /* The calling thread gives its chunk back and is marked as ended (it attaches anew if it records again). */
 void ada_core_thread_end(void);
 void ada_core_thread_start_hook(void);			/* registers what calls ada_core_thread_end at a thread's end */

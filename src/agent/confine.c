@@ -1,10 +1,8 @@
 /* Seccomp: what the program's own filters leave us.
  *
  * A filter may end the program for a system call that only a slow path of ours makes. So each one is tried out before it is
- * installed, on the calls that we might make, by the rules of the kernel's own interpreter. Where it forbids one, or does
- * anything that isn't understood here, recording ends, and from then on nothing of the agent makes a system call.
- *
- * The strict mode takes the TSC from the thread as well, as PR_SET_TSC does: there no hook may read it.
+ * installed (restraint.c), on the calls that we might make, by the rules of the kernel's own interpreter. Whatever isn't
+ * understood here forbids.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -136,53 +134,20 @@ static bool allows(const struct sock_filter *program, uint32_t length)
 }
 
 /* The program may give us any pointer, and is to get the kernel's answer to it. */
-static bool program_allows(uint64_t address)
+enum ada_filter_verdict ada_filter_try(uint64_t address)
 {
 	const size_t bytes = PROGRAM_MAX * sizeof(struct sock_filter);
 	struct sock_filter *copy = ada_sys_map(bytes);
 	struct sock_fprog program = { 0 };
-	bool allowed = false;
+	enum ada_filter_verdict verdict = copy ? ADA_FILTER_REFUSED : ADA_FILTER_FORBIDS;
 
-	if (copy && ada_sys_peek(&program, address, sizeof program) == sizeof program && program.len <= PROGRAM_MAX) {
+	if (copy && ada_sys_peek(&program, address, sizeof program) == sizeof program && program.len && program.len <= PROGRAM_MAX) {
 		long length = program.len * sizeof *copy;
 
-		allowed = ada_sys_peek(copy, (uint64_t)program.filter, length) == length && allows(copy, program.len);
+		if (ada_sys_peek(copy, (uint64_t)program.filter, length) == length)
+			verdict = allows(copy, program.len) ? ADA_FILTER_ALLOWS : ADA_FILTER_FORBIDS;
 	}
 	if (copy)
 		ada_sys_unmap(copy, bytes);
-	return allowed;
-}
-
-void ada_confine(uint64_t program)
-{
-	ada_sys_filtered = true;
-	if (ada_core_is_silent() || program_allows(program))
-		return;
-	ada_core_disable(ADA_DISABLE_CONFINED);
-	ada_crash_unwatch();
-}
-
-static void without_counter(enum ada_disable reason)
-{
-	if (!ada_core_is_silent()) {
-		ada_core_disable(reason);
-		ada_crash_unwatch();
-	}
-	ada_core_leave();
-}
-
-void ada_confine_strict(void)
-{
-	ada_sys_filtered = true;
-	without_counter(ADA_DISABLE_CONFINED);
-}
-
-void ada_forgo_counter(void)
-{
-	without_counter(ADA_DISABLE_NO_COUNTER);
-}
-
-bool ada_confined(void)
-{
-	return ada_sys_filtered;
+	return verdict;
 }

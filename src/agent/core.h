@@ -57,11 +57,12 @@ extern struct ada_setup ada_setup;
 bool ada_lock(uint32_t *lock);			/* false: gave up */
 void ada_unlock(uint32_t *lock);
 /* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
- * midst of another slow path; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
+ * midst of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
 struct ada_thread *ada_slow_begin(uint64_t sp);
+bool ada_slow_forbidden(void);			/* no system call may be made: no slow path begins, the event is lost */
 void ada_slow_end(struct ada_thread *thread);
 void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
-void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is */
+void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is, or for the calling one */
 void ada_slow_pause(struct ada_thread *thread);	/* for a wait in a slow path: as if it had ended; then resume */
 void ada_slow_resume(struct ada_thread *thread);
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */

@@ -35,6 +35,8 @@ __attribute__((naked, used)) static void signal_return(void)
 	__asm__("mov $15, %eax; syscall");
 }
 
+static bool watching;
+
 bool ada_crash_signal(int number)
 {
 	return number > 0 && number <= LAST_SIGNAL && (crashes & BIT(number));
@@ -42,7 +44,7 @@ bool ada_crash_signal(int number)
 
 bool ada_crash_watches(int number)
 {
-	return ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number));
+	return watching && (ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number)));
 }
 
 static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
@@ -129,12 +131,16 @@ static void swap_action(int number, void *from, const struct kernel_action *to)
 		ada_sys4(SYS_rt_sigaction, number, (long)to, 0, sizeof to->mask);
 }
 
-void ada_crash_unwatch(void)
+bool ada_crash_unwatch(void)
 {
 	const struct kernel_action defaults = { .handler = (void *)SIG_DFL };
 
+	bool watched = watching;
+
+	watching = false;
 	for (int number = 1; number <= LAST_SIGNAL; number++)
 		swap_action(number, (void *)handle_crash, &defaults);
+	return watched;
 }
 
 void ada_crash_rewatch(int number)
@@ -153,6 +159,7 @@ void ada_crash_watch(void)
 		ada_count_error();
 		return;
 	}
+	watching = true;
 	for (int number = 1; number <= LAST_SIGNAL; number++)
 		ada_crash_rewatch(number);
 }

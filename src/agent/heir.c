@@ -58,7 +58,8 @@ struct ada_heir_ticket ada_heir_announce(struct ada_shm *shm, enum ada_heir_kind
 {
 	struct ada_heir_ticket ticket = ada_heir_none;
 	struct ada_shm_heir *heir;
-	bool calls = !ada_confined();
+	bool calls = !ada_quiet() && !ada_quiet_filtered();
+	uint32_t guest = ada_quiet_guest();
 
 	if (!shm || !shm->heirs_offset)
 		return ticket;
@@ -71,8 +72,8 @@ struct ada_heir_ticket ada_heir_announce(struct ada_shm *shm, enum ada_heir_kind
 	ticket.heir = heir - (struct ada_shm_heir *)((char *)shm + shm->heirs_offset);
 	ticket.generation = heir->generation = __atomic_add_fetch(&shm->heirs_generation, 1, __ATOMIC_RELAXED);
 	heir->kind = kind;
-	heir->own = kind < ADA_HEIR_FORK && (!calls || ada_process_pid() == ada_sys_pid());
-	heir->pid = calls ? ada_sys_pid() : heir->own ? ada_process_pid() : 0;
+	heir->own = kind < ADA_HEIR_FORK && !guest && (!calls || ada_process_pid() == ada_sys_pid());
+	heir->pid = guest ? guest : calls ? ada_sys_pid() : heir->own ? ada_process_pid() : 0;
 	heir->path[0] = 0;
 	if (calls)
 		path_copy(heir, directory, path, flags);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include "agent/life.h"
 #include "agent/sys.h"
 
@@ -64,7 +65,9 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	if (ada_core_is_forked())		/* and no hook has run in it */
 		ada_process_forked_slow();
 	shm = ada_core_shm();
-	kind = ada_confined() ? ADA_HEIR_CONFINED : ada_image_kind(directory, path, flags);
+	kind = ada_restraint_reason();
+	if (kind == ADA_HEIR_EXEC)
+		kind = ada_image_kind(directory, path, flags);
 	if (kind == ADA_HEIR_EXEC)
 		count = ada_environment_words(environment);
 	if (count > STACK_WORDS && !(words = ada_sys_map(count * sizeof *words)))
@@ -138,32 +141,59 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 	return result;
 }
 
-/* --- what the program allows itself, the agent has to live with ----------------------------------------------------------- */
+/* --- what the program forbids itself, the agent has to live with ------------------------------------------------------------ */
 
-static void allowed(int option, long two, long three)
+static enum ada_restraint_kind prctl_kind(int option, long two)
 {
-	if (option == PR_SET_SECCOMP && two == SECCOMP_MODE_STRICT)
-		ada_confine_strict();
-	else if (option == PR_SET_SECCOMP)
-		ada_confine(three);
-	else if (option == PR_SET_TSC && two == PR_TSC_SIGSEGV)
-		ada_forgo_counter();
+	if (option == PR_SET_SECCOMP)
+		return two == SECCOMP_MODE_STRICT ? ADA_RESTRAINT_STRICT : two == SECCOMP_MODE_FILTER ? ADA_RESTRAINT_FILTER : ADA_RESTRAINT_NONE;
+	if (option == PR_SET_TSC && two == PR_TSC_SIGSEGV)
+		return ADA_RESTRAINT_COUNTER;
+	return option == PR_SET_SYSCALL_USER_DISPATCH && two != PR_SYS_DISPATCH_OFF ? ADA_RESTRAINT_DISPATCH : ADA_RESTRAINT_NONE;
+}
+
+static void prctl_done(int option, long two, bool kept)
+{
+	if (kept && option == PR_SET_SYSCALL_USER_DISPATCH && two == PR_SYS_DISPATCH_OFF)
+		ada_quiet_dispatch((struct ada_dispatch){ false, NULL });
 }
 
 typedef int prctl_function(int, long, long, long, long);
 
 static int replace_prctl(int option, long two, long three, long four, long five)
 {
-	allowed(option, two, three);
-	return ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
+	struct ada_restraint restraint;
+	enum ada_restraint_kind kind = prctl_kind(option, two);
+	int result;
+
+	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? five : three);
+	result = ((prctl_function *)originals[ADA_INTERCEPT_prctl])(option, two, three, four, five);
+	ada_restraint_end(&restraint, !result);
+	prctl_done(option, two, !result);
+	return result;
+}
+
+typedef long ptrace_function(long, long, long, long);
+
+static long replace_ptrace(long request, long pid, long address, long data)
+{
+	struct ada_restraint restraint;
+	long result;
+
+	ada_restraint_begin(&restraint, request == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE, 0);
+	result = ((ptrace_function *)originals[ADA_INTERCEPT_ptrace])(request, pid, address, data);
+	ada_restraint_end(&restraint, !result);
+	return result;
 }
 
 /* exec by syscall(): the agent comes along all the same. Under seccomp the call stays the very one that it was. */
 static long syscall_exec(long number, long a, long b, long c, long d, long e)
 {
-	if (ada_confined()) {
+	enum ada_heir_kind reason = ada_restraint_reason();
+
+	if (reason != ADA_HEIR_EXEC) {
 		struct ada_shm *shm = ada_process_follows() ? ada_core_shm() : NULL;
-		struct ada_heir_ticket ticket = ada_heir_announce(shm, ADA_HEIR_CONFINED, AT_FDCWD, NULL, 0);
+		struct ada_heir_ticket ticket = ada_heir_announce(shm, reason, AT_FDCWD, NULL, 0);
 		long result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, 0);
 
 		ada_heir_withdraw(shm, &ticket);
@@ -174,15 +204,42 @@ static long syscall_exec(long number, long a, long b, long c, long d, long e)
 	return exec_follow(ADA_INTERCEPT_syscall, a, (const char *)b, (char *const *)c, (char *const *)d, e);
 }
 
+static enum ada_restraint_kind syscall_kind(long number, long a, long b)
+{
+	switch (number) {
+	case SYS_prctl:
+		return prctl_kind(a, b);
+	case SYS_seccomp:
+		return a == SECCOMP_SET_MODE_STRICT ? ADA_RESTRAINT_STRICT : a == SECCOMP_SET_MODE_FILTER ? ADA_RESTRAINT_FILTER :
+		       ADA_RESTRAINT_NONE;
+	case SYS_ptrace:
+		return a == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE;
+	}
+	return ADA_RESTRAINT_NONE;
+}
+
+/* Of a filter: a listener's descriptor is no error, the number of a thread that could not be synchronised is one. */
+static bool syscall_kept(long number, long a, long b, long result)
+{
+	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER && (b & SECCOMP_FILTER_FLAG_NEW_LISTENER))
+		return result >= 0;
+	return !result;
+}
+
 static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (number == SYS_prctl)
-		allowed(a, b, c);
-	else if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-		allowed(PR_SET_SECCOMP, a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, c);
-	else if (number == SYS_execve || number == SYS_execveat)
+	enum ada_restraint_kind kind = syscall_kind(number, a, b);
+	struct ada_restraint restraint;
+	long result;
+
+	if (number == SYS_execve || number == SYS_execveat)
 		return syscall_exec(number, a, b, c, d, e);
-	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
+	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);
+	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
+	ada_restraint_end(&restraint, syscall_kept(number, a, b, result));
+	if (number == SYS_prctl)
+		prctl_done(a, b, !result);
+	return result;
 }
 
 /* --- non-local jumps ------------------------------------------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ static uint64_t clock_now(void)
 {
 	struct timespec now;
 
-	if (ada_sys_filtered || ada_sys_failed(ada_sys4(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0)))
+	if (ada_quiet_filtered() || ada_quiet() || ada_sys_failed(ada_sys4(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&now, 0, 0)))
 		return 0;
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }

@@ -104,7 +104,7 @@ bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_
 
 	if (!*pattern)
 		return true;
-	if (!event->registers ||
+	if (!event->registers || ada_quiet() ||
 	    ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name || !string_peek(mangled, sizeof mangled, name))
 		return false;
 	name = mangled[0] == '*';		/* compared by address only */

@@ -150,6 +150,14 @@ __attribute__((naked)) static void ada_late_slow(void)
 		"iretq");
 }
 
+void ada_late_forbid(void)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	if (shm)
+		__atomic_store_n(&shm->late_entry, 0, __ATOMIC_RELEASE);
+}
+
 void ada_late_attach(struct ada_shm *shm)
 {
 	if (!stack_top) {

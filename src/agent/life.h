@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/heir.h"
 #include "agent/mem.h"
+#include "agent/sys.h"
 
 struct ada_symbols {			/* the dynamic symbols of a module, as they lie in memory */
 	uint64_t bias;
@@ -117,11 +118,6 @@ uint32_t ada_process_pid(void);			/* of the process that records here: a vfork c
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
 /* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
 bool ada_process_is_confined(void);
-/* The program is about to install this struct sock_fprog; strict seccomp; or to let the calling thread read no TSC. */
-void ada_confine(uint64_t program);
-void ada_confine_strict(void);
-void ada_forgo_counter(void);
-bool ada_confined(void);			/* it has installed something */
 bool ada_process_follows(void);			/* exec'd images are to be recorded too */
 bool ada_environment_take(char **environment);	/* ours out of the program's environment; false: it isn't for us */
 /* Words (8 bytes) that ada_environment_give needs for this environment. */
@@ -132,9 +128,31 @@ const struct ada_heir_ticket *ada_environment_ticket(void);	/* that this image w
 /* ADA_HEIR_EXEC: exec of it may be given our environment; else why not. */
 enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags);
 
+/* --- restraint.c, confine.c: what the program forbids itself, or lets its parent see --- */
+enum ada_restraint_kind {
+	ADA_RESTRAINT_NONE = 0,
+	ADA_RESTRAINT_FILTER,		/* this struct sock_fprog, by seccomp */
+	ADA_RESTRAINT_STRICT,		/* strict seccomp */
+	ADA_RESTRAINT_COUNTER,		/* the calling thread reads no TSC */
+	ADA_RESTRAINT_DISPATCH,		/* the calling thread's system calls are dispatched to user space */
+	ADA_RESTRAINT_TRACED,		/* PTRACE_TRACEME */
+};
+struct ada_restraint {
+	enum ada_restraint_kind kind;
+	bool guest, held, forbids, watched;
+	struct ada_dispatch dispatch;		/* as it was */
+};
+/* Around the call that asks for it. `kept`: the kernel did it. argument: of a filter, its address; of a dispatch, the selector's. */
+void ada_restraint_begin(struct ada_restraint *restraint, enum ada_restraint_kind kind, uint64_t argument);
+void ada_restraint_end(const struct ada_restraint *restraint, bool kept);
+enum ada_heir_kind ada_restraint_reason(void);	/* why what is executed from here is not given the agent; ADA_HEIR_EXEC: it may be */
+enum ada_filter_verdict { ADA_FILTER_ALLOWS, ADA_FILTER_FORBIDS, ADA_FILTER_REFUSED };	/* REFUSED: by the kernel, it is none */
+enum ada_filter_verdict ada_filter_try(uint64_t program);
+
 /* --- loader.c, late.c --- */
 extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */
 void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */
+void ada_late_forbid(void);			/* no longer */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */
 
 /* --- intercept.c, crash.c, deliver.c --- */
@@ -143,7 +161,7 @@ struct sigaction;
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original);
 bool ada_intercept_is_active(enum ada_intercept which);
 void ada_crash_watch(void);
-void ada_crash_unwatch(void);		/* fatal signals are as without us from now on */
+bool ada_crash_unwatch(void);		/* fatal signals are as without us from now on; false: they were */
 bool ada_crash_signal(int number);			/* one that says that the program is broken */
 bool ada_crash_watches(int number);			/* one that we handle where the program does not */
 void ada_crash_rewatch(int number);			/* it may have become SIG_DFL without sigaction */

@@ -20,12 +20,16 @@ extern struct r_debug _r_debug __attribute__((weak));
 /* In the place of a module's DT_INIT: it and all that came with it are relocated now. */
 static void init_called(int argument_count, char **arguments, char **environment, const struct ada_module *module)
 {
-	uint64_t mask = ada_sys_signals_block();
+	uint64_t mask;
 
+	if (ada_quiet())
+		goto out;
+	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_module_scan_imports();
 	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
+out:
 	((void (*)(int, char **, char **))module->init)(argument_count, arguments, environment);
 }
 
@@ -108,7 +112,7 @@ static void loader_changed(void)
 {
 	uint64_t mask;
 
-	if (_r_debug.r_state != RT_CONSISTENT)
+	if (_r_debug.r_state != RT_CONSISTENT || ada_quiet())
 		return;
 	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);

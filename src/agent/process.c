@@ -39,7 +39,7 @@ static uint32_t filters_count(void)
 
 bool ada_process_is_confined(void)
 {
-	return ada_confined() || filters_count() > filters_at_start;
+	return ada_quiet() || ada_restraint_reason() || filters_count() > filters_at_start;
 }
 
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
@@ -59,7 +59,9 @@ uint32_t ada_process_pid(void)
 
 bool ada_process_is_own(void)
 {
-	return !ada_core_is_silent() && own_pid == ada_sys_pid();
+	if (ada_core_is_silent() || ada_quiet_guest())
+		return false;
+	return ada_quiet() || own_pid == ada_sys_pid();
 }
 
 bool ada_process_follows(void)
@@ -113,7 +115,8 @@ static void fork_child(void)
 {
 	uint64_t mask;
 
-	if (ada_core_is_silent()) {
+	ada_quiet_forked();
+	if (ada_core_is_silent() || ada_quiet()) {
 		if (welcome_flags & ADA_WELCOME_FOLLOW)
 			ada_heir_announce(segment, ADA_HEIR_FORK_DISABLED, 0, NULL, 0);
 		return;

@@ -187,6 +187,8 @@ void ada_core_longjmp(uint64_t sp)
 	if (!ada_core_recording())
 		return;
 	thread = ada_slow_begin(0);
+	if (!thread)
+		return;
 	if (!thread->index)
 		goto out;
 	if (ada_stack_own(thread, sp)) {

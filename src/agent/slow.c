@@ -13,10 +13,14 @@ void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
  *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile
  *   a stack that ends here has to overflow here, where the program's own handler gets the signal
  */
-static bool may_record(void)
+static bool may_record(uint64_t events)
 {
 	if (!ada_core_is_forked() && !ada_core_recording())
 		return false;
+	if (ada_slow_forbidden()) {
+		ada_slow_lost(events);
+		return false;
+	}
 	(void)*((volatile char *)__builtin_frame_address(0) - STACK_BYTES);
 	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
 }
@@ -70,9 +74,10 @@ static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, const stru
 ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers)
 {
 	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, next = 0;
-	struct ada_thread *thread = ada_self;
+	struct ada_thread *thread;
 
-	if (may_record()) {
+	if (may_record(2)) {
+		thread = ada_self;
 		if (thread->index && ada_chunk_hopeless(thread)) {
 			ada_event_lost(thread, 2);
 		} else if (thread->index && ada_site_refused(*slot)) {
@@ -95,7 +100,7 @@ ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers
 	const struct ada_moment moment = { registers, slot };
 	struct ada_thread *thread;
 
-	if (!may_record())
+	if (!may_record(1))
 		return;
 	if (begin(&thread, slot) && !ada_shadow_leave(thread, &moment, ADA_EVENT_RETURN))
 		__atomic_fetch_add(&thread->entry->orphans, 1, __ATOMIC_RELAXED);

@@ -7,8 +7,6 @@
 #include <time.h>
 #include "agent/sys.h"
 
-bool ada_sys_filtered;
-
 uint64_t ada_sys_signals_block(void)
 {
 	/* Not what an instruction raises (ILL TRAP BUS FPE SEGV SYS): blocked, the kernel would kill instead of asking. */

@@ -36,7 +36,20 @@ static inline uint64_t ada_sys_counter(void)
 	return __builtin_ia32_rdtsc();
 }
 
-extern bool ada_sys_filtered;			/* the program has put filters of seccomp on itself (confine.c) */
+/* --- quiet.c: where no system call of ours may be made */
+bool ada_quiet(void);				/* on this thread, now. Whoever may make one anywhere asks first */
+void ada_quiet_hold(int by);			/* 1: on no thread of this process, until it is taken back by -1 */
+bool ada_quiet_filtered(void);			/* the program has put filters of seccomp on itself */
+void ada_quiet_filter(int by);			/* one more, or -1: the kernel refused it */
+uint32_t ada_quiet_guest(void);			/* pid of a vfork child on this thread that has restrained itself; 0: none */
+void ada_quiet_guest_begin(void);		/* in the child, before it does; ends when it is gone, ... */
+void ada_quiet_guest_end(void);			/* ... or by this, where the kernel refused it */
+/* The program's system calls on this thread are dispatched to user space, ours among them; and now, by the selector. */
+struct ada_dispatch { bool on; const volatile uint8_t *selector; };	/* selector NULL: always */
+struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next);	/* what it was */
+bool ada_quiet_dispatched(void);
+void ada_quiet_forked(void);			/* the kernel dispatches nothing of a fork's child */
+
 
 /* All signals but those that an instruction raises; the two that libc keeps for itself included. */
 uint64_t ada_sys_signals_block(void);			/* the mask before */

@@ -31,6 +31,7 @@ __thread uint64_t ada_sequence, ada_lost_told;
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
 static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
 static __thread uint32_t entry_number = NO_ENTRY;
+static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
 /* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
 static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
 
@@ -61,10 +62,22 @@ void ada_unlock(uint32_t *lock)
 
 /* --- slow paths -------------------------------------------------------------------------------------------------------- */
 
+bool ada_slow_forbidden(void)
+{
+	if (ada_core_is_forked())
+		ada_quiet_forked();
+	if (ada_quiet())
+		return true;
+	ada_core_show();
+	return false;
+}
+
 struct ada_thread *ada_slow_begin(uint64_t sp)
 {
 	uint64_t mask;
 
+	if (ada_slow_forbidden())
+		return NULL;
 	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
 	if (slow.thread && slow.thread->stack_high && sp > slow.sp && sp < slow.thread->stack_high && slow.sp >= slow.thread->stack_low)
 		ada_slow_abandoned();
@@ -98,8 +111,10 @@ void ada_slow_abandoned(void)
 
 void ada_slow_lost(uint64_t events)
 {
-	if (slow.thread && slow.thread->index)
-		ada_event_lost(slow.thread, events);
+	struct ada_thread *thread = slow.thread ? slow.thread : hidden ? hidden : ada_self;
+
+	if (thread->entry)
+		ada_event_lost(thread, events);
 }
 
 void ada_slow_pause(struct ada_thread *thread)
@@ -141,7 +156,7 @@ void ada_core_disable(enum ada_disable reason)
 	struct ada_shm *shm = ada_core_shm();
 	uint32_t none = ADA_DISABLE_NONE;
 
-	if (reason == ADA_DISABLE_CONFINED || reason == ADA_DISABLE_NO_COUNTER)
+	if (reason == ADA_DISABLE_CONFINED || reason == ADA_DISABLE_TRACED || reason == ADA_DISABLE_NO_COUNTER)
 		silent = true;
 	if (!shm)
 		return;
@@ -156,6 +171,19 @@ void ada_core_leave(void)
 	struct ada_thread *thread = slow.thread ? slow.thread : ada_self;
 
 	thread->index = 0;
+}
+
+void ada_core_hide(void)
+{
+	hidden = ada_self;
+	ada_self = &ada_no_thread;
+}
+
+void ada_core_show(void)
+{
+	if (hidden)
+		ada_self = hidden;
+	hidden = NULL;
 }
 
 static void rseq_choose(void)
@@ -220,6 +248,7 @@ void ada_core_forked(void)
 	struct ada_core *core = ada_core;
 
 	ada_self = &ada_no_thread;
+	hidden = NULL;
 	if (slow.thread)			/* the slow path that found out: it has no thread any more */
 		slow.thread = &ada_no_thread;
 	entry_number = NO_ENTRY;
@@ -371,6 +400,20 @@ fail:
 	if (thread)
 		place_return(core, thread);
 	return NULL;
+}
+
+void ada_core_thread_begin(void)
+{
+	struct ada_thread *thread = ada_core_recording() ? ada_slow_begin(0) : NULL;
+
+	if (!thread)
+		return;
+	if (!thread->index) {
+		struct ada_thread *attached = ada_thread_attach();
+
+		thread = attached ? attached : &ada_no_thread;
+	}
+	ada_slow_end(thread);
 }
 
 void ada_core_here(uint32_t *number, uint64_t *seq)

@@ -14,6 +14,7 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_NO_RSEQ: return "the kernel or the C library gives no restartable sequences (rseq)";
 	case ADA_DISABLE_CONFINED: return "it confined itself by seccomp, under which the agent may not make its system calls";
 	case ADA_DISABLE_NO_COUNTER: return "it forbade itself the time stamp counter (PR_SET_TSC)";
+	case ADA_DISABLE_TRACED: return "it asked its parent to trace it, which would see the agent (PTRACE_TRACEME)";
 	case ADA_DISABLE_NO_FILES: return "it had no file descriptor left for the agent";
 	case ADA_DISABLE_NO_ANSWER: return "the recorder did not answer its agent in time: the machine is too busy";
 	case ADA_DISABLE_NOT_READY: return "it ended, or was ended, before its agent was ready";
@@ -34,6 +35,9 @@ const char *ada_heir_text(uint32_t kind)
 	case ADA_HEIR_MACHINE: return "it is a program of another architecture";
 	case ADA_HEIR_LIBC: return "its C library is not glibc";
 	case ADA_HEIR_CONFINED: return "a process that confined itself by seccomp started it";
+	case ADA_HEIR_TRACED: return "a tracer of the program's own has it, which would see the agent";
+	case ADA_HEIR_DISPATCHED: return "a process whose system calls are dispatched to user space started it";
+	case ADA_HEIR_COUNTER: return "its process may not read the time stamp counter (PR_SET_TSC)";
 	case ADA_HEIR_NO_MEMORY: return "its parent had no memory to take the agent along";
 	case ADA_HEIR_FORK: return "it could not reach the recorder: it had no memory or file descriptor left for that";
 	case ADA_HEIR_FORK_DISABLED: return "its parent was no longer recorded";

@@ -62,6 +62,18 @@ void ada_core_leave(void)
 {
 }
 
+void ada_core_hide(void)
+{
+}
+
+void ada_core_show(void)
+{
+}
+
+void ada_core_thread_begin(void)
+{
+}
+
 bool ada_core_is_forked(void)
 {
 	return false;

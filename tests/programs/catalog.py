@@ -10,6 +10,7 @@
     needs: FLAG...      of /proc/cpuinfo; or root
     trace: OPTIONS      for `ada trace`
     counts: yes         stdout has lines `calls FUNCTION N`: the recording must hold exactly as many
+    counts: kept        the same, though of what else it calls events may be lost, where they can't be recorded
     known: REASON    ada does not manage this yet: its failure is expected (xfail), and so counted
     states: STATE... what manifest.json may say of the recording (default: complete)
     threads: open       the program ends with threads inside calls, so not every call has an end
