@@ -17,6 +17,15 @@
 
 #define ADA_SLOW __attribute__((noinline, cold))
 
+/* --- core: aside.c -------------------------------------------------------------------------------------------------------- */
+/* With signals blocked: calls work(argument) on a stack of ours, so that the program's own need not have room for it. */
+void ada_aside(void (*work)(void *), void *argument);
+void ada_aside_start(void);			/* before there is more than one thread */
+/* Memory of this thread's for `count` words, until they are returned; the images of vfork's children never return them. NULL:
+ * it has none, or it is in use. */
+uint64_t *ada_room_words(size_t count);
+void ada_room_words_return(const uint64_t *words);
+
 /* --- core: thread.c, chunk.c ------------------------------------------------------------------------------------------ */
 /* From now on events go to `shm`. At the start, and in a fork's child (whose threads all attach anew). */
 void ada_core_attach(struct ada_shm *shm);

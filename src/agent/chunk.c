@@ -153,16 +153,15 @@ void ada_chunk_close(struct ada_thread *thread)
 	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
-/* --on-full=block: until a chunk may be free, with the program's signals open. False: give up, nobody empties the pool. */
-static bool chunk_wait(struct ada_thread *thread)
+struct wait { uint32_t returned; bool recording; };
+
+static void wait_open(void *argument)
 {
+	struct wait *wait = argument;
 	struct ada_shm *shm = ada_core->shm;
-	uint64_t start = ada_sys_counter();
-	uint32_t returned = thread->news;
+	uint32_t returned = wait->returned;
 	bool waiting = true;
 
-	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
-	ada_slow_pause(thread);
 	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
 		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
 
@@ -173,9 +172,20 @@ static bool chunk_wait(struct ada_thread *thread)
 		if (waiting)
 			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
 	}
-	ada_slow_resume(thread);
+	wait->recording = waiting;
+}
+
+/* --on-full=block: until a chunk may be free, with the program's signals open. False: give up, nobody empties the pool. */
+static bool chunk_wait(struct ada_thread *thread)
+{
+	struct ada_shm *shm = ada_core->shm;
+	uint64_t start = ada_sys_counter();
+	struct wait wait = { .returned = thread->news };
+
+	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
+	ada_slow_pause(thread, wait_open, &wait);
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
-	return waiting;
+	return wait.recording;
 }
 
 bool ada_chunk_room(struct ada_thread *thread)

@@ -53,7 +53,7 @@ extern __thread uint64_t ada_lost_told;		/* of its entry's `lost`: what LOST eve
 extern struct ada_thread ada_no_thread;
 extern struct ada_setup ada_setup;
 
-/* --- thread.c */
+/* --- aside.c */
 bool ada_lock(uint32_t *lock);			/* false: gave up */
 void ada_unlock(uint32_t *lock);
 /* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
@@ -63,8 +63,23 @@ bool ada_slow_forbidden(void);			/* no system call may be made: no slow path beg
 void ada_slow_end(struct ada_thread *thread);
 void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
 void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is, or for the calling one */
-void ada_slow_pause(struct ada_thread *thread);	/* for a wait in a slow path: as if it had ended; then resume */
-void ada_slow_resume(struct ada_thread *thread);
+/* In a slow path: calls work(argument) on this thread's stack of ours, or where it is. */
+void ada_slow_run(void (*work)(void *), void *argument);
+bool ada_slow_has_stack(void);			/* ada_slow_run will find it */
+/* In a slow path, anywhere: calls wait(argument) as if the slow path had ended, on the program's stack. */
+void ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument);
+struct ada_thread *ada_slow_thread(void);	/* whose slow path it is, or ada_self */
+void ada_slow_stack(uint64_t bottom, uint64_t end);	/* this thread's stack from now on; both 0: it has none */
+void ada_slow_forked(void);
+
+/* --- room.c */
+bool ada_room_take(struct ada_thread *thread);	/* for its place: shadow stack and stack. False: no memory */
+void ada_room_leave(void);			/* the thread ends */
+void ada_room_forked(void);			/* in a fork's child */
+/* Room for so many frames; what was known of a frame's address is not true any more. False: too deep, or no memory. */
+bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
+
+/* --- thread.c */
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 
@@ -151,5 +166,10 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t 
 void ada_entry(void);
 void ada_call_libc(const void *function, long a, long b);
 extern char ada_stubs[];
-extern struct ada_site ada_sites[];
+
+/* --- state.S */
+extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];
+extern uint64_t ada_sites_refused[ADA_REFUSED];	/* by hash; the newer displaces the older */
+extern uint64_t ada_rooms[ADA_THREADS_MAX];	/* of each place (room.c); 0: none yet */
+extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX];	/* as a policy's: no rule names anything */
 #endif

@@ -4,6 +4,7 @@
 #include "abi/plan.h"
 #include "agent/judge.h"
 #include "agent/layout.h"
+#include "agent/life.h"
 
 #define CONSTANT(name) printf("#define %s %lld\n", #name, (long long)(name))
 #define OFFSET(name, type, member) printf("#define %s %zu\n", #name, offsetof(type, member))
@@ -66,6 +67,11 @@ int main(void)
 	CONSTANT(ADA_STUB_COUNT);
 	CONSTANT(ADA_STUB_RETURN);
 	CONSTANT(ADA_SITE_HASH_BITS);
+	CONSTANT(ADA_REFUSED);
+	CONSTANT(ADA_THREADS_MAX);
+	CONSTANT(ADA_MODULES_MAX);
+	CONSTANT(ADA_FUNCTIONS_MAX);
+	printf("#define MODULE_BYTES %zu\n", sizeof(struct ada_module));
 	CONSTANT(ADA_TRAMPOLINE_RETURN);
 	CONSTANT(ADA_TRAMPOLINE_NO_STUB);
 	printf("#define SITE_BYTES %zu\n", sizeof(struct ada_site));

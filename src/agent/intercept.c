@@ -12,7 +12,7 @@
 #include "agent/life.h"
 #include "agent/sys.h"
 
-#define STACK_WORDS 512				/* pointers of an environment that is built on the stack */
+#define STACK_WORDS 512				/* pointers of an environment that is built on the program's stack */
 #define JUMP_STACK_POINTER 6			/* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
 
 static void *originals[ADA_INTERCEPT_COUNT];
@@ -24,8 +24,9 @@ typedef int fexecve_function(int, char *const *, char *const *);
 typedef long syscall_function(long, long, long, long, long, long, long);
 typedef int execveat_function(int, const char *, char *const *, char *const *, int);
 
-/* Calls the original with the agent's entries added, and announces what it does to the recorder. The environment is built on the stack where it fits, because a vfork
- * child that execs can't give memory back to the parent that it borrowed it from.
+/* Calls the original with the agent's entries added, and announces what it does to the recorder. The environment is built in the
+ * thread's room, or on the stack, where it fits, because a vfork child that execs can't give memory back to the parent that it
+ * borrowed it from.
  */
 static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
 		     int flags)
@@ -50,39 +51,71 @@ static __attribute__((noinline)) int exec_small(enum ada_intercept which, int di
 	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
 }
 
+/* What is about to be executed, and with what: all that can be found out with signals blocked, on a stack of ours. */
+struct image {
+	int directory;
+	const char *path;
+	char *const *environment;
+	int flags;
+	enum ada_heir_kind kind;
+	struct ada_heir_ticket ticket;
+	uint64_t *words;			/* its environment; NULL: to be built on the program's stack */
+	size_t mapped;				/* bytes of them, where they are a mapping of their own */
+};
+
+static void image_prepare(void *argument)
+{
+	struct image *image = argument;
+	size_t count = 0;
+
+	if (ada_core_is_forked())		/* and no hook has run in it */
+		ada_process_forked_slow();
+	image->kind = ada_restraint_reason();
+	if (image->kind == ADA_HEIR_EXEC)
+		image->kind = ada_image_kind(image->directory, image->path, image->flags);
+	if (image->kind == ADA_HEIR_EXEC)
+		count = ada_environment_words(image->environment);
+	if (count)
+		image->words = ada_room_words(count);
+	if (count > STACK_WORDS && !image->words) {
+		image->mapped = count * sizeof *image->words;
+		image->words = ada_sys_map(image->mapped);
+		if (!image->words)
+			image->kind = ADA_HEIR_NO_MEMORY;
+	}
+	image->ticket = ada_heir_announce(ada_core_shm(), image->kind, image->directory, image->path, image->flags);
+	if (image->words)
+		ada_environment_give(image->environment, image->words, &image->ticket);
+}
+
 static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments,
 		       char *const *environment, int flags)
 {
-	struct ada_heir_ticket ticket;
-	struct ada_shm *shm;
-	enum ada_heir_kind kind;
-	size_t count = 0;
-	uint64_t *words = NULL;
+	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags };
+	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC;	/* then no system call of ours is safe, and none is made */
+	uint64_t mask;
 	int result;
 
 	if (!ada_process_follows())
 		return exec_with(which, directory, path, arguments, environment, flags);
-	if (ada_core_is_forked())		/* and no hook has run in it */
-		ada_process_forked_slow();
-	shm = ada_core_shm();
-	kind = ada_restraint_reason();
-	if (kind == ADA_HEIR_EXEC)
-		kind = ada_image_kind(directory, path, flags);
-	if (kind == ADA_HEIR_EXEC)
-		count = ada_environment_words(environment);
-	if (count > STACK_WORDS && !(words = ada_sys_map(count * sizeof *words)))
-		kind = ADA_HEIR_NO_MEMORY;
-	ticket = ada_heir_announce(shm, kind, directory, path, flags);
-	if (kind != ADA_HEIR_EXEC) {
-		result = exec_with(which, directory, path, arguments, environment, flags);
-	} else if (!words) {
-		result = exec_small(which, directory, path, arguments, environment, flags, &ticket);
+	if (restrained) {
+		image_prepare(&image);
 	} else {
-		ada_environment_give(environment, words, &ticket);
-		result = exec_with(which, directory, path, arguments, (char *const *)words, flags);
-		ada_sys_unmap(words, count * sizeof *words);
+		mask = ada_sys_signals_block();
+		ada_aside(image_prepare, &image);
+		ada_sys_signals_restore(mask);	/* what is executed inherits it */
 	}
-	ada_heir_withdraw(shm, &ticket);
+	if (image.kind != ADA_HEIR_EXEC)
+		result = exec_with(which, directory, path, arguments, environment, flags);
+	else if (!image.words)
+		result = exec_small(which, directory, path, arguments, environment, flags, &image.ticket);
+	else
+		result = exec_with(which, directory, path, arguments, (char *const *)image.words, flags);
+	if (image.mapped)
+		ada_sys_unmap(image.words, image.mapped);
+	else
+		ada_room_words_return(image.words);
+	ada_heir_withdraw(ada_core_shm(), &image.ticket);
 	return result;
 }
 

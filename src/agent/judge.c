@@ -11,14 +11,25 @@ struct job {
 	struct ada_cpu_time cpu;
 	int signal;				/* 0: an event */
 	bool fatal;
+	struct work *work;
 };
 
+/* What fits the event. */
 struct decision {
 	uint64_t generation;
 	uint32_t version, count;
 	uint64_t more;				/* slots that fit beyond those copied */
 	struct ada_fit fits[FITS];
 };
+
+/* All that a judgement needs much memory for: in the thread's room, else on the stack, which is the program's. */
+struct work {
+	struct decision decision;
+	struct ada_fit fit;			/* one that was not copied */
+	struct ada_mark mark;
+	struct ada_type_names names;
+};
+static_assert(sizeof(struct work) <= ADA_JUDGE_ROOM, "room");
 
 static const struct ada_policy_table *table_in_force(const struct ada_shm *shm)
 {
@@ -64,8 +75,10 @@ static bool argument_of(const struct ada_judged *event, const struct ada_rule *r
 	return false;
 }
 
-static bool call_fits(const struct ada_rule *rule, const struct ada_judged *event, uint64_t *value)
+static bool call_fits(const struct ada_rule *rule, const struct job *job, uint64_t *value)
 {
+	const struct ada_judged *event = job->event;
+
 	switch (rule->kind) {
 	case ADA_RULE_SYMBOL:
 		return true;
@@ -83,7 +96,7 @@ static bool call_fits(const struct ada_rule *rule, const struct ada_judged *even
 		ada_cpu_begin(event->slot, event->number);
 		return false;
 	case ADA_RULE_EXCEPTION:
-		return ada_type_matches(event, rule->name, sizeof rule->name);
+		return ada_type_matches(event, rule->name, sizeof rule->name, &job->work->names);
 	}
 	return false;
 }
@@ -121,7 +134,7 @@ static bool rule_fits(const struct ada_rule *rule, struct job *job, uint64_t *va
 		return false;
 	if (job->signal)
 		return rule->kind == ADA_RULE_SIGNAL ? rule->signals >> (job->signal - 1) & 1 : rule->kind == ADA_RULE_CRASH;
-	return job->event->kind == ADA_EVENT_CALL ? call_fits(rule, job->event, value) : return_fits(rule, job, value);
+	return job->event->kind == ADA_EVENT_CALL ? call_fits(rule, job, value) : return_fits(rule, job, value);
 }
 
 static bool is_unchanged(const struct ada_policy_table *table, uint64_t generation)
@@ -170,54 +183,74 @@ static void rule_apply(struct ada_shm *shm, const struct ada_fit *fit, const str
 }
 
 /* The rules beyond the first few. One that is gone from the table by now, two swaps later, has nothing to say any more. */
-static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table, const struct decision *decision, struct job *job,
-		       struct ada_mark *mark)
+static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table, struct job *job)
 {
-	struct ada_fit fit;
+	const struct decision *decision = &job->work->decision;
+	struct ada_fit *fit = &job->work->fit;
 
 	for (uint64_t rules = decision->more; rules; rules &= rules - 1) {
 		const struct ada_rule *rule = &table->rules[__builtin_ctzll(rules)];
 
-		fit.slot = __builtin_ctzll(rules);
-		if (!rule_fits(rule, job, &fit.value))
+		fit->slot = __builtin_ctzll(rules);
+		if (!rule_fits(rule, job, &fit->value))
 			continue;
-		memcpy(fit.rule, rule, sizeof fit.rule);
+		memcpy(fit->rule, rule, sizeof fit->rule);
 		if (is_unchanged(table, decision->generation))
-			rule_apply(shm, &fit, job->event, mark);
+			rule_apply(shm, fit, job->event, &job->work->mark);
 	}
 }
 
 /* Apart from the decision, which most often is that nothing fits. */
-static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ada_policy_table *table, const struct decision *decision,
-					    struct job *job)
+static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ada_policy_table *table, struct job *job)
 {
+	const struct decision *decision = &job->work->decision;
 	const struct ada_judged *event = job->event;
-	struct ada_mark mark = { 0 };
+	struct ada_mark *mark = &job->work->mark;
 
+	memset(mark, 0, sizeof *mark);
 	for (uint32_t i = 0; i < decision->count; i++)
-		rule_apply(shm, &decision->fits[i], event, &mark);
-	rest_apply(shm, table, decision, job, &mark);
-	if (!mark.rules)
+		rule_apply(shm, &decision->fits[i], event, mark);
+	rest_apply(shm, table, job);
+	if (!mark->rules)
 		return;
-	mark.counter = event->counter;
-	mark.version = decision->version;
-	mark.thread = event->thread;
-	mark.seq = event->seq;
-	mark.function_id = event->function_id;
-	ada_mark_enter(shm, &mark);
+	mark->counter = event->counter;
+	mark->version = decision->version;
+	mark->thread = event->thread;
+	mark->seq = event->seq;
+	mark->function_id = event->function_id;
+	ada_mark_enter(shm, mark);
+}
+
+static void judge_in(struct ada_shm *shm, struct job *job, struct work *work)
+{
+	const struct ada_policy_table *table;
+	uint32_t tries = 0;
+
+	job->work = work;
+	do
+		table = table_in_force(shm);
+	while (!decide(&work->decision, table, job) && ++tries < TRIES);
+	if (tries < TRIES && work->decision.count)
+		apply(shm, table, job);
+}
+
+static __attribute__((noinline)) void judge_on_stack(struct ada_shm *shm, struct job *job)
+{
+	struct work work;
+
+	judge_in(shm, job, &work);
 }
 
 static void judge(struct ada_shm *shm, struct job *job)
 {
-	const struct ada_policy_table *table;
-	struct decision decision;
-	uint32_t tries = 0;
+	struct work *work = ada_judge_room();
 
-	do
-		table = table_in_force(shm);
-	while (!decide(&decision, table, job) && ++tries < TRIES);
-	if (tries < TRIES && decision.count)
-		apply(shm, table, &decision, job);
+	if (work) {
+		judge_in(shm, job, work);
+		ada_judge_room_return(work);
+	} else {
+		judge_on_stack(shm, job);
+	}
 }
 
 void ada_judge(const struct ada_judged *event)

@@ -38,5 +38,10 @@ uint64_t ada_judge_signals(void);	/* that `signal` rules of the policy in force 
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
 /* Does an unsettled mark want what lies between the two counters? Asked of a CLAIMED chunk that the pin holds. */
 bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter);
+/* Memory of this thread's for one judgement; NULL: it has none, or handlers have come in between the judgements of handlers.
+ * Provided by room.c. */
+#define ADA_JUDGE_ROOM 1536
+void *ada_judge_room(void);
+void ada_judge_room_return(void *room);
 void ada_judge_forked(void);		/* in a fork's child: its parent's marks aren't its own */
 #endif

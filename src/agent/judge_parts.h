@@ -32,7 +32,9 @@ bool ada_value_compare(uint64_t value, enum ada_rule_op op, uint64_t operand);	/
 
 /* --- judge_type.c */
 /* The type that is thrown by this event (a call of __cxa_throw) matches the glob; an empty one matches whatever is thrown. */
-bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room);
+#define ADA_TYPE_NAME_BYTES 256		/* of a mangled name; a longer one is cut */
+struct ada_type_names { char mangled[ADA_TYPE_NAME_BYTES], plain[ADA_TYPE_NAME_BYTES + 32]; };	/* for it to work in */
+bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room, struct ada_type_names *names);
 bool ada_type_plain(char *plain, size_t room, const char *mangled);	/* false: not one of the simple forms */
 bool ada_glob_matches(const char *pattern, size_t room, const char *text);
 

@@ -7,7 +7,6 @@
 #include "agent/judge_parts.h"
 #include "agent/sys.h"
 
-#define NAME_BYTES 256				/* of a mangled name; a longer one is cut */
 #define PAGE 4096ull
 
 /* Up to the end of a page where the next one is missing. Always ends in 0; false: nothing there. */
@@ -62,7 +61,7 @@ static const char *put_name(struct plain *plain, const char *mangled)
 {
 	size_t bytes = 0;
 
-	for (; *mangled >= '0' && *mangled <= '9' && bytes < NAME_BYTES; mangled++)
+	for (; *mangled >= '0' && *mangled <= '9' && bytes < ADA_TYPE_NAME_BYTES; mangled++)
 		bytes = bytes * 10 + (*mangled - '0');
 	for (size_t i = 0; i < bytes; i++)
 		if (!mangled[i])
@@ -97,17 +96,17 @@ bool ada_type_plain(char *text, size_t room, const char *mangled)
 	return mangled && ada_string_equal(mangled, nested ? "E" : "");
 }
 
-bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room)
+bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room, struct ada_type_names *names)
 {
-	char mangled[NAME_BYTES], plain[NAME_BYTES + 32];
+	char *mangled = names->mangled;
 	uint64_t name = 0;
 
 	if (!*pattern)
 		return true;
 	if (!event->registers || ada_quiet() ||
-	    ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name || !string_peek(mangled, sizeof mangled, name))
+	    ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name || !string_peek(mangled, sizeof names->mangled, name))
 		return false;
 	name = mangled[0] == '*';		/* compared by address only */
 	return ada_glob_matches(pattern, room, mangled + name) ||
-	       (ada_type_plain(plain, sizeof plain, mangled + name) && ada_glob_matches(pattern, room, plain));
+	       (ada_type_plain(names->plain, sizeof names->plain, mangled + name) && ada_glob_matches(pattern, room, names->plain));
 }

@@ -30,12 +30,15 @@
 #define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES)	/* number of the event at offset 64, by offset */
 #define ADA_NEAR_BYTES (1 << 20)		/* a slot this little below the innermost frame's needs no second look */
 #define ADA_TAIL_CALLS_MAX 32			/* frames that may share one slot: an endless tail loop stays bounded */
-#define ADA_SHADOW_FRAMES (256 * 1024)		/* calls in progress a thread; address space until touched */
+#define ADA_SHADOW_FRAMES (256 * 1024)		/* calls in progress a thread */
+#define ADA_ROOM_STACK 32768			/* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
+#define ADA_ROOM_BYTES 65536
 
 #define ADA_STUB_BYTES 16
 #define ADA_STUB_COUNT 262144
 #define ADA_STUB_RETURN 6			/* offset of a stub's return point */
 #define ADA_SITE_HASH_BITS 19			/* twice as many as stubs */
+#define ADA_REFUSED 4096			/* return addresses that are known to get no stub */
 
 #define ADA_TRAMPOLINE_BYTES 64
 #define ADA_TRAMPOLINE_RETURN 6			/* where the trampoline's call of ada_entry comes back */

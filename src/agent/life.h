@@ -52,6 +52,7 @@ struct ada_module {			/* same number as in the segment's table */
 };
 
 /* --- module.c: the table. Modules are numbered in the order of their finding, and a number is never used again. --- */
+extern struct ada_module ada_modules[ADA_MODULES_MAX];		/* state.S */
 struct ada_module *ada_module_at(uint32_t id);
 struct ada_shm_module *ada_module_entry(uint32_t id);		/* its half in the segment */
 uint32_t ada_module_count(void);

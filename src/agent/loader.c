@@ -17,6 +17,11 @@ uint32_t ada_life_busy;
 
 extern struct r_debug _r_debug __attribute__((weak));
 
+static void imports_follow(void *unused)
+{
+	ada_module_scan_imports();
+}
+
 /* In the place of a module's DT_INIT: it and all that came with it are relocated now. */
 static void init_called(int argument_count, char **arguments, char **environment, const struct ada_module *module)
 {
@@ -26,7 +31,7 @@ static void init_called(int argument_count, char **arguments, char **environment
 		goto out;
 	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
-	ada_module_scan_imports();
+	ada_aside(imports_follow, NULL);
 	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
 out:
@@ -87,7 +92,7 @@ static void watch_init(uint32_t first)
 }
 
 /* No conversation: what is new stays unhooked for good, and the program goes on. */
-static void modules_changed(void)
+static void modules_changed(void *unused)
 {
 	struct ada_conversation *conversation = NULL;
 	struct ada_shm *shm = ada_core_shm();
@@ -116,7 +121,7 @@ static void loader_changed(void)
 		return;
 	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
-	modules_changed();
+	ada_aside(modules_changed, NULL);
 	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
 }

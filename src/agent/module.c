@@ -9,12 +9,11 @@
 
 extern struct r_debug _r_debug __attribute__((weak));
 
-static struct ada_module modules[ADA_MODULES_MAX];
 static uint32_t module_count;
 
 struct ada_module *ada_module_at(uint32_t id)
 {
-	return &modules[id];
+	return &ada_modules[id];
 }
 
 struct ada_shm_module *ada_module_entry(uint32_t id)
@@ -32,7 +31,7 @@ uint32_t ada_module_count(void)
 struct ada_module *ada_module_of(uint64_t address)
 {
 	for (uint32_t id = 0; id < module_count; id++) {
-		struct ada_module *module = &modules[id];
+		struct ada_module *module = &ada_modules[id];
 
 		if (module->state != ADA_MODULE_GONE && address - module->start < module->end - module->start)
 			return module;
@@ -77,8 +76,8 @@ static bool is_listed(const struct ada_module *module)
 static bool is_known(const struct link_map *map)
 {
 	for (uint32_t id = 0; id < module_count; id++)
-		if (modules[id].map == map && modules[id].state != ADA_MODULE_GONE)
-			return modules[id].bias == map->l_addr;
+		if (ada_modules[id].map == map && ada_modules[id].state != ADA_MODULE_GONE)
+			return ada_modules[id].bias == map->l_addr;
 	return false;
 }
 
@@ -88,7 +87,7 @@ bool ada_module_changed(void)
 		if (!is_known(map))
 			return true;
 	for (uint32_t id = 0; id < module_count; id++)
-		if (modules[id].state != ADA_MODULE_GONE && !is_listed(&modules[id]))
+		if (ada_modules[id].state != ADA_MODULE_GONE && !is_listed(&ada_modules[id]))
 			return true;
 	return false;
 }
@@ -215,7 +214,7 @@ static void path_find(const struct ada_module *module, struct ada_shm_module *en
 /* One more entry of both tables. A module that can't be read has no span, and is never asked for. */
 static void module_add(const struct link_map *map, struct ada_shm *shm, const uint64_t *auxiliary)
 {
-	struct ada_module *module = &modules[module_count];
+	struct ada_module *module = &ada_modules[module_count];
 	struct ada_shm_module *entry = ada_module_entry(module_count);
 	bool initial = auxiliary != NULL;
 
@@ -265,7 +264,7 @@ static int filter_keep(struct ada_module *module, const uint8_t *filter, uint32_
 static int module_plan(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_shm_module *entry = ada_module_entry(id);
-	struct ada_module *module = &modules[id];
+	struct ada_module *module = &ada_modules[id];
 	struct ada_plan_reply reply;
 	const struct ada_plan_header *plan;
 	const uint8_t *filter;
@@ -293,9 +292,9 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 static void modules_remove_gone(struct ada_conversation *conversation)
 {
 	for (uint32_t id = 0; id < module_count; id++) {
-		if (modules[id].state == ADA_MODULE_GONE || is_listed(&modules[id]))
+		if (ada_modules[id].state == ADA_MODULE_GONE || is_listed(&ada_modules[id]))
 			continue;
-		modules[id].state = ADA_MODULE_GONE;
+		ada_modules[id].state = ADA_MODULE_GONE;
 		ada_module_entry(id)->unload_counter = ada_sys_counter();
 		__atomic_store_n(&ada_module_entry(id)->present, 2, __ATOMIC_RELEASE);
 		if (conversation)
@@ -323,7 +322,7 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 	}
 	/* All are in the table before the first is hooked: an event may only name a module that the segment holds. */
 	for (uint32_t id = first; conversation && id < module_count && !status; id++)
-		if (modules[id].state == ADA_MODULE_KNOWN)
+		if (ada_modules[id].state == ADA_MODULE_KNOWN)
 			status = module_plan(conversation, id);
 	ada_text_publish();
 	return status;
@@ -332,11 +331,11 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 void ada_module_scan_imports(void)
 {
 	for (uint32_t id = 0; id < module_count; id++) {
-		if (modules[id].state != ADA_MODULE_PLANNED)
+		if (ada_modules[id].state != ADA_MODULE_PLANNED)
 			continue;
-		modules[id].state = ADA_MODULE_DONE;
-		if (modules[id].reply & ADA_PLAN_REPLY_IMPORTS)
-			ada_got_apply(&modules[id], id);
+		ada_modules[id].state = ADA_MODULE_DONE;
+		if (ada_modules[id].reply & ADA_PLAN_REPLY_IMPORTS)
+			ada_got_apply(&ada_modules[id], id);
 	}
 }
 

@@ -111,6 +111,13 @@ static void child_attach(void)
 		ada_sys_unmap(parent, parent_bytes);
 }
 
+static void child_begin(void *unused)
+{
+	own_pid = ada_sys_pid();
+	ada_core_forked();
+	child_attach();
+}
+
 static void fork_child(void)
 {
 	uint64_t mask;
@@ -122,11 +129,8 @@ static void fork_child(void)
 		return;
 	}
 	mask = ada_sys_signals_block();
-	if (!ada_process_is_own()) {		/* else: ada_process_forked_slow was here first */
-		own_pid = ada_sys_pid();
-		ada_core_forked();
-		child_attach();
-	}
+	if (!ada_process_is_own())		/* else: ada_process_forked_slow was here first */
+		ada_aside(child_begin, NULL);
 	ada_sys_signals_restore(mask);
 }
 

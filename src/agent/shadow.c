@@ -50,7 +50,7 @@ void ada_shadow_arm(struct ada_thread *thread)
 		if (limit + 1 >= depth && limit < nearest)
 			nearest = limit;
 	}
-	if (nearest < ADA_SHADOW_FRAMES)
+	if ((uint64_t)ada_frame_at(thread, nearest + 1) < thread->shadow_limit)
 		thread->shadow_end = (uint64_t)ada_frame_at(thread, nearest + 1);
 }
 
@@ -133,15 +133,17 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 
 bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment)
 {
-	struct ada_frame *frame = innermost(thread) + 1;
+	struct ada_frame *frame;
 	struct ada_written written;
-	bool deeper = (uint64_t)frame >= thread->shadow_end;	/* now: a new chunk arms anew */
+	bool deeper;
 
-	if ((uint64_t)frame >= thread->shadow_limit) {
+	if (!ada_room_grow(thread, ada_frames(thread) + 1)) {
 		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		ada_event_lost(thread, 2);
 		return false;
 	}
+	frame = innermost(thread) + 1;
+	deeper = (uint64_t)frame >= thread->shadow_end;	/* now: a new chunk arms anew */
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
 			ada_event_lost(thread, 2);
@@ -177,30 +179,37 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 	return true;
 }
 
+struct jump { struct ada_thread *thread; uint64_t here, sp; };
+
+static void jump_follow(void *argument)
+{
+	const struct jump *jump = argument;
+	struct ada_thread *thread = jump->thread;
+	stack_t alternate = { 0 };
+	uint64_t sp = jump->sp;
+
+	if (ada_stack_own(thread, sp))
+		drop_below(thread, sp);
+	else if (ada_stack_own(thread, jump->here))
+		return;				/* a switch of stacks */
+	/* A handler on the alternate stack jumps away: nothing there goes on. (The kernel's flag would be about the stack of here.) */
+	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
+	if (jump->here - (uint64_t)alternate.ss_sp < alternate.ss_size && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
+		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
+	ada_shadow_arm(thread);
+}
+
 void ada_core_longjmp(uint64_t sp)
 {
-	uint64_t here = (uint64_t)__builtin_frame_address(0);
-	struct ada_thread *thread;
-	stack_t alternate = { 0 };
+	struct jump jump = { .here = (uint64_t)__builtin_frame_address(0), .sp = sp };
 
 	ada_slow_abandoned();
 	if (!ada_core_recording())
 		return;
-	thread = ada_slow_begin(0);
-	if (!thread)
+	jump.thread = ada_slow_begin(0);
+	if (!jump.thread)
 		return;
-	if (!thread->index)
-		goto out;
-	if (ada_stack_own(thread, sp)) {
-		drop_below(thread, sp);
-	} else if (ada_stack_own(thread, here)) {
-		goto out;			/* a switch of stacks */
-	}
-	/* A handler on the alternate stack jumps away: nothing there goes on. */
-	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
-	if (alternate.ss_flags & SS_ONSTACK && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
-		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
-	ada_shadow_arm(thread);
-out:
-	ada_slow_end(thread);
+	if (jump.thread->index)
+		ada_slow_run(jump_follow, &jump);
+	ada_slow_end(jump.thread);
 }

@@ -4,15 +4,11 @@
 #include "agent/core.h"
 
 #define HASH_MASK ((1u << ADA_SITE_HASH_BITS) - 1)
-#define REFUSED 4096
 
-struct ada_site *ada_site_hash[1 << ADA_SITE_HASH_BITS];
 /* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
 struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
 uint32_t ada_site_limit = ADA_STUB_COUNT;
 static uint32_t sites_used;
-/* Return addresses that get no stub, by hash; the newer displaces the older. */
-static uint64_t refused[REFUSED];
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -46,7 +42,7 @@ struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)
 
 static uint64_t *refused_place(uint64_t return_address)
 {
-	return &refused[hash(return_address, 0) % REFUSED];
+	return &ada_sites_refused[hash(return_address, 0) % ADA_REFUSED];
 }
 
 bool ada_site_refused(uint64_t return_address)
@@ -56,8 +52,8 @@ bool ada_site_refused(uint64_t return_address)
 
 void ada_site_forget_refused(void)
 {
-	for (uint32_t i = 0; i < REFUSED; i++)
-		__atomic_store_n(&refused[i], 0, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < ADA_REFUSED; i++)
+		__atomic_store_n(&ada_sites_refused[i], 0, __ATOMIC_RELAXED);
 }
 
 static void refuse(uint64_t return_address)

@@ -6,7 +6,8 @@
 uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers);
 void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 
-#define STACK_BYTES 1024			/* a slow path's own need, calls included */
+#define STACK_BYTES 1024			/* a slow path's own need of the program's stack, calls included, where it has no other */
+#define STACK_BYTES_ASIDE 512			/* ... and where it has one */
 #define FLAGS_TRAP 0x100ull
 
 /* May this event be recorded? Asked with the program's signals open, since with them blocked a fault or a trap is the end:
@@ -21,7 +22,7 @@ static bool may_record(uint64_t events)
 		ada_slow_lost(events);
 		return false;
 	}
-	(void)*((volatile char *)__builtin_frame_address(0) - STACK_BYTES);
+	(void)*((volatile char *)__builtin_frame_address(0) - (ada_slow_has_stack() ? STACK_BYTES_ASIDE : STACK_BYTES));
 	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
 }
 
@@ -51,61 +52,73 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 	return ada_core_recording() && (*thread)->index;
 }
 
-static uint64_t enter(struct ada_thread *thread, uint64_t trampoline, const struct ada_moment *moment)
+struct call { struct ada_thread *thread; uint64_t trampoline; struct ada_moment moment; uint64_t next; };
+
+static void enter(void *argument)
 {
-	uint64_t return_address = *(uint64_t *)moment->slot;
-	struct ada_hook *hook = (struct ada_hook *)(trampoline + ADA_BLOCK_BYTES);
+	struct call *call = argument;
+	struct ada_thread *thread = call->thread;
+	uint64_t return_address = *(uint64_t *)call->moment.slot;
+	struct ada_hook *hook = (struct ada_hook *)(call->trampoline + ADA_BLOCK_BYTES);
 	struct ada_site *site = ada_site_find(return_address, hook->function_id);
 
 	if (!site)
-		site = ada_site_intern(hook, trampoline + ADA_TRAMPOLINE_BODY, return_address);
+		site = ada_site_intern(hook, call->trampoline + ADA_TRAMPOLINE_BODY, return_address);
 	if (!site) {
 		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
-		return 0;
+		return;
 	}
 	if (ada_frames(thread) > thread->sweep_frames)
 		ada_shadow_sweep(thread);
-	ada_shadow_enter(thread, moment->slot, ada_stub_is_return(return_address));
-	return ada_shadow_push(thread, hook, moment) ? site->entry : 0;
+	ada_shadow_enter(thread, call->moment.slot, ada_stub_is_return(return_address));
+	if (ada_shadow_push(thread, hook, &call->moment))
+		call->next = site->entry;
 }
 
 /* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
  * that can't be recorded gets no stub, so both its events are lost. */
 ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers)
 {
-	uint64_t trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN, next = 0;
-	struct ada_thread *thread;
+	struct call call = { .trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN,
+			     .moment = { registers, (uint64_t)slot } };
 
 	if (may_record(2)) {
-		thread = ada_self;
-		if (thread->index && ada_chunk_hopeless(thread)) {
-			ada_event_lost(thread, 2);
-		} else if (thread->index && ada_site_refused(*slot)) {
-			__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
+		call.thread = ada_self;
+		if (call.thread->index && ada_chunk_hopeless(call.thread)) {
+			ada_event_lost(call.thread, 2);
+		} else if (call.thread->index && ada_site_refused(*slot)) {
+			__atomic_fetch_add(&call.thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		} else {
-			if (begin(&thread, (uint64_t)slot))
-				next = enter(thread, trampoline, &(struct ada_moment){ registers, (uint64_t)slot });
-			if (thread)
-				ada_slow_end(thread);
+			if (begin(&call.thread, (uint64_t)slot))
+				ada_slow_run(enter, &call);
+			if (call.thread)
+				ada_slow_end(call.thread);
 			else
 				ada_slow_lost(2);
 		}
 	}
-	return next ? next : trampoline + ADA_TRAMPOLINE_NO_STUB;
+	return call.next ? call.next : call.trampoline + ADA_TRAMPOLINE_NO_STUB;
+}
+
+static void leave(void *argument)
+{
+	struct call *call = argument;
+
+	if (!ada_shadow_leave(call->thread, &call->moment, ADA_EVENT_RETURN))
+		__atomic_fetch_add(&call->thread->entry->orphans, 1, __ATOMIC_RELAXED);
 }
 
 /* A return, whole. */
 ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers)
 {
-	const struct ada_moment moment = { registers, slot };
-	struct ada_thread *thread;
+	struct call call = { .moment = { registers, slot } };
 
 	if (!may_record(1))
 		return;
-	if (begin(&thread, slot) && !ada_shadow_leave(thread, &moment, ADA_EVENT_RETURN))
-		__atomic_fetch_add(&thread->entry->orphans, 1, __ATOMIC_RELAXED);
-	if (thread)
-		ada_slow_end(thread);
+	if (begin(&call.thread, slot))
+		ada_slow_run(leave, &call);
+	if (call.thread)
+		ada_slow_end(call.thread);
 	else
 		ada_slow_lost(1);
 }

@@ -38,6 +38,7 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 	ada_loader_watch();
 	ada_crash_watch();
 	ada_late_attach(shm);
+	ada_aside_start();
 	return 0;
 }
 

@@ -20,10 +20,10 @@ static bool seen_begin(struct ada_thread *thread, struct seen *seen)
 
 	while (entries < 2 * frames)
 		entries *= 2;
+	if (!ada_room_grow(thread, frames + 1 + entries * sizeof seen->slots[0] / sizeof(struct ada_frame)))
+		return false;
 	seen->slots = (uint64_t *)ada_frame_at(thread, frames + 1);
 	seen->mask = entries - 1;
-	if ((uint64_t)(seen->slots + entries) > thread->shadow_limit)
-		return false;
 	memset(seen->slots, 0, entries * sizeof seen->slots[0]);
 	return true;
 }

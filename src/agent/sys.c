@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <linux/futex.h>
 #include <time.h>
@@ -62,6 +63,37 @@ long ada_sys_protect(void *start, size_t bytes, int protection)
 long ada_sys_advise(void *start, size_t bytes, int advice)
 {
 	return ada_sys4(SYS_madvise, (long)start, bytes, advice, 0);
+}
+
+extern char ada_state[] __attribute__((visibility("hidden"))), ada_state_end[] __attribute__((visibility("hidden")));
+
+bool ada_state_open(void)
+{
+	return !ada_sys_failed(ada_sys_protect(ada_state, ada_state_end - ada_state, PROT_READ | PROT_WRITE));
+}
+
+/* The first number of a file that begins with one; 0 where it can't be read. */
+static uint64_t number_read(const char *path)
+{
+	char text[32];
+	long bytes = ada_sys_read_file(path, text, sizeof text);
+	uint64_t number = 0;
+
+	for (long i = 0; i < bytes && text[i] >= '0' && text[i] <= '9'; i++)
+		number = number * 10 + (text[i] - '0');
+	return number;
+}
+
+uint64_t ada_space_left(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+	uint64_t used;
+
+	if (ada_quiet() || ada_quiet_filtered() || ada_sys_failed(ada_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit)) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	used = number_read("/proc/self/statm") * 4096;
+	return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
 uint32_t ada_sys_pid(void)

@@ -62,6 +62,11 @@ long ada_sys_unmap(void *start, size_t bytes);
 long ada_sys_protect(void *start, size_t bytes, int protection);
 long ada_sys_advise(void *start, size_t bytes, int advice);
 
+/* The tables of state.S may be written from now on. False: no memory. */
+bool ada_state_open(void);
+/* Address space (bytes) that the program's limit leaves; UINT64_MAX: there is no limit, or it can't be asked for. */
+uint64_t ada_space_left(void);
+
 uint32_t ada_sys_pid(void);				/* never cached: vfork children share our memory */
 uint32_t ada_sys_tid(void);
 long ada_sys_open(const char *path);			/* read-only, close-on-exec */

@@ -1,7 +1,6 @@
 /* Threads: attach at the first event, a place in the private table and an entry in the shared one, and the end of both.
  *
- * A thread's place holds its cursors and its shadow stack, and is used again when it ends; the mapping of a shadow stack
- * belongs to the place for the process's life. Its entry in the shared table is durable: a thread that records again after
+ * A thread's place holds its cursors and its room (room.c), and is used again when it ends. Its entry in the shared table is durable: a thread that records again after
  * its end (destructors of thread-specific data) goes on with the entry that it had.
  */
 #include <linux/rseq.h>
@@ -22,110 +21,19 @@ extern const unsigned int __rseq_size __attribute__((weak, visibility("default")
 
 struct ada_core *ada_core;
 struct ada_thread ada_no_thread;		/* all zero: sends every hook into its slow path */
-static uint8_t no_flags[ADA_FUNCTIONS_MAX];	/* no rule names anything; never written, so it takes no memory */
 static uint64_t no_policy;			/* as a segment's policy_flags */
 struct ada_setup ada_setup;
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
-/* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
-static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
 static __thread uint32_t entry_number = NO_ENTRY;
-static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
 /* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
 static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
 
-static uint64_t shadows[ADA_THREADS_MAX];	/* address of each place's shadow stack */
 static bool own_rseq_needed;
 static pthread_key_t end_key;
 static bool end_key_present;
 static bool silent;				/* as ada_core_is_silent: private, so a fork's child knows */
-
-bool ada_lock(uint32_t *lock)
-{
-	for (uint32_t spins = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); spins++) {
-		if (spins == ADA_SPINS_MAX)
-			return false;
-		if (spins % 1024 == 1023)
-			ada_sys4(SYS_sched_yield, 0, 0, 0, 0);
-		__builtin_ia32_pause();
-	}
-	slow.lock = lock;
-	return true;
-}
-
-void ada_unlock(uint32_t *lock)
-{
-	slow.lock = NULL;
-	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
-}
-
-/* --- slow paths -------------------------------------------------------------------------------------------------------- */
-
-bool ada_slow_forbidden(void)
-{
-	if (ada_core_is_forked())
-		ada_quiet_forked();
-	if (ada_quiet())
-		return true;
-	ada_core_show();
-	return false;
-}
-
-struct ada_thread *ada_slow_begin(uint64_t sp)
-{
-	uint64_t mask;
-
-	if (ada_slow_forbidden())
-		return NULL;
-	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
-	if (slow.thread && slow.thread->stack_high && sp > slow.sp && sp < slow.thread->stack_high && slow.sp >= slow.thread->stack_low)
-		ada_slow_abandoned();
-	if (slow.thread)
-		return NULL;
-	mask = ada_sys_signals_block();
-	slow.thread = ada_self;
-	slow.mask = mask;
-	slow.sp = (uint64_t)__builtin_frame_address(0);
-	ada_self = &ada_no_thread;
-	return slow.thread;
-}
-
-void ada_slow_end(struct ada_thread *thread)
-{
-	uint64_t mask = slow.mask;
-
-	ada_self = thread;
-	slow.thread = NULL;
-	ada_sys_signals_restore(mask);
-}
-
-void ada_slow_abandoned(void)
-{
-	if (!slow.thread)
-		return;
-	if (slow.lock)
-		ada_unlock(slow.lock);
-	ada_slow_end(slow.thread);
-}
-
-void ada_slow_lost(uint64_t events)
-{
-	struct ada_thread *thread = slow.thread ? slow.thread : hidden ? hidden : ada_self;
-
-	if (thread->entry)
-		ada_event_lost(thread, events);
-}
-
-void ada_slow_pause(struct ada_thread *thread)
-{
-	ada_slow_end(thread);
-}
-
-void ada_slow_resume(struct ada_thread *thread)
-{
-	ada_slow_begin(0);
-}
 
 /* --- the process ------------------------------------------------------------------------------------------------------- */
 
@@ -168,22 +76,7 @@ void ada_core_disable(enum ada_disable reason)
 /* In the thread itself, not in ada_self: a hook that this handler interrupted goes on with the pointer that it has. */
 void ada_core_leave(void)
 {
-	struct ada_thread *thread = slow.thread ? slow.thread : ada_self;
-
-	thread->index = 0;
-}
-
-void ada_core_hide(void)
-{
-	hidden = ada_self;
-	ada_self = &ada_no_thread;
-}
-
-void ada_core_show(void)
-{
-	if (hidden)
-		ada_self = hidden;
-	hidden = NULL;
+	ada_slow_thread()->index = 0;
 }
 
 static void rseq_choose(void)
@@ -195,7 +88,7 @@ static void rseq_choose(void)
 /* Without a segment: before the first one, and in a fork's child until it has its own. */
 static void setup_clear(void)
 {
-	no_policy = (uint64_t)no_flags - (uint64_t)&no_policy;
+	no_policy = (uint64_t)ada_no_flags - (uint64_t)&no_policy;
 	ada_setup.policy = &no_policy;
 	ada_setup.detail_scale = 0;
 }
@@ -216,6 +109,8 @@ void ada_core_attach(struct ada_shm *shm)
 	struct ada_core *core = ada_core;
 
 	if (!core) {
+		if (!ada_state_open())
+			return;
 		setup_clear();
 		rseq_choose();
 		core = ada_sys_map(sizeof *core);
@@ -247,10 +142,8 @@ void ada_core_forked(void)
 {
 	struct ada_core *core = ada_core;
 
-	ada_self = &ada_no_thread;
-	hidden = NULL;
-	if (slow.thread)			/* the slow path that found out: it has no thread any more */
-		slow.thread = &ada_no_thread;
+	ada_slow_forked();
+	ada_room_forked();
 	entry_number = NO_ENTRY;
 	ada_sequence = ada_lost_told = 0;
 	setup_clear();
@@ -323,21 +216,6 @@ static void place_return(struct ada_core *core, struct ada_thread *thread)
 	ada_unlock(&core->threads_lock);
 }
 
-static bool shadow_map(struct ada_thread *thread)
-{
-	const uint64_t bytes = (ADA_TAIL_CALLS_MAX + ADA_SHADOW_FRAMES) * sizeof(struct ada_frame);
-
-	if (!shadows[thread->number])
-		shadows[thread->number] = (uint64_t)ada_sys_map(bytes);
-	if (!shadows[thread->number])
-		return false;
-	thread->shadow = shadows[thread->number] + ADA_TAIL_CALLS_MAX * sizeof(struct ada_frame);
-	thread->shadow_end = thread->shadow_limit = shadows[thread->number] + bytes;
-	for (int i = 1; i <= ADA_TAIL_CALLS_MAX; i++)
-		ada_frame_at(thread, -i)->slot = ~0ull;	/* odd: equal to no slot */
-	return true;
-}
-
 /* The calling thread's entry in the shared table; its old one if it had ended. */
 static struct ada_shm_thread *entry_take(struct ada_core *core, uint32_t tid)
 {
@@ -367,26 +245,14 @@ static struct ada_shm_thread *entry_take(struct ada_core *core, uint32_t tid)
 	return entry;
 }
 
-struct ada_thread *ada_thread_attach(void)
+static void thread_fill(void *argument)
 {
-	struct ada_core *core = ada_core;
-	struct ada_thread *thread;
+	struct ada_thread *thread = argument;
 	uint32_t tid = ada_sys_tid();
 
-	if (!rseq_register()) {
-		ada_core_disable(ADA_DISABLE_NO_RSEQ);
-		return NULL;
-	}
-	thread = place_take(core);
-	if (!thread || !shadow_map(thread)) {
-		ada_core_disable(ADA_DISABLE_NO_MEMORY);
-		goto fail;
-	}
-	thread->entry = entry_take(core, tid);
-	if (!thread->entry) {
-		ada_core_disable(ADA_DISABLE_THREADS_FULL);
-		goto fail;
-	}
+	thread->entry = entry_take(ada_core, tid);
+	if (!thread->entry)
+		return;
 	thread->tid = tid;
 	thread->tid_call = tid | (uint64_t)ADA_EVENT_CALL << 32;
 	thread->tid_return = tid | (uint64_t)ADA_EVENT_RETURN << 32;
@@ -395,10 +261,33 @@ struct ada_thread *ada_thread_attach(void)
 	thread->sweep_frames = 1024;
 	if (end_key_present)
 		ada_call_libc(pthread_setspecific, end_key, 1);
+}
+
+struct ada_thread *ada_thread_attach(void)
+{
+	struct ada_core *core = ada_core;
+	struct ada_thread *thread;
+
+	if (!rseq_register()) {
+		ada_core_disable(ADA_DISABLE_NO_RSEQ);
+		return NULL;
+	}
+	thread = place_take(core);
+	if (!thread || !ada_room_take(thread)) {
+		ada_core_disable(ADA_DISABLE_NO_MEMORY);
+		goto fail;
+	}
+	ada_slow_run(thread_fill, thread);
+	if (!thread->entry) {
+		ada_core_disable(ADA_DISABLE_THREADS_FULL);
+		goto fail;
+	}
 	return thread;
 fail:
-	if (thread)
+	if (thread) {
+		ada_room_leave();
 		place_return(core, thread);
+	}
 	return NULL;
 }
 
@@ -418,7 +307,7 @@ void ada_core_thread_begin(void)
 
 void ada_core_here(uint32_t *number, uint64_t *seq)
 {
-	const struct ada_thread *thread = slow.thread ? slow.thread : ada_self;
+	const struct ada_thread *thread = ada_slow_thread();
 	uint64_t events = ada_sequence;
 
 	*number = ADA_NONE;
@@ -432,6 +321,15 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 }
 
 /* Everything left open is left by the thread's end. */
+static void thread_close(void *argument)
+{
+	struct ada_thread *thread = argument;
+
+	while (ada_core_recording() && ada_frames(thread))
+		ada_shadow_close(thread, ada_frame_at(thread, ada_frames(thread) - 1), ADA_EVENT_EXCEPTION);
+	ada_chunk_close(thread);
+}
+
 void ada_core_thread_end(void)
 {
 	struct ada_thread *thread = silent ? NULL : ada_slow_begin(0);
@@ -439,10 +337,9 @@ void ada_core_thread_end(void)
 	if (!thread)
 		return;
 	if (thread->index && !ada_core_is_forked()) {
-		while (ada_core_recording() && ada_frames(thread))
-			ada_shadow_close(thread, ada_frame_at(thread, ada_frames(thread) - 1), ADA_EVENT_EXCEPTION);
-		ada_chunk_close(thread);
+		ada_slow_run(thread_close, thread);
 		__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
+		ada_room_leave();
 		place_return(ada_core, thread);
 		thread = &ada_no_thread;
 	}

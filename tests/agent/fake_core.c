@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include "agent/agent.h"
+#include "agent/judge.h"
 #include "agent/mem.h"
 #include "agent/sys.h"
 
@@ -21,6 +22,8 @@ static struct { uint64_t calls, last; } nowhere, *counters = (void *)&nowhere;
 
 void ada_core_attach(struct ada_shm *shm)
 {
+	if (!ada_state_open())
+		return;
 	attached = shm;
 	counters = (void *)&shm->waits;
 }
@@ -42,6 +45,33 @@ void ada_core_forked(void)
 {
 	attached = NULL;
 	counters = (void *)&nowhere;
+}
+
+void *ada_judge_room(void)
+{
+	return NULL;
+}
+
+void ada_judge_room_return(void *room)
+{
+}
+
+void ada_aside(void (*work)(void *), void *argument)
+{
+	work(argument);
+}
+
+void ada_aside_start(void)
+{
+}
+
+uint64_t *ada_room_words(size_t count)
+{
+	return NULL;
+}
+
+void ada_room_words_return(const uint64_t *words)
+{
 }
 
 void ada_core_thread_start_hook(void)

@@ -129,3 +129,19 @@ bool c_compare(double a, enum ada_rule_op op, double b)
 	default: return false;
 	}
 }
+
+/* One judgement at a time has it. */
+static __thread struct { _Alignas(16) char bytes[ADA_JUDGE_ROOM]; bool taken; } judge_room;
+
+void *ada_judge_room(void)
+{
+	if (judge_room.taken)
+		return NULL;
+	judge_room.taken = true;
+	return judge_room.bytes;
+}
+
+void ada_judge_room_return(void *room)
+{
+	judge_room.taken = false;
+}

@@ -69,9 +69,4 @@ ada_landing:
 DW.ref.ada_personality:
 	.quad ada_personality
 
-	.bss
-	.p2align 12
-	.globl ada_sites
-ada_sites:
-	.skip SITE_BYTES*ADA_STUB_COUNT
 	.section .note.GNU-stack,"",@progbits

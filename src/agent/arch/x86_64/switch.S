@@ -1,0 +1,33 @@
+# Another stack: void ada_switch(void *argument, void (*work)(void *), uint64_t stack, uint64_t *left)
+#
+# Calls work(argument) with the stack pointer at `stack`, and stores in *left where the one that it leaves ends: what lies below
+# that is free meanwhile. The program's registers are on the stack that is left, all of them: whoever looks there for pointers
+# (a collector that stops this thread) finds each one.
+#
+# Unwinders find the caller through rbp. gdb takes a caller that lies below its callee for a damaged stack, but for one name.
+	.text
+	.globl __morestack
+	.hidden __morestack
+	.type __morestack,@function
+__morestack:
+	.cfi_startproc
+	push %rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp,-16
+	mov %rsp,%rbp
+	.cfi_def_cfa_register rbp
+	push %rbx
+	push %r12
+	push %r13
+	push %r14
+	push %r15
+	mov %rsp,(%rcx)
+	mov %rdx,%rsp
+	and $-16,%rsp
+	call *%rsi
+	leave
+	.cfi_def_cfa rsp,8
+	ret
+	.cfi_endproc
+	.size __morestack,.-__morestack
+	.section .note.GNU-stack,"",@progbits
