@@ -131,6 +131,11 @@ bool fake_is_free(const struct fake *fake, uint32_t chunk)
 	return __atomic_load_n(free_word(fake, chunk), __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
 }
 
+static uint64_t now(const struct fake *fake)
+{
+	return fake->step ? fake->counter : __rdtsc();
+}
+
 void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name)
 {
 	*thread = (struct fake_thread){ .fake = fake };
@@ -138,7 +143,7 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 	struct ada_shm_thread *entry = fake_entry(fake, thread->id);
 	entry->thread_id = thread_id;
 	entry->chunk = UINT32_MAX;
-	entry->start_counter = __rdtsc();
+	entry->start_counter = now(thread->fake);
 	snprintf(entry->name, sizeof(entry->name), "%s", name);
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);
 }
@@ -214,11 +219,6 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 		}
 	}
 	return circular && recycle_detail(fake, number);
-}
-
-static uint64_t now(struct fake *fake)
-{
-	return fake->step ? fake->counter : __rdtsc();
 }
 
 static void open_detail(struct fake_thread *thread, struct ada_chunk *index)

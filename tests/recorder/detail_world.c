@@ -4,9 +4,61 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock_source.h"
 #include "make_segment.h"
+
+uint64_t world_tick = 1000;
+static uint64_t counter_now;			/* of the whole machine */
+
+uint64_t __wrap_ada_clock_counter(void);
+uint64_t __wrap_ada_clock_boottime_ns(void);
+
+uint64_t __wrap_ada_clock_counter(void)
+{
+	return counter_now;
+}
+
+uint64_t __wrap_ada_clock_boottime_ns(void)
+{
+	return (uint64_t)((unsigned __int128)counter_now * 1000 / world_tick);
+}
+
+static struct ada_clock_reading read_clock(void *context)
+{
+	return (struct ada_clock_reading){ counter_now, __wrap_ada_clock_boottime_ns() };
+}
+
+static void pause_clock(void *context)
+{
+	counter_now += 4000 * world_tick;
+}
+
+static int set_frequency(void **state)
+{
+	world_tick = *(const uint64_t *)*state;
+	counter_now = 3600000000ull * world_tick;
+	return 0;
+}
+
+int world_run_group(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+	static const uint64_t mhz[] = { 1000, 2300, 3000, 5000 };
+	const size_t rates = sizeof(mhz) / sizeof(*mhz);
+	struct CMUnitTest *all = calloc(rates * count, sizeof(*all));
+	for (size_t i = 0; all && i < rates * count; i++) {
+		char *text;
+		uint64_t rate = mhz[i / count];
+		if (asprintf(&text, "%s at %lu MHz", tests[i % count].name, (unsigned long)rate) < 0)
+			return 1;
+		all[i] = (struct CMUnitTest){ text, tests[i % count].test_func, set_frequency, NULL, (void *)&mhz[i / count] };
+	}
+	int failed = all ? _cmocka_run_group_tests(name, all, rates * count, NULL, NULL) : 1;
+	for (size_t i = 0; all && i < rates * count; i++)
+		free((void *)all[i].name);
+	free(all);
+	return failed;
+}
 
 void world_make(struct world *world, const struct world_options *options)
 {
@@ -17,7 +69,7 @@ void world_make(struct world *world, const struct world_options *options)
 	*world = (struct world){ .thread_count = options->threads };
 	strcpy(world->directory, "/tmp/ada-detail-XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
-	assert_int_equal(ada_clock_open(&world->clock), 0);
+	assert_int_equal(ada_clock_open_source(&world->clock, &(struct ada_clock_source){ .read = read_clock, .pause = pause_clock }), 0);
 	make_segment(&world->segment, segment, &agent_fd);
 	close(agent_fd);
 	struct ada_lane_options lane = { .clock = world->clock, .segment_events = options->segment_events,
@@ -48,14 +100,10 @@ uint64_t world_now(const struct world *world)
 	return ada_clock_ns(world->clock, world->fake.counter);
 }
 
-/* The recorder takes no mark of a time yet to come. */
-static void wait_for_time(const struct world *world)
+void world_wait(const struct world *world)
 {
-	uint64_t now;
-	while ((now = ada_clock_counter()) < world->fake.counter) {
-		uint64_t left = (world->fake.counter - now) / 4;	/* ns, and no counter is faster than 4 a ns */
-		nanosleep(&(struct timespec){ .tv_nsec = left < 100000000 ? (long)left + 1000 : 100000000 }, NULL);
-	}
+	if (world->fake.counter > counter_now)
+		counter_now = world->fake.counter;
 }
 
 void world_late(struct world *world, uint32_t thread, uint64_t counter, uint64_t events)
@@ -69,7 +117,7 @@ void world_late(struct world *world, uint32_t thread, uint64_t counter, uint64_t
 
 void world_turn(struct world *world)
 {
-	wait_for_time(world);
+	world_wait(world);
 	ada_segment_grow(&world->segment);
 	ada_drain_sealed(&world->drain);
 	ada_details_turn(world->details, world_now(world));
@@ -95,7 +143,7 @@ void world_pass(struct world *world, uint64_t ns)
 
 void world_finish(struct world *world)
 {
-	wait_for_time(world);
+	world_wait(world);
 	ada_drain_finish(&world->drain);
 	ada_details_finish(world->details, world_now(world), ADA_SHORT_EXIT);
 	world->finished = true;

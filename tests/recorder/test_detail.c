@@ -575,5 +575,5 @@ int main(void)
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return world_run_tests("detail", tests);
 }

@@ -126,8 +126,7 @@ static void a_post_roll_waits_for_what_its_ended_thread_sealed(void **state)
 	fake_mark(&world.threads[0], 0, 10, 0, 1000);
 	fake_events(&world.threads[0], 50);
 	fake_thread_end(&world.threads[0]);
-	while (ada_clock_counter() < world.fake.counter)
-		;
+	world_wait(&world);
 	ada_details_turn(world.details, world_now(&world));
 	world_run(&world, 1, 100);
 	world_finish(&world);
@@ -148,5 +147,5 @@ int main(void)
 		cmocka_unit_test(an_emptied_window_moves_behind_all_holes),
 		cmocka_unit_test(late_records_that_are_gone_are_told),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return world_run_tests("detail race", tests);
 }

@@ -52,5 +52,5 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_thread), cmocka_unit_test(one_thread_that_did_little_before), cmocka_unit_test(several_threads),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return world_run_tests("detail size", tests);
 }

@@ -1,11 +1,15 @@
-/* The segment: its layout, its parts handed out as they are allocated, and who still has it. In a tmpfs of the test's own and in
- * /dev/shm. */
+/* The segment: its layout, its parts handed out as they are allocated, and who still has it. In a tmpfs as the recorder makes one, and
+ * in one as /dev/shm is, but of a size that is known: how full the machine's is has no say. */
 #include "../test.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/segment.h"
@@ -20,14 +24,44 @@ static int open_own(void **state)
 	return ada_shared_open(&shared, NULL);
 }
 
-static int open_dev_shm(void **state)
+/* -1 where the system lets nobody mount. */
+static int open_tmpfs(const char *size)
 {
-	shared = (struct ada_shared){ .directory = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
-	return shared.directory < 0;
+	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC), fd = -1;
+	if (context >= 0 && !syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "size", size, 0) &&
+	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
+	close(context);
+	shared = (struct ada_shared){ .directory = fd };
+	return fd;
+}
+
+static int open_roomy(void **state)
+{
+	open_tmpfs("512m");
+	return 0;
+}
+
+static int open_small(void **state)
+{
+	open_tmpfs("24m");
+	return 0;
+}
+
+static int open_filled(void **state)
+{
+	int fd = open_tmpfs("512m") < 0 ? -1 : openat(shared.directory, "filler", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		assert_int_equal(fallocate(fd, 0, 0, 300 << 20), 0);
+		close(fd);
+	}
+	return 0;
 }
 
 static int close_shared(void **state)
 {
+	if (shared.directory < 0)
+		return 0;
 	ada_shared_close(&shared);
 	return 0;
 }
@@ -38,6 +72,8 @@ static struct ada_segment create(uint64_t bytes)
 					       .index_mode = ADA_INDEX_CIRCULAR, .on_full = ADA_ON_FULL_BLOCK };
 	struct ada_segment segment;
 	struct ada_error error = { "" };
+	if (shared.directory < 0)
+		skip();
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	return segment;
 }
@@ -92,6 +128,40 @@ static void grows_ahead_of_use(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* More than half of the memory is taken, by others: only who has begun to fill what it has gets more. */
+static void grows_with_use_where_room_is_scarce(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t first = free_chunks(&segment);
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(free_chunks(&segment), first);
+	segment.free_map[0] &= ~3ull;
+	while (ada_segment_grow(&segment))
+		;
+	assert_true(free_chunks(&segment) > first);
+	assert_int_equal(segment.chunks_ready, free_chunks(&segment) + 2);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* All of it is used up: what is free has its memory, and growth ends. */
+static void grows_no_further_than_there_is_room(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	for (int i = 0; i < 100; i++) {
+		for (uint32_t chunk = 0; chunk < segment.chunks_ready; chunk++)
+			memset(ada_segment_chunk(&segment, chunk), 1, ADA_CHUNK_BYTES);
+		memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+		while (ada_segment_grow(&segment))
+			;
+	}
+	assert_in_range(segment.chunks_ready, 64, 24 * 32);
+	assert_true(segment.exhausted);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 static uint64_t memory_of(int fd)
 {
 	struct stat file;
@@ -116,6 +186,8 @@ static void agent_outruns_growth(void **state)
 					       .pid = 1, .provider = 1 };
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
+	if (shared.directory < 0)
+		skip();
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	/* In huge pages of their own, behind the one that the last one ready begins: whole, the second one's first part, none. */
 	const uint32_t apart = 2 * HUGE_PAGE / segment.detail_chunk_bytes + 1;
@@ -208,14 +280,37 @@ static void leaving_tells_the_agent(void **state)
 	ada_segment_destroy(&segment);
 }
 
-#define IN_BOTH(test)                                                                                                          \
-	{ "own: " #test, test, open_own, close_shared, NULL }, { "/dev/shm: " #test, test, open_dev_shm, close_shared, NULL }
+static void write_file(const char *path, const char *format, unsigned id)
+{
+	FILE *file = fopen(path, "w");
+	if (!file)
+		return;
+	fprintf(file, format, id, id);
+	fclose(file);
+}
+
+/* In namespaces of its own; where there can't be any, nothing is mounted either. */
+static void become_one_who_mounts(void)
+{
+	unsigned user = geteuid(), group = getegid();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return;
+	write_file("/proc/self/setgroups", "deny", 0);
+	write_file("/proc/self/uid_map", "%u %u 1", user);
+	write_file("/proc/self/gid_map", "%u %u 1", group);
+}
+
+#define IN(open, test) { #test ": " #open, test, open, close_shared, NULL }
+#define IN_BOTH(test) IN(open_own, test), IN(open_roomy, test)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(chunks_come_back),
 		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
+		IN(open_filled, grows_with_use_where_room_is_scarce), IN(open_small, grows_no_further_than_there_is_room),
 	};
+	if (geteuid())
+		become_one_who_mounts();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
