@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 8		/* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 9		/* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -76,6 +76,10 @@ enum ada_patch_form {
 	ADA_PATCH_INT3 = 5,		/* only if asked */
 };
 
+enum ada_hook_flag {
+	ADA_HOOK_RED_ZONE = 1,		/* jumps reach it from code that may keep data below the stack pointer */
+};
+
 struct ada_plan_hook {
 	uint64_t patch_address;		/* behind endbr64 where there is one */
 	uint64_t island_address;	/* ADA_PATCH_ISLAND: where the 5-byte jmp goes; else 0 */
@@ -91,7 +95,7 @@ struct ada_plan_hook {
 	int16_t host;			/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
 					/* so this one may be applied only if that one is */
 	uint32_t origin_first;		/* origins of its body: up to the first that ends them */
-	uint32_t reserved;
+	uint32_t flags;			/* enum ada_hook_flag */
 };
 static_assert(sizeof(struct ada_plan_hook) == 64, "plan hook");
 static_assert(offsetof(struct ada_plan_hook, form) == 32, "form");

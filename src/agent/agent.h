@@ -64,18 +64,14 @@ struct ada_hook_spec {
 	uint64_t target;		/* body NULL: where the call goes (GOT hooks) */
 	uint64_t replacement;		/* an intercept: calls go here, and nothing is recorded; else 0 */
 	uint32_t number;		/* in the policy's tables (abi/policy.h); 0: none */
+	bool red_zone;			/* whoever comes may have one, which must stay as it is */
 };
-#define ADA_CELL_BYTES 64
-#define ADA_TRAMPOLINE_HEAD_BYTES 21
-/* Cells that a trampoline takes. */
-static inline uint32_t ada_region_cells(uint32_t body_bytes)
-{
-	return (ADA_TRAMPOLINE_HEAD_BYTES + body_bytes + ADA_CELL_BYTES - 1) / ADA_CELL_BYTES;
-}
+uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone);	/* that a trampoline takes */
 int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t cells);
 /* Builds the next trampoline. *entry: where the patch jumps; *body: where the copied body lies, for its relocations. 0 or -errno. */
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body);
 int ada_region_seal(struct ada_region *region);		/* code becomes read and execute only */
+uint64_t ada_region_body(uint64_t entry);		/* of the trampoline that begins there */
 /* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
 bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region; any thread, any time */

@@ -119,6 +119,7 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 			   hook->origin_first * sizeof(struct ada_plan_origin),
 		.replacement = replacement,
 		.number = ada_module_number(job->module, hook->function),
+		.red_zone = hook->flags & ADA_HOOK_RED_ZONE,
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);
 
@@ -148,7 +149,7 @@ static int region_build(struct application *job)
 		const struct ada_plan_hook *hook = hook_at(plan, i);
 
 		if (is_wanted(job, i))
-			cells += ada_region_cells(hook->body_bytes);
+			cells += ada_region_cells(hook->body_bytes, hook->flags & ADA_HOOK_RED_ZONE);
 	}
 	if (!cells)
 		return 0;

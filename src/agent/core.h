@@ -160,10 +160,11 @@ extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, b
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */
 bool ada_site_refused(uint64_t return_address);	/* known to get no stub: a cheap look before all else */
 /* With signals blocked. NULL: no stub is to be had. */
-struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t return_address);
+struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address);
 
 /* --- hook.S */
 void ada_entry(void);
+void ada_entry_below(void);			/* for trampolines with a lead */
 void ada_call_libc(const void *function, long a, long b);
 extern char ada_stubs[];
 

@@ -79,12 +79,16 @@ int main(void)
 	OFFSET(SITE_RETURN_ADDRESS, struct ada_site, return_address);
 	OFFSET(SITE_ENTRY, struct ada_site, entry);
 	OFFSET(SITE_FUNCTION_ID, struct ada_site, function_id);
+	printf("#define HOOK_ITSELF %d\n", ADA_BLOCK_BYTES - ADA_TRAMPOLINE_RETURN);
 	HOOK(HOOK_FUNCTION_ID, function_id);
 	HOOK(HOOK_CACHE, cache);
 	HOOK(HOOK_NUMBER, number);
 	CONSTANT(ADA_TRAMPOLINE_BYTES);
 	CONSTANT(ADA_TRAMPOLINE_BODY);
 	CONSTANT(ADA_TRAMPOLINE_JUMP);
+	CONSTANT(ADA_TRAMPOLINE_LEAD);
+	CONSTANT(ADA_TRAMPOLINE_BELOW_NO_STUB);
+	CONSTANT(ADA_RED_ZONE_BYTES);
 	OFFSET(ORIGIN_BODY, struct ada_plan_origin, body);
 	OFFSET(ORIGIN_ORIGINAL, struct ada_plan_origin, original);
 	OFFSET(ORIGIN_PUSHED, struct ada_plan_origin, pushed);

@@ -252,7 +252,7 @@ static void slot_forward(const struct ada_module *from, const struct ada_plan_im
 		return;
 	hook = ada_plan_function_at(to->plan, function)->hook;
 	if (hook < to->plan->hook_count && entries[hook])
-		__atomic_store_n(target, entries[hook] + ADA_TRAMPOLINE_HEAD_BYTES, __ATOMIC_RELEASE);
+		__atomic_store_n(target, ada_region_body(entries[hook]), __ATOMIC_RELEASE);
 }
 
 void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries)

@@ -41,10 +41,14 @@
 #define ADA_REFUSED 4096			/* return addresses that are known to get no stub */
 
 #define ADA_TRAMPOLINE_BYTES 64
+/* From hook.start on */
 #define ADA_TRAMPOLINE_RETURN 6			/* where the trampoline's call of ada_entry comes back */
-#define ADA_TRAMPOLINE_JUMP 11			/* from here on the stack pointer is past the return slot, ... */
-#define ADA_TRAMPOLINE_NO_STUB 16		/* enters the body without an exit stub */
-#define ADA_TRAMPOLINE_BODY 21			/* ... to here: the relocated prologue, which a stub calls */
+#define ADA_TRAMPOLINE_JUMP 14			/* from here on the stack pointer is past the return slot, ... */
+#define ADA_TRAMPOLINE_NO_STUB 21		/* enters the body without an exit stub */
+#define ADA_TRAMPOLINE_BODY 26			/* ... to here: the relocated prologue, which a stub calls */
+#define ADA_TRAMPOLINE_LEAD 8			/* before hook.start, where a red zone is left alone */
+#define ADA_TRAMPOLINE_BELOW_NO_STUB 18		/* then entered here without an exit stub; the other one is but a word for it */
+#define ADA_RED_ZONE_BYTES 128
 #define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
 
 struct ada_frame {
@@ -70,10 +74,10 @@ static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
 struct ada_hook {
 	uint64_t function_id;
 	struct ada_site *cache;			/* one word: key and value can't disagree. Filled once, kept */
-	uint64_t entry;				/* ada_entry, or an intercept's replacement: the trampoline's first jump */
+	uint64_t entry;				/* ada_entry, ada_entry_below, or an intercept's replacement */
 	uint64_t target;			/* of a GOT hook: what its body jumps to */
 	/* For unwinders: region.S. No cache line of hooks holds code, and no two share one. */
-	uint64_t start;				/* of the trampoline that has this cell; later cells of a long one have no more */
+	uint64_t start;				/* of the trampoline that has this cell, behind a lead; later cells have no more */
 	uint64_t original;			/* what the body's start is a copy of */
 	const uint8_t *origins;			/* struct ada_plan_origin, of the rest of the body */
 	uint32_t number;			/* as a frame's */

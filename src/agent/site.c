@@ -8,7 +8,7 @@
 /* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
 struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
 uint32_t ada_site_limit = ADA_STUB_COUNT;
-static uint32_t sites_used;
+static uint32_t sites_used = 1;			/* an unwinder may look just below a stub, and the first has none there */
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -64,16 +64,16 @@ static void refuse(uint64_t return_address)
 	__atomic_store_n(refused_place(return_address), return_address, __ATOMIC_RELAXED);
 }
 
-static struct ada_site *site_make(struct ada_hook *hook, uint64_t body, uint64_t return_address)
+static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address)
 {
 	struct ada_site *site = &ada_sites[sites_used];
 	uint32_t at = hash(return_address, hook->function_id);
 
 	site->function_id = hook->function_id;
-	site->target = body;
+	site->target = hook->start + ADA_TRAMPOLINE_BODY;
 	site->entry = (uint64_t)ada_stubs + (uint64_t)sites_used * ADA_STUB_BYTES;
 	if (ada_stub_is_return(return_address))		/* a tail call: the slot holds a stub already, and keeps it */
-		site->entry = body - ADA_TRAMPOLINE_BODY + ADA_TRAMPOLINE_NO_STUB;
+		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
 	site->return_address = return_address;
 	sites_used++;
 	while (ada_site_hash[at])
@@ -81,11 +81,11 @@ static struct ada_site *site_make(struct ada_hook *hook, uint64_t body, uint64_t
 	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);
 	if (hook->cache == &ada_no_site)
 		__atomic_store_n(&hook->cache, site, __ATOMIC_RELEASE);
-	ada_core_shm()->sites = sites_used;
+	ada_core_shm()->sites = sites_used - 1;
 	return site;
 }
 
-struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t return_address)
+struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 {
 	struct ada_site *site;
 
@@ -97,7 +97,7 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t body, uint64_t 
 		return NULL;
 	site = ada_site_find(return_address, hook->function_id);	/* another thread's, by now */
 	if (!site && sites_used < ada_site_limit)
-		site = site_make(hook, body, return_address);
+		site = site_make(hook, return_address);
 	else if (!site)
 		__atomic_fetch_add(&ada_core_shm()->sites_refused, 1, __ATOMIC_RELAXED);
 	ada_unlock(&ada_core->sites_lock);

@@ -3,7 +3,7 @@
  */
 #include "agent/core.h"
 
-uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers);
+uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers);
 void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 
 #define STACK_BYTES 1024			/* a slow path's own need of the program's stack, calls included, where it has no other */
@@ -52,18 +52,17 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 	return ada_core_recording() && (*thread)->index;
 }
 
-struct call { struct ada_thread *thread; uint64_t trampoline; struct ada_moment moment; uint64_t next; };
+struct call { struct ada_thread *thread; struct ada_hook *hook; struct ada_moment moment; uint64_t next; };
 
 static void enter(void *argument)
 {
 	struct call *call = argument;
 	struct ada_thread *thread = call->thread;
 	uint64_t return_address = *(uint64_t *)call->moment.slot;
-	struct ada_hook *hook = (struct ada_hook *)(call->trampoline + ADA_BLOCK_BYTES);
-	struct ada_site *site = ada_site_find(return_address, hook->function_id);
+	struct ada_site *site = ada_site_find(return_address, call->hook->function_id);
 
 	if (!site)
-		site = ada_site_intern(hook, call->trampoline + ADA_TRAMPOLINE_BODY, return_address);
+		site = ada_site_intern(call->hook, return_address);
 	if (!site) {
 		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
 		return;
@@ -71,16 +70,15 @@ static void enter(void *argument)
 	if (ada_frames(thread) > thread->sweep_frames)
 		ada_shadow_sweep(thread);
 	ada_shadow_enter(thread, call->moment.slot, ada_stub_is_return(return_address));
-	if (ada_shadow_push(thread, hook, &call->moment))
+	if (ada_shadow_push(thread, call->hook, &call->moment))
 		call->next = site->entry;
 }
 
 /* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
  * that can't be recorded gets no stub, so both its events are lost. */
-ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, const struct ada_registers *registers)
+ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers)
 {
-	struct call call = { .trampoline = trampoline_return - ADA_TRAMPOLINE_RETURN,
-			     .moment = { registers, (uint64_t)slot } };
+	struct call call = { .hook = hook, .moment = { registers, (uint64_t)slot } };
 
 	if (may_record(2)) {
 		call.thread = ada_self;
@@ -97,7 +95,7 @@ ADA_SLOW uint64_t ada_entry_slow(uint64_t trampoline_return, uint64_t *slot, con
 				ada_slow_lost(2);
 		}
 	}
-	return call.next ? call.next : call.trampoline + ADA_TRAMPOLINE_NO_STUB;
+	return call.next ? call.next : hook->start + ADA_TRAMPOLINE_NO_STUB;
 }
 
 static void leave(void *argument)

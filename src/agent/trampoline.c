@@ -10,9 +10,20 @@
  *
  *   0   call *hook.entry(%rip)      ada_entry            or   jmp *hook.entry(%rip)    an intercept's replacement
  *   6   lea 8(%rsp),%rsp            over the slot: the stub's call makes it anew, without touching the flags
- *   11  jmp *-24(%rsp)              what ada_entry left there: a stub, or
- *   16  lea -8(%rsp),%rsp           ... the body without a stub
- *   21  the body: relocated prologue ending in its jump back
+ *   14  jmp *-24(%rsp)              what ada_entry left there: a stub, or
+ *   21  lea -8(%rsp),%rsp           ... the body without a stub
+ *   26  the body: relocated prologue ending in its jump back
+ *
+ * One that leaves a red zone alone has a lead before that (hook.start is behind it). What ada_entry_below leaves for the jump
+ * can't lie below the slot: there the red zone is, and what is still lower a signal handler overwrites. So it is the slot
+ * itself, which the stub's call makes anew; and without a stub, ada_entry_below comes back to 18.
+ *
+ *       lea -128(%rsp),%rsp
+ *   0   call *hook.entry(%rip)      ada_entry_below
+ *   6   lea 136(%rsp),%rsp
+ *   14  jmp *-8(%rsp)
+ *   18  lea 128(%rsp),%rsp
+ *   26  the body
  *
  * How an unwinder gets through one: region.S.
  */
@@ -21,13 +32,12 @@
 #include "agent/core.h"
 
 #define PAGE_BYTES 4096ull
-#define CELLS_A_BLOCK (ADA_BLOCK_BYTES / ADA_CELL_BYTES)
+#define CELLS_A_BLOCK (ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES)
 #define CELLS_MAX 5u				/* of one trampoline: its body has up to 255 bytes */
 #define REACH_BYTES (1ull << 30)
 #define STEP_BYTES (4ull << 20)
 #define GAP_BYTES (16ull << 20)			/* left free between a module and its region */
 
-static_assert(ADA_CELL_BYTES == ADA_TRAMPOLINE_BYTES && ADA_TRAMPOLINE_HEAD_BYTES == ADA_TRAMPOLINE_BODY, "agent.h");
 static_assert(offsetof(struct ada_hook, entry) < 128 && offsetof(struct ada_hook, target) < 128, "within the hook");
 
 struct ada_region {
@@ -68,7 +78,7 @@ int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t
 	cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX;	/* left over at the ends of blocks */
 	blocks = cells / CELLS_A_BLOCK;
 	rest = cells % CELLS_A_BLOCK;
-	bytes = 2ull * blocks * ADA_BLOCK_BYTES + (rest ? ADA_BLOCK_BYTES + pages(rest * ADA_CELL_BYTES) : 0);
+	bytes = 2ull * blocks * ADA_BLOCK_BYTES + (rest ? ADA_BLOCK_BYTES + pages(rest * ADA_TRAMPOLINE_BYTES) : 0);
 	if (bytes > REACH_BYTES / 2)
 		return -E2BIG;
 	region = ada_sys_map(sizeof *region);
@@ -112,35 +122,67 @@ static uint8_t *cells_take(struct ada_region *region, uint32_t count)
 	if (number + count > region->cells)
 		return NULL;
 	region->cells_used = number + count;
-	return region->memory + 2ull * (number / CELLS_A_BLOCK) * ADA_BLOCK_BYTES + number % CELLS_A_BLOCK * ADA_CELL_BYTES;
+	return region->memory + 2ull * (number / CELLS_A_BLOCK) * ADA_BLOCK_BYTES + number % CELLS_A_BLOCK * ADA_TRAMPOLINE_BYTES;
+}
+
+uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone)
+{
+	uint32_t bytes = (red_zone ? ADA_TRAMPOLINE_LEAD : 0) + ADA_TRAMPOLINE_BODY + body_bytes;
+
+	return (bytes + ADA_TRAMPOLINE_BYTES - 1) / ADA_TRAMPOLINE_BYTES;
+}
+
+/* lea distance(%rsp),%rsp with four bytes of distance */
+static uint8_t *put_lea(uint8_t *at, int32_t distance)
+{
+	memcpy(at, "\x48\x8d\xa4\x24", 4);
+	memcpy(at + 4, &distance, sizeof distance);
+	return at + 8;
+}
+
+/* What lies before the body, of the two kinds. Returns hook.start. */
+static uint8_t *put_head(uint8_t *cell, const struct ada_hook_spec *spec, const struct ada_hook *hook)
+{
+	uint8_t *at = put_jump(cell, spec->replacement ? "\xff\x25" : "\xff\x15", 2, &hook->entry);
+
+	at = put_lea(at, 8);
+	memcpy(at, "\xff\xa4\x24\xe8\xff\xff\xff"	/* jmp *-24(%rsp) */
+	       "\x48\x8d\x64\x24\xf8", 12);		/* lea -8(%rsp),%rsp */
+	return cell;
+}
+
+static uint8_t *put_head_below(uint8_t *cell, const struct ada_hook *hook)
+{
+	uint8_t *start = put_lea(cell, -ADA_RED_ZONE_BYTES), *at = put_jump(start, "\xff\x15", 2, &hook->entry);
+
+	at = put_lea(at, ADA_RED_ZONE_BYTES + 8);
+	memcpy(at, "\xff\x64\x24\xf8", 4);		/* jmp *-8(%rsp) */
+	put_lea(start + ADA_TRAMPOLINE_BELOW_NO_STUB, ADA_RED_ZONE_BYTES);
+	return start;
 }
 
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body)
 {
-	uint32_t cells = ada_region_cells(spec->body_bytes);
+	uint32_t cells = ada_region_cells(spec->body_bytes, spec->red_zone);
 	uint8_t *trampoline = cells_take(region, cells);
 	struct ada_hook *hook;
 
 	if (!trampoline)
 		return -ENOSPC;
-	for (uint32_t i = 1; i < cells; i++)
-		hook_of(trampoline + i * ADA_CELL_BYTES)->start = (uint64_t)trampoline;
 	hook = hook_of(trampoline);
 	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &ada_no_site, .target = spec->target,
-				   .entry = spec->replacement ? spec->replacement : (uint64_t)ada_entry,
-				   .start = (uint64_t)trampoline, .original = spec->body ? spec->original : spec->target,
+				   .original = spec->body ? spec->original : spec->target,
 				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins,
 				   .number = spec->number < ADA_FUNCTIONS_MAX ? spec->number : 0 };
-	*body = trampoline + ADA_TRAMPOLINE_BODY;
+	hook->entry = spec->replacement ? spec->replacement : (uint64_t)(spec->red_zone ? ada_entry_below : ada_entry);
+	hook->start = (uint64_t)(spec->red_zone ? put_head_below(trampoline, hook) : put_head(trampoline, spec, hook));
+	for (uint32_t i = 1; i < cells; i++)
+		hook_of(trampoline + i * ADA_TRAMPOLINE_BYTES)->start = hook->start;
+	*body = (uint8_t *)hook->start + ADA_TRAMPOLINE_BODY;
 	if (spec->body)
 		memcpy(*body, spec->body, spec->body_bytes);
 	else
 		put_jump(*body, "\xff\x25", 2, &hook->target);	/* jmp *target */
-	put_jump(trampoline, spec->replacement ? "\xff\x25" : "\xff\x15", 2, &hook->entry);
-	memcpy(trampoline + ADA_TRAMPOLINE_RETURN,
-	       "\x48\x8d\x64\x24\x08"		/* lea 8(%rsp),%rsp */
-	       "\xff\x64\x24\xe8\x90"		/* jmp *-24(%rsp); nop */
-	       "\x48\x8d\x64\x24\xf8", 15);	/* lea -8(%rsp),%rsp */
 	*entry = (uint64_t)trampoline;
 	return 0;
 }
@@ -155,7 +197,7 @@ int ada_region_seal(struct ada_region *region)
 	for (; left && !ada_sys_failed(result); block += 2 * ADA_BLOCK_BYTES) {
 		uint32_t here = left < CELLS_A_BLOCK ? left : CELLS_A_BLOCK;
 
-		result = ada_sys_protect(block, pages(here * ADA_CELL_BYTES), code);
+		result = ada_sys_protect(block, pages(here * ADA_TRAMPOLINE_BYTES), code);
 		left -= here;
 	}
 	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
@@ -163,11 +205,16 @@ int ada_region_seal(struct ada_region *region)
 	return ada_sys_failed(result) ? (int)result : 0;
 }
 
+uint64_t ada_region_body(uint64_t entry)
+{
+	return hook_of((uint8_t *)entry)->start + ADA_TRAMPOLINE_BODY;
+}
+
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id)
 {
 	struct ada_hook *hook = hook_of((uint8_t *)entry);
 
-	if (entry % ADA_CELL_BYTES || !ada_region_holds(entry) || hook->start != entry || !hook->target)
+	if (entry % ADA_TRAMPOLINE_BYTES || !ada_region_holds(entry) || hook->start != entry || !hook->target)
 		return NULL;
 	*function_id = hook->function_id;
 	return &hook->target;
@@ -181,7 +228,7 @@ bool ada_region_holds(uint64_t address)
 		uint64_t offset = address - (uint64_t)region->memory, block = offset / ADA_BLOCK_BYTES;
 
 		if (offset < region->bytes && block % 2 == 0 &&
-		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_CELL_BYTES < region->cells_used)
+		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES < region->cells_used)
 			return true;
 	}
 	return false;

@@ -92,7 +92,7 @@ static bool hook_is_sound(const struct ada_plan_header *header, const struct ada
 	    hook->reloc_count > header->reloc_count - hook->reloc_first || !hook->patch_bytes ||
 	    hook->patch_bytes > sizeof hook->expected ||
 	    !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
-	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) ||
+	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) || hook->flags & ~ADA_HOOK_RED_ZONE ||
 	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)) || !origins_are_sound(header, hook))
 		return false;
 	if (hook->patch_bytes < (hook->form == ADA_PATCH_ISLAND ? 2 : hook->form == ADA_PATCH_INT3 ? 1 : 5))

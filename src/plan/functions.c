@@ -192,7 +192,8 @@ static int merge_frames(struct ada_planner *planner, const struct candidates *ca
 	for (size_t i = 0; i < planner->frames.count; i++) {
 		const struct ada_elf_frame *frame = &planner->frames.items[i];
 		const struct ada_code *code = ada_code_of(planner, frame->start);
-		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE, .name = ""};
+		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE, .name = "",
+						.by_frame = true};
 		const struct candidate *symbol;
 		struct ada_function *named;
 

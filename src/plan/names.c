@@ -160,10 +160,11 @@ bool ada_name_is_intercept(const char *name)
 	return false;
 }
 
-/* GCC's "f.cold" or "f.cold.3", BOLT's "f.warm": a part of f that only jumps reach. */
+/* GCC's "f.cold" or "f.cold.3", BOLT's "f.warm", and clang's "f.__part.3" and "f.eh" (basic block sections): a part of f that
+ * only jumps reach. */
 bool ada_name_is_cold(const char *name)
 {
-	static const char *const parts[] = {".cold", ".warm"};
+	static const char *const parts[] = {".cold", ".warm", ".__part", ".eh"};
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		const char *part = strstr(name, parts[i]);

@@ -287,7 +287,8 @@ int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address,
 		 uint64_t compared_end, const struct ada_body *body)
 {
 	struct ada_function *function = &planner->functions.items[number];
-	struct ada_plan_hook hook = {.patch_address = address, .function = number, .form = (uint8_t)form};
+	struct ada_plan_hook hook = {.patch_address = address, .function = number, .form = (uint8_t)form,
+				     .flags = function->red_zone ? ADA_HOOK_RED_ZONE : 0};
 
 	function->hook = (uint32_t)planner->hooks.count;
 	function->refusal = ADA_REFUSAL_NONE;

@@ -47,6 +47,7 @@ int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *op
 		if (!result)
 			result = ada_tables_read(&planner);
 		ada_targets_sort(&planner);
+		ada_parts_settle(&planner);
 		if (!result)
 			result = ada_patch_all(&planner);
 	}

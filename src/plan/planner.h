@@ -4,6 +4,7 @@
  *   runtime.c     whose return addresses must stay as they are
  *   sweep.c       decodes all code once -> targets (what lands near an entry), pads, uses of the GOT
  *   caller.c      on the same way: functions that touch their own return address
+ *   parts.c       on the same way: what may be a part of a function, entered with its red zone in use
  *   tables.c      jump tables -> more targets
  *   patch.c       per function: the first form that fits -> hooks; island.c for the jumps of two bytes
  *   relocate.c    the copy of a prologue that runs elsewhere -> bodies, relocs
@@ -48,6 +49,8 @@ struct ada_function {
 	uint32_t host;			/* the function whose dead bytes hold its island, or ADA_PLAN_NONE */
 	bool is_host;
 	bool undecodable;		/* somewhere in it: branches are then looked for at every byte */
+	bool by_frame;			/* only .eh_frame says that it is a function: it may be another one's cold part */
+	bool red_zone;			/* jumps reach it that need not be tail calls */
 };
 
 struct ada_piece {			/* of code that is decoded in one go; pieces don't overlap */
@@ -126,6 +129,11 @@ struct ada_caller_walk {		/* both in bytes; INT64_MIN: not known */
 void ada_caller_start(struct ada_caller_walk *walk);
 /* The function's instructions in their order, from its entry on. True: this one reads or writes the return address. */
 bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction *instruction);
+/* Something other than a call leads to `address`: a jump in code of a part (`from_part`) or of a function, a table, a pointer.
+ * True: that may be a part. */
+bool ada_part_reached(struct ada_planner *planner, uint64_t address, bool from_part);
+bool ada_piece_is_part(const struct ada_planner *planner, const struct ada_piece *piece);	/* or may be one */
+void ada_parts_settle(struct ada_planner *planner);	/* by all targets: what is a part for sure, and refused with its function */
 void ada_targets_sort(struct ada_planner *planner);
 int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t source, bool call);
 /* A pointer, table entry or landing pad: kept only if it lands near an entry but not on one. */

@@ -10,6 +10,7 @@ struct walk {				/* through one piece */
 	uint64_t outer_start;		/* of the outermost function that still covers the piece */
 	bool jumps_indirectly, undecodable, flow_ends;
 	bool touches_return;		/* its own return address, if the piece is a function */
+	bool is_part;			/* or may be one */
 	struct ada_caller_walk caller;
 	struct ada_elf_addresses data, labels;	/* addresses taken: of data, and of this file's code */
 };
@@ -28,7 +29,11 @@ int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t sourc
 
 int ada_reference_add(struct ada_planner *planner, uint64_t address)
 {
-	if (!bit(planner, planner->near_entry, address) || bit(planner, planner->is_start, address))
+	if (bit(planner, planner->is_start, address)) {
+		ada_part_reached(planner, address, false);
+		return 0;
+	}
+	if (!bit(planner, planner->near_entry, address))
 		return 0;
 	return ada_target_add(planner, address, 0, false);
 }
@@ -36,6 +41,8 @@ int ada_reference_add(struct ada_planner *planner, uint64_t address)
 static int note_branch(struct ada_planner *planner, const struct walk *walk, uint64_t source, uint64_t target, bool call)
 {
 	if (bit(planner, planner->is_start, target)) {
+		if (!call && ada_part_reached(planner, target, walk->is_part) && walk->is_part)
+			return ada_target_add(planner, target, source, false);
 		/* A jump to its own entry from within a function: a loop. Any other is a tail call. */
 		if (!call && target >= walk->outer_start && target <= walk->start)
 			return ada_target_add(planner, target, source, false);
@@ -171,6 +178,7 @@ static int walk_gap(struct ada_planner *planner, struct walk *walk, uint64_t nex
 	bytes += at - walk->end;
 	walk->start = at;
 	walk->end = next;
+	walk->is_part = true;
 	return at < next ? walk_piece(planner, walk, bytes) : 0;
 }
 
@@ -233,6 +241,7 @@ int ada_sweep(struct ada_planner *planner)
 		walk.start = piece->start;
 		walk.end = piece->end;
 		walk.outer_start = covered_start;
+		walk.is_part = ada_piece_is_part(planner, piece);
 		result = walk_piece(planner, &walk, bytes);
 		if (function)
 			function->undecodable = walk.undecodable;

@@ -63,7 +63,9 @@ static int read_table(struct ada_planner *planner, const struct ada_table_use *u
 			owned = find_owner(planner, target, &owner);
 		if (!is_possible(planner, target, owner.start, owner.end))
 			break;
-		if (target >= owner.start && target < owner.end && ada_reference_add(planner, target))
+		if (target < owner.start || target >= owner.end)
+			ada_part_reached(planner, target, false);
+		else if (ada_reference_add(planner, target))
 			return -ENOMEM;
 	}
 	return 0;

@@ -367,6 +367,71 @@ inner_entry:
 	.size inner_entry, . - inner_entry
 	.size outer_frame, . - outer_frame
 
+/* Parts of leaves with a red zone, that only .eh_frame knows: what a jump, or a table, leads to leaves the red zone alone. Of a
+ * function that looks at its return address they are not hooked. */
+.macro PART name
+	.p2align 4
+\name:
+	.cfi_startproc
+.endm
+.macro END_PART
+	.cfi_endproc
+.endm
+FUNCTION part_leaf
+	mov %rdi, -8(%rsp)
+	test %edi, %edi
+	js part_jumped
+	jmp part_returns
+1:	mov -8(%rsp), %rax
+	ret
+END part_leaf
+PART part_jumped
+	nopl 0x12345678(%rax,%rax)
+	jmp 1b
+END_PART
+PART part_returns
+	nopl 0x12345678(%rax,%rax)
+	mov -8(%rsp), %rax
+	ret
+END_PART
+FUNCTION part_starts		/* its part leads to its start */
+	mov %rdi, -8(%rsp)
+	jmp part_again
+END part_starts
+PART part_again
+	nopl 0x12345678(%rax,%rax)
+	dec %rdi
+	jns part_starts
+	xor %eax, %eax
+	ret
+END_PART
+FUNCTION part_looks
+	nopl 0x12345678(%rax,%rax)
+	js part_of_looks
+2:	mov (%rsp), %rax
+	ret
+END part_looks
+PART part_of_looks
+	nopl 0x12345678(%rax,%rax)
+	jmp part_further
+END_PART
+PART part_further
+	nopl 0x12345678(%rax,%rax)
+	jmp 2b
+END_PART
+PART part_called
+	nopl 0x12345678(%rax,%rax)
+	ret
+END_PART
+FUNCTION part_caller
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16
+	call part_called
+	add $8, %rsp
+	.cfi_def_cfa_offset 8
+	jmp jump_plain		/* a tail call */
+END part_caller
+
 FUNCTION setjmp
 	mov $0, %eax
 	mov $0, %edx

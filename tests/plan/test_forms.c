@@ -125,6 +125,22 @@ static void test_origins(void **unused)
 	}
 }
 
+static void test_parts(void **unused)
+{
+	static const char *const entered[] = {"part_jumped", "part_returns", "part_starts", "part_again"};
+	static const char *const called[] = {"part_leaf", "part_called", "part_caller", "jump_plain"};
+	static const char *const refused[] = {"part_looks", "part_of_looks", "part_further"};
+
+	for (size_t i = 0; i < sizeof entered / sizeof *entered; i++)
+		if (find(entered[i])->hook == ADA_PLAN_NONE || ada_plan_hooks(plan)[find(entered[i])->hook].flags != ADA_HOOK_RED_ZONE)
+			fail_msg("%s would lose its red zone", entered[i]);
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
+		if (find(called[i])->hook == ADA_PLAN_NONE || ada_plan_hooks(plan)[find(called[i])->hook].flags)
+			fail_msg("%s has no red zone to be left alone", called[i]);
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		assert_int_equal(find(refused[i])->refusal, ADA_REFUSAL_CALLER_LOOKUP);
+}
+
 static void test_what_is_a_function(void **unused)
 {
 	const struct ada_plan_function *nameless = find("after_nameless");
@@ -200,7 +216,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms), cmocka_unit_test(test_origins),
-		cmocka_unit_test(test_what_is_a_function), cmocka_unit_test(test_results),
+		cmocka_unit_test(test_parts), cmocka_unit_test(test_what_is_a_function), cmocka_unit_test(test_results),
 	};
 	uint64_t *calls;
 

@@ -26,21 +26,24 @@ static void unwinders_find_regions(void **state)
 	uint32_t cells = 0;
 
 	assert_int_equal(_dl_find_object((void *)near, &own), 0);
-	assert_int_equal(ada_region_cells(0), 1);
-	assert_int_equal(ada_region_cells(43), 1);
-	assert_int_equal(ada_region_cells(44), 2);
-	assert_int_equal(ada_region_cells(255), 5);
+	assert_int_equal(ada_region_cells(0, false), 1);
+	assert_int_equal(ada_region_cells(38, false), 1);
+	assert_int_equal(ada_region_cells(39, false), 2);
+	assert_int_equal(ada_region_cells(30, true), 1);
+	assert_int_equal(ada_region_cells(31, true), 2);
+	assert_int_equal(ada_region_cells(255, true), 5);
 	assert_int_equal(ada_region_reserve(&region, near, near, 20000), 0);
 	for (uint32_t i = 0; cells < 20000 - 5; i++) {
-		struct ada_hook_spec spec = { .body = code, .body_bytes = i % 255 + 1 };
+		struct ada_hook_spec spec = { .body = code, .body_bytes = i % 255 + 1, .red_zone = i / 7 % 2 };
 		uint64_t entry, last;
 		uint8_t *body;
 
 		assert_int_equal(ada_region_hook(region, &spec, &entry, &body), 0);
-		cells += ada_region_cells(spec.body_bytes);
+		cells += ada_region_cells(spec.body_bytes, spec.red_zone);
+		assert_int_equal(ada_region_body(entry), (uint64_t)body);
 		last = (uint64_t)body + spec.body_bytes - 1;
 		for (uint64_t at = entry; at <= last; at = at < last && at + 64 > last ? last : at + 64)
-			assert_int_equal(((struct ada_hook *)((at & -64ull) + ADA_BLOCK_BYTES))->start, entry);
+			assert_int_equal(((struct ada_hook *)((at & -64ull) + ADA_BLOCK_BYTES))->start, entry + 8 * spec.red_zone);
 		if (!i)
 			assert_false(ada_region_holds(entry));		/* not before it is sealed */
 		if (i % 100)
@@ -81,7 +84,7 @@ static void hooks_of_imports_are_known_by_their_trampolines(void **state)
 	assert_int_equal(*target, 0x1234);
 	assert_int_equal(id, 0x500000007);
 	assert_null(ada_region_target(patched, &id));
-	assert_null(ada_region_target(got + 21, &id));
+	assert_null(ada_region_target(ada_region_body(got), &id));
 	assert_null(ada_region_target(got + ADA_BLOCK_BYTES, &id));
 	assert_null(ada_region_target((uint64_t)malloc, &id));
 }

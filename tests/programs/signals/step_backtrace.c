@@ -6,7 +6,7 @@
  * trace: --on-full=block
  * run: step -> 0
  * run: storm -> 0
- * expect: sum 1163, enough, no caller missed
+ * expect: sum 1208, enough, no caller missed
  */
 #include <pthread.h>
 #include <signal.h>
@@ -32,8 +32,8 @@ NOINLINE static long many(long a, long b, long c, long d, long e, long f, long g
 NOINLINE static long tail(long n) { BARRIER; return n & 1 ? leaf(n) : loop(n); }
 NOINLINE static long recurse(long n) { long sum = n ? n + recurse(n - 1) : 0; BARRIER; return sum; }
 
-/* Calls within the bytes that are patched, a branch to them, and one that counts. */
-long calls_first(long n), branches_first(long n), counts_first(long n), loops_long(long n);
+/* Calls within the bytes that are patched, a branch to them, and one that counts. A part that is jumped to, with a red zone. */
+long calls_first(long n), branches_first(long n), counts_first(long n), loops_long(long n), keeps_low(long n);
 __asm__(".text\n"
 	".macro FUNCTION name\n.p2align 4\n.type \\name,@function\n\\name:\n.cfi_startproc\n.endm\n"
 	".macro END name\n.cfi_endproc\n.size \\name,.-\\name\n.endm\n"
@@ -43,14 +43,16 @@ __asm__(".text\n"
 	"FUNCTION counts_first\n mov %rdi,%rcx\n jrcxz 1f\n lea 1(%rdi),%rax\n ret\n1: mov $3,%eax\n ret\nEND counts_first\n"
 	"FUNCTION loops_long\n xor %eax,%eax\n1: add %rdi,%rax\n nopl 0x12345678(%rax,%rax)\n nopl 0x12345678(%rax,%rax)\n"
 	" nopl 0x12345678(%rax,%rax)\n nopl 0x12345678(%rax,%rax)\n nopl 0x12345678(%rax,%rax)\n nopl 0x12345678(%rax,%rax)\n"
-	" dec %rdi\n jnz 1b\n ret\nEND loops_long\n");
+	" dec %rdi\n jnz 1b\n ret\nEND loops_long\n"
+	"FUNCTION keeps_low\n mov %rdi,-8(%rsp)\n jmp keeps_low_part\n2: mov -8(%rsp),%rax\n ret\nEND keeps_low\n"
+	"keeps_low_part:\n.cfi_startproc\n nopl 0x12345678(%rax,%rax)\n jmp 2b\n.cfi_endproc\n");
 
 NOINLINE static long middle(long n)
 {
 	long sum;
 	inside_middle = 1;
 	sum = leaf(n) + loop(n) + many(n, 1, 1, 1, 1, 1, 1, 1) + tail(n) + tail(n + 1) + recurse(3);
-	sum += calls_first(n) + branches_first(n) + branches_first(0) + counts_first(n) + counts_first(0) + loops_long(n + 1);
+	sum += calls_first(n) + branches_first(n) + branches_first(0) + counts_first(n) + counts_first(0) + loops_long(n + 1) + keeps_low(n);
 	sum += strtol("7", NULL, 10) + labs(-n);
 	inside_middle = 0;
 	return sum;

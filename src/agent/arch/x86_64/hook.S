@@ -41,7 +41,7 @@
 # What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
 #define ENTRY_NEXT 56			/* where the trampoline jumps afterwards */
 #define ENTRY_HOOK 64			/* return address into the trampoline */
-#define ENTRY_SLOT 72			/* the function's return slot */
+#define ENTRY_SLOT (72+ENTRY_BELOW)	/* the function's return slot */
 #define EXIT_SITE 56			/* number of the stub */
 #define EXIT_SLOT 64
 #define EXIT_SITES_FIELD 23		/* offset in ada_exit of what leads to ada_sites */
@@ -146,17 +146,17 @@
 	jnz \named
 .endm
 
-# Records a call. In: rcx = where the hook is reckoned from (HOOK_*). \check: the slot must lie a little below the innermost
-# frame's; else to \anomaly with rax = slot - innermost slot, rsi = the new frame. Not \check: it is a tail call.
+# Records a call, or goes to \slow. In: rcx = where the hook is reckoned from (HOOK_*). \check: the slot must lie a little below the
+# innermost frame's; else to \anomaly with rax = slot - innermost slot, rsi = the new frame. Not \check: it is a tail call.
 # \lane: `plain`, no process-wide detail lane; `detail`, the process has one; `any` is for what is rare, and also fills the struct
 # ada_judged.
-.macro ENTRY_EVENT name, lane, check, anomaly
+.macro ENTRY_EVENT name, lane, slow, check, anomaly
 	KEEP_XMM0 \lane
 	RSEQ_ARM \name, \lane
 .Lstart_\name:
 	mov THREAD_INDEX(%r11),%r10
 	test %r10,%r10
-	jz .Lentry_slow			# before rdtsc: the thread may be one that must not read it
+	jz \slow			# before rdtsc: the thread may be one that must not read it
 	rdtsc
 	shl $32,%rdx
 	or %rdx,%rax
@@ -164,14 +164,14 @@
 	mov (%rdx),%r10			# the commit word
 	mov %r10d,%esi
 	cmp $ADA_CHUNK_BYTES,%esi
-	jae .Lentry_slow
+	jae \slow
 	add %rsi,%rdx			# the event
 	prefetchw PREFETCH_AHEAD(%rdx)
 	mov %r10,%rsi
 	shr $32,%rsi
 	add THREAD_SHADOW(%r11),%rsi	# the frame
 	cmp THREAD_SHADOW_END(%r11),%rsi
-	jae .Lentry_slow
+	jae \slow
 	mov %rax,EVENT_COUNTER(%rdx)
 	mov %rax,FRAME_COUNTER(%rsi)
 	mov HOOK_FUNCTION_ID(%rcx),%rax
@@ -300,98 +300,23 @@
 .endm
 
 	.text
-# From a trampoline: [rsp] = back into it, [rsp+8] = the function's return slot.
-	.globl ada_entry
-	.hidden ada_entry
-	.type ada_entry,@function
-	.p2align 6
-ada_entry:
-	.cfi_startproc
-	.cfi_def_cfa rsp, 16		# to an unwinder this is the function itself: the trampoline has no frame
-	SAVE_ONE rax			# ENTRY_NEXT
-	SAVE
-	LOAD_THREAD
-	mov ENTRY_HOOK(%rsp),%rcx
-	mov ENTRY_SLOT(%rsp),%rax
-	mov HOOK_CACHE(%rcx),%rdx
-	cmp %rax,SITE_RETURN_ADDRESS(%rdx)
-	jne .Lentry_probe
-.Lentry_found:
-	mov SITE_ENTRY(%rdx),%rdx
-	mov %rdx,ENTRY_NEXT(%rsp)
-	mov HOOK_NUMBER(%rcx),%eax
-	POLICY_TEST ADA_POLICY_CALL, .Lentry_named
-	cmpq $0,ada_setup+SETUP_SCALE(%rip)
-	jne .Lentry_detail
-	ENTRY_EVENT entry, plain, 1, .Lentry_anomaly
-.Lentry_done:
-	RESTORE
-	lea 8(%rsp),%rsp		# over ENTRY_NEXT, without touching the flags
-	.cfi_adjust_cfa_offset -8
-	ret				# to the trampoline, which jumps to ENTRY_NEXT
-	.cfi_adjust_cfa_offset 64
-
-.Lentry_detail:
-	ENTRY_EVENT entry_detail, detail, 1, .Lentry_anomaly
-	jmp .Lentry_done
-.Lentry_named:				# by a rule of the policy
-	ENTRY_EVENT entry_named, any, 1, .Lentry_anomaly
-.Lentry_judged:
-	JUDGE ENTRY_SLOT
-	jmp .Lentry_done
-
-# The function has a caller that its cache word doesn't hold: linear probing. rax = return address, rcx = trampoline.
-.Lentry_probe:
-	mov HOOK_FUNCTION_ID(%rcx),%rsi
-	movabs $0x9E3779B97F4A7C15,%rdx
-	shl $32,%rsi
-	xor %rax,%rsi			# virtual calls: one return address, many functions
-	imul %rdx,%rsi
-	shr $(64-ADA_SITE_HASH_BITS),%rsi
-.Lprobe:
-	lea ada_site_hash(%rip),%r10
-	mov (%r10,%rsi,8),%rdx
-	test %rdx,%rdx
-	jz .Lentry_slow
-	cmp %rax,SITE_RETURN_ADDRESS(%rdx)
-	jne .Lprobe_next
-	mov HOOK_FUNCTION_ID(%rcx),%r10
-	cmp %r10,SITE_FUNCTION_ID(%rdx)
-	je .Lentry_found
-.Lprobe_next:
-	inc %esi
-	and $((1<<ADA_SITE_HASH_BITS)-1),%esi
-	jmp .Lprobe
-
-# A frame with this very slot: the function in it has tail-called this one. Its exit stub is in the slot, so
-# no other is needed; the exit closes both frames.
-.Lentry_anomaly:
-	test %rax,%rax			# slot - slot of the innermost frame
-	jnz .Lentry_slow
-	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%rcx),%rdx
-	cmp %rdx,ENTRY_NEXT(%rsp)
-	jne .Lentry_slow		# no stub in the slot: that frame is dead
-	lea ENTRY_SLOT(%rsp),%rdx
-	cmp %rdx,FRAME_SLOT-ADA_TAIL_CALLS_MAX*ADA_FRAME_BYTES(%rsi)
-	je .Lentry_slow			# a loop of tail calls: its older frames are closed now
-	ENTRY_EVENT entry_tail, any, 0
-	mov HOOK_NUMBER(%rcx),%eax
-	POLICY_TEST ADA_POLICY_CALL, .Lentry_judged
-	jmp .Lentry_done
-.Lentry_slow:				# uint64_t ada_entry_slow(trampoline return, slot, registers): what is next
-	SLOW_BEGIN ENTRY_SLOT
-	mov ENTRY_HOOK(%rbp),%rdi
-	lea ENTRY_SLOT(%rbp),%rsi
-	lea -32(%rbp),%rdx
-	SLOW_CALL ada_entry_slow, ENTRY_SLOT
-	mov %rax,ENTRY_NEXT(%rsp)
-	jmp .Lentry_done
-	RSEQ_DESCRIPTOR entry, plain, .Lentry_slow
-	RSEQ_DESCRIPTOR entry_detail, detail, .Lentry_slow
-	RSEQ_DESCRIPTOR entry_named, any, .Lentry_slow
-	RSEQ_DESCRIPTOR entry_tail, any, .Lentry_slow
-	.cfi_endproc
-	.size ada_entry,.-ada_entry
+# As a function is called: the slot is where the stack pointer was.
+#define ENTRY(name) ada_entry##name
+#define EVENT(name) entry_##name
+#define LABEL(name) .Lentry_##name
+	.set ENTRY_BELOW,0
+	.set ENTRY_LEAD,0
+#include "entry.inc"
+#undef ENTRY
+#undef EVENT
+#undef LABEL
+# What jumps reach may be part of a leaf with a red zone, which its trampoline has left alone.
+#define ENTRY(name) ada_entry_below##name
+#define EVENT(name) below_##name
+#define LABEL(name) .Lbelow_##name
+	.set ENTRY_BELOW,ADA_RED_ZONE_BYTES
+	.set ENTRY_LEAD,ADA_TRAMPOLINE_LEAD
+#include "entry.inc"
 
 # From a stub: [rsp] = number of the stub, in the function's return slot.
 	.globl ada_exit

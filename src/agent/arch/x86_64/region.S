@@ -6,8 +6,9 @@
 #
 # One CIE and one FDE for all regions and every address in them. What differs is computed from the instruction pointer:
 #
-#   trampoline = cell(rip).start                           offset = rip - trampoline
-#   offset < ADA_TRAMPOLINE_BODY                           original + 0; 8 bytes up from ADA_TRAMPOLINE_JUMP on
+#   trampoline = cell(rip).start                           offset = rip - trampoline; with a lead, start & 8
+#   offset < ADA_TRAMPOLINE_BODY                           original + 0; 8 bytes up from ADA_TRAMPOLINE_JUMP on; but with a
+#                                                          lead, 128 bytes down from 0 on, 8 up at ADA_TRAMPOLINE_JUMP
 #   otherwise, by the last origin with body <= offset - ADA_TRAMPOLINE_BODY:
 #                                                          original + origin.original + what is left; origin.pushed bytes down
 #
@@ -25,14 +26,17 @@
 #define DW_OP_rot 0x17
 #define DW_OP_and 0x1a
 #define DW_OP_minus 0x1c
+#define DW_OP_mul 0x1e
 #define DW_OP_neg 0x1f
 #define DW_OP_plus 0x22
 #define DW_OP_plus_uconst 0x23
 #define DW_OP_shl 0x24
 #define DW_OP_bra 0x28
+#define DW_OP_eq 0x29
 #define DW_OP_ge 0x2a
 #define DW_OP_gt 0x2b
 #define DW_OP_lt 0x2d
+#define DW_OP_ne 0x2e
 #define DW_OP_skip 0x2f
 #define DW_OP_lit0 0x30
 #define DW_OP_rsp 0x77,0		/* breg7 + 0 */
@@ -47,6 +51,9 @@
 	.byte DW_OP_plus_uconst
 	.uleb128 \constant
 .endm
+.macro CELL				# that an address lies in
+	.byte DW_OP_const1s, -ADA_TRAMPOLINE_BYTES, DW_OP_and
+.endm
 .macro JUMP opcode, label		# 2 bytes, from behind them
 	.byte \opcode
 	.short \label-.-2
@@ -55,7 +62,8 @@
 # Leaves the trampoline, then the offset in its body and a pointer to the origin; from \head on, the trampoline and the offset.
 .macro FIND head
 	.byte DW_OP_rip
-	.byte DW_OP_rip, DW_OP_const1s, -ADA_TRAMPOLINE_BYTES, DW_OP_and
+	.byte DW_OP_rip
+	CELL
 	ADD CELL_START
 	.byte DW_OP_deref			# rip, trampoline
 	.byte DW_OP_dup, DW_OP_rot, DW_OP_minus	# trampoline, offset
@@ -63,6 +71,7 @@
 	JUMP DW_OP_bra, \head
 	.byte DW_OP_lit0+ADA_TRAMPOLINE_BODY, DW_OP_minus
 	.byte DW_OP_over
+	CELL
 	ADD CELL_ORIGINS
 	.byte DW_OP_deref			# trampoline, offset in the body, first origin
 .Lnext\@:
@@ -109,7 +118,13 @@ ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.byte DW_OP_deref_size, 1
 	JUMP DW_OP_skip, .Lcfa_known
 .Lcfa_head:
-	.byte DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ge, DW_OP_lit0+3, DW_OP_shl, DW_OP_neg
+	.byte DW_OP_dup, DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ne, DW_OP_over, DW_OP_lit0, DW_OP_ge, DW_OP_and
+	.byte DW_OP_pick, 2, DW_OP_lit0+ADA_TRAMPOLINE_LEAD, DW_OP_and, DW_OP_mul	# what the lead says, where it holds
+	.byte DW_OP_dup, DW_OP_lit0, DW_OP_eq, DW_OP_pick, 2, DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ge, DW_OP_mul
+	.byte DW_OP_lit0+3, DW_OP_shl, DW_OP_neg, DW_OP_swap, DW_OP_lit0+4, DW_OP_shl, DW_OP_plus
+	.if ADA_TRAMPOLINE_LEAD<<4-ADA_RED_ZONE_BYTES
+	.error "the lead's bit of `start`"
+	.endif
 .Lcfa_known:
 	.byte DW_OP_rsp, DW_OP_plus
 	ADD 1
@@ -131,6 +146,7 @@ ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.byte DW_OP_drop, DW_OP_lit0
 .Lra_known:				# trampoline, offset in the original
 	.byte DW_OP_swap
+	CELL
 	ADD CELL_ORIGINAL
 	.byte DW_OP_deref, DW_OP_plus
 .Lra_end:

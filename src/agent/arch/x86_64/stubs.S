@@ -25,7 +25,8 @@ ada_stubs:
 	# Stack pointer in the caller = CFA - 1
 	.cfi_escape 0x16,7,2, 0x31, 0x1c
 	# Return address saved at: stub + 6 + disp32 of the call + 8, where stub = rip & -16. From rip and not
-	# from the slot, so that it holds for all three instructions.
+	# from the slot, so that it holds for all three instructions; and for the stub's start in place of its return
+	# point, which the slot holds for a moment where a red zone is left alone (trampoline.c).
 	.cfi_escape 0x10,16,13, 0x80,0, 0x09,0xf0, 0x1a, 0x12, 0x23,2, 0x94,4, 0x22, 0x23,6+SITE_RETURN_ADDRESS
 	.set i,0
 	.rept ADA_STUB_COUNT
