@@ -158,7 +158,9 @@ enum ada_heir_kind {
 	ADA_HEIR_TRACED,		/* its tracer would see the agent */
 	ADA_HEIR_DISPATCHED,		/* by one whose system calls are dispatched to user space */
 	ADA_HEIR_COUNTER,		/* by a vfork child that may not read the TSC */
+	ADA_HEIR_ROOT,			/* its root has neither the agent nor /proc */
 	ADA_HEIR_FORK,			/* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
+	ADA_HEIR_FORK_UNREACHED,	/* one for which there is no way to the recorder's socket */
 	ADA_HEIR_FORK_DISABLED,		/* a child of a process that had ceased to record */
 };
 enum ada_heir_state { ADA_HEIR_FREE = 0, ADA_HEIR_TAKEN = 1, ADA_HEIR_ANNOUNCED = 2 };
@@ -285,7 +287,9 @@ static_assert(sizeof(struct ada_late_frame) % 16 == 0, "the stack stays aligned"
 
 struct ada_message { uint32_t type, bytes; };	/* bytes: of the whole message */
 
-enum ada_hello_kind { ADA_HELLO_START = 1, ADA_HELLO_FORK = 2, ADA_HELLO_RESUME = 3 };
+/* AGENT: for an image that can't reach the agent's path (chroot, another user). WELCOME comes with a descriptor of its file */
+enum ada_hello_kind { ADA_HELLO_START = 1, ADA_HELLO_FORK = 2, ADA_HELLO_RESUME = 3, ADA_HELLO_AGENT = 4 };
+#define ADA_SECRET_BYTES 16
 struct ada_hello {
 	struct ada_message head;
 	uint32_t wire_version;
@@ -298,13 +302,14 @@ struct ada_hello {
 	uint32_t heir;			/* START: number of the announcement there; ADA_NONE: it was not listed */
 	uint32_t generation;
 	uint32_t reserved;
+	uint8_t secret[ADA_SECRET_BYTES];	/* of the session: asked of peers of another user */
 };
 
 enum ada_welcome_flag {
 	ADA_WELCOME_RECORD = 1,		/* else: this process is not to be recorded; without FOLLOW the agent removes itself from exec */
 	ADA_WELCOME_FOLLOW = 2,		/* forks and execs are to be recorded too */
 };
-struct ada_welcome {			/* START and FORK: with the segment's descriptor */
+struct ada_welcome {			/* START and FORK: with the segment's descriptor; AGENT: with the agent's */
 	struct ada_message head;
 	uint32_t wire_version;
 	uint32_t flags;			/* enum ada_welcome_flag */
@@ -351,7 +356,12 @@ struct ada_done { struct ada_message head; };
 struct ada_failed { struct ada_message head; uint32_t reason, reserved; };	/* enum ada_disable */
 
 /* The agent's only environment variables, removed before the program's first instruction and restored at exec:
- * ADA_SOCKET (path of the socket, and behind an exec "#PROVIDER.HEIR.GENERATION": struct ada_shm_heir) and its entry in
- * LD_PRELOAD. */
+ * ADA_SOCKET (path of the socket, "#" and the session's secret in 32 hexadecimal digits, and behind an exec
+ * "#PROVIDER.HEIR.GENERATION": struct ada_shm_heir) and its entry in LD_PRELOAD. That is the agent's path or, where the image could
+ * not open that, ADA_PRELOAD_FD and the number of a descriptor, which the agent closes.
+ *
+ * The recorder listens at the path, which belongs to its user, and at the abstract name of the same text: that one a process
+ * reaches that has left the recorder's root (chroot) or user (setuid), and there the secret is asked for. */
 #define ADA_ENV_SOCKET "ADA_SOCKET"
+#define ADA_PRELOAD_FD "/proc/self/fd/./"	/* as nobody else spells it */
 #endif

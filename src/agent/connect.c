@@ -21,10 +21,12 @@ struct ada_conversation {			/* the first bytes of a mapping of its own */
 	uint32_t flags;				/* enum ada_welcome_flag */
 	struct ada_shm *shm;
 	uint64_t shm_bytes;
+	int agent;				/* WELCOME's descriptor of the agent's file; -1: none */
 	uint8_t message[MESSAGE_BYTES_MAX] __attribute__((aligned(64)));
 };
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static uint8_t secret[ADA_SECRET_BYTES];
 static bool heard;
 static uint32_t first_user;			/* whose the program was when it began: it may change, as its recorder doesn't */
 
@@ -36,6 +38,11 @@ bool ada_connect_set_path(const char *path)
 const char *ada_connect_path(void)
 {
 	return address.sun_path;
+}
+
+void ada_connect_set_secret(const uint8_t given[ADA_SECRET_BYTES])
+{
+	memcpy(secret, given, sizeof secret);
 }
 
 static int message_send(struct ada_conversation *conversation, const struct ada_message *message)
@@ -186,6 +193,10 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 			ada_sys_advise(conversation->shm, conversation->shm->index_offset, MADV_NOHUGEPAGE);
 		}
 	}
+	if (!status && !segment) {
+		conversation->agent = fd;
+		return 0;
+	}
 	if (fd >= 0)
 		ada_sys_close(fd);
 	return status;
@@ -206,6 +217,8 @@ static bool peer_is_recorder(int socket)
 static void conversation_free(struct ada_conversation *conversation)
 {
 	ada_sys_close(conversation->socket);
+	if (conversation->agent >= 0)
+		ada_sys_close(conversation->agent);
 	ada_sys_unmap(conversation, sizeof *conversation);
 }
 
@@ -231,6 +244,25 @@ void ada_connect_fail(struct ada_conversation *conversation, int status)
 	conversation_free(conversation);
 }
 
+/* By its path; or, where that is out of reach, by the abstract name, which knows neither roots nor users. */
+static long recorder_reach(int socket)
+{
+	struct sockaddr_un abstract = { .sun_family = AF_UNIX };
+	size_t bytes = ada_string_bytes(address.sun_path);
+	long status, second;
+
+	do
+		status = ada_sys4(SYS_connect, socket, (long)&address, sizeof address, 0);
+	while (status == -EINTR);
+	if (!status || bytes >= sizeof abstract.sun_path)
+		return status;
+	memcpy(abstract.sun_path + 1, address.sun_path, bytes);
+	do
+		second = ada_sys4(SYS_connect, socket, (long)&abstract, offsetof(struct sockaddr_un, sun_path) + 1 + bytes, 0);
+	while (second == -EINTR);
+	return second ? status : 0;
+}
+
 int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, const struct ada_shm *parent)
 {
 	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
@@ -253,9 +285,9 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 	conversation->socket = status;
 	timeout_set(conversation->socket, SO_SNDTIMEO, ANSWER_SECONDS);	/* connect waits by it too */
 	timeout_set(conversation->socket, SO_RCVTIMEO, ANSWER_SECONDS);
-	do
-		status = ada_sys4(SYS_connect, conversation->socket, (long)&address, sizeof address, 0);
-	while (status == -EINTR);
+	conversation->agent = -1;
+	memcpy(hello.secret, secret, sizeof secret);
+	status = recorder_reach(conversation->socket);
 	if (kind == ADA_HELLO_START)
 		first_user = ada_sys4(SYS_geteuid, 0, 0, 0, 0);
 	if (!status && !peer_is_recorder(conversation->socket))
@@ -264,7 +296,7 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 		status = message_send(conversation, &hello.head);
 	heard = !status;
 	if (!status)
-		status = welcome(conversation, kind != ADA_HELLO_RESUME);
+		status = welcome(conversation, kind == ADA_HELLO_START || kind == ADA_HELLO_FORK);
 	if (status && heard)
 		ada_connect_fail(conversation, status);
 	else if (status)
@@ -332,6 +364,19 @@ int ada_connect_unload(struct ada_conversation *conversation, uint32_t id)
 	struct ada_unload message = { .head = { ADA_MESSAGE_UNLOAD, sizeof message }, .module_id = id };
 
 	return message_send(conversation, &message.head);
+}
+
+int ada_connect_agent(void)
+{
+	struct ada_conversation *conversation;
+	int fd, status = ada_connect(&conversation, ADA_HELLO_AGENT, NULL);
+
+	if (status)
+		return status;
+	fd = conversation->agent;
+	conversation->agent = -1;
+	conversation_free(conversation);
+	return fd >= 0 ? fd : -ENOENT;
 }
 
 void ada_connect_end(struct ada_conversation *conversation)

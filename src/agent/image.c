@@ -60,6 +60,13 @@ static char *script_interpreter(char *text)
 	return *start ? start : NULL;
 }
 
+/* Where they differ the loader takes no path from LD_PRELOAD. */
+static bool user_changes(void)
+{
+	return ada_sys4(SYS_getuid, 0, 0, 0, 0) != ada_sys4(SYS_geteuid, 0, 0, 0, 0) ||
+	       ada_sys4(SYS_getgid, 0, 0, 0, 0) != ada_sys4(SYS_getegid, 0, 0, 0, 0);
+}
+
 enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags)
 {
 	union { Elf64_Ehdr elf; char text[257]; } head;
@@ -85,5 +92,5 @@ enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags)
 		if (!self)
 			ada_sys_close(fd);
 	}
-	return kind;
+	return kind == ADA_HEIR_EXEC && user_changes() ? ADA_HEIR_SETID : kind;
 }

@@ -43,11 +43,11 @@ static int exec_with(enum ada_intercept which, int directory, const char *path, 
 
 static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path,
 						char *const *arguments, char *const *environment, int flags,
-						const struct ada_heir_ticket *ticket)
+						const char *preload, const struct ada_heir_ticket *ticket)
 {
 	uint64_t words[STACK_WORDS];
 
-	ada_environment_give(environment, words, ticket);
+	ada_environment_give(environment, words, preload, ticket);
 	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
 }
 
@@ -58,6 +58,7 @@ struct image {
 	char *const *environment;
 	int flags;
 	enum ada_heir_kind kind;
+	struct ada_way way;			/* to the agent */
 	struct ada_heir_ticket ticket;
 	uint64_t *words;			/* its environment; NULL: to be built on the program's stack */
 	size_t mapped;				/* bytes of them, where they are a mapping of their own */
@@ -74,6 +75,8 @@ static void image_prepare(void *argument)
 	if (image->kind == ADA_HEIR_EXEC)
 		image->kind = ada_image_kind(image->directory, image->path, image->flags);
 	if (image->kind == ADA_HEIR_EXEC)
+		image->kind = ada_environment_way(&image->way);
+	if (image->kind == ADA_HEIR_EXEC)
 		count = ada_environment_words(image->environment);
 	if (count)
 		image->words = ada_room_words(count);
@@ -85,13 +88,13 @@ static void image_prepare(void *argument)
 	}
 	image->ticket = ada_heir_announce(ada_core_shm(), image->kind, image->directory, image->path, image->flags);
 	if (image->words)
-		ada_environment_give(image->environment, image->words, &image->ticket);
+		ada_environment_give(image->environment, image->words, image->way.preload, &image->ticket);
 }
 
 static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments,
 		       char *const *environment, int flags)
 {
-	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags };
+	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags, .way = { .fd = -1 } };
 	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC;	/* then no system call of ours is safe, and none is made */
 	uint64_t mask;
 	int result;
@@ -108,7 +111,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	if (image.kind != ADA_HEIR_EXEC)
 		result = exec_with(which, directory, path, arguments, environment, flags);
 	else if (!image.words)
-		result = exec_small(which, directory, path, arguments, environment, flags, &image.ticket);
+		result = exec_small(which, directory, path, arguments, environment, flags, image.way.preload, &image.ticket);
 	else
 		result = exec_with(which, directory, path, arguments, (char *const *)image.words, flags);
 	if (image.mapped)
@@ -116,6 +119,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	else
 		ada_room_words_return(image.words);
 	ada_heir_withdraw(ada_core_shm(), &image.ticket);
+	ada_environment_way_end(&image.way);
 	return result;
 }
 

@@ -111,6 +111,8 @@ bool ada_connect_was_heard(void);			/* the last ada_connect said HELLO, so the r
 enum ada_disable ada_connect_reason(int status);	/* of a failure, as -errno */
 bool ada_connect_set_path(const char *path);			/* of the socket; false: too long */
 const char *ada_connect_path(void);
+void ada_connect_set_secret(const uint8_t secret[ADA_SECRET_BYTES]);
+int ada_connect_agent(void);				/* a descriptor of the agent's file, close-on-exec; or -errno */
 
 /* --- process.c, environment.c --- */
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
@@ -124,7 +126,15 @@ bool ada_environment_take(char **environment);	/* ours out of the program's envi
 /* Words (8 bytes) that ada_environment_give needs for this environment. */
 size_t ada_environment_words(char *const *environment);
 /* Begins with the new array of pointers. The image that gets it says in its HELLO which announcement it is. */
-void ada_environment_give(char *const *environment, uint64_t *words, const struct ada_heir_ticket *ticket);
+void ada_environment_give(char *const *environment, uint64_t *words, const char *preload, const struct ada_heir_ticket *ticket);
+/* How an image that is executed now finds the agent: by its path, or by a descriptor of it, where the path leads elsewhere. */
+struct ada_way {
+	const char *preload;			/* the entry in the environment */
+	int fd;					/* open for it; -1: none */
+	char text[sizeof "LD_PRELOAD=" ADA_PRELOAD_FD + 10];
+};
+enum ada_heir_kind ada_environment_way(struct ada_way *way);	/* ADA_HEIR_EXEC: there is one */
+void ada_environment_way_end(const struct ada_way *way);	/* the exec failed */
 const struct ada_heir_ticket *ada_environment_ticket(void);	/* that this image was given */
 /* ADA_HEIR_EXEC: exec of it may be given our environment; else why not. */
 enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags);

@@ -77,12 +77,18 @@ void ada_count_error(void)
 		__atomic_add_fetch(&shm->internal_errors, 1, __ATOMIC_RELAXED);
 }
 
+static bool ran_out(int status)
+{
+	return status == -ENOMEM || status == -EMFILE || status == -ENFILE || status == -ENOBUFS;
+}
+
 /* Gives the child a segment of its own, with its parent's modules under their numbers. */
 static void child_attach(void)
 {
 	struct ada_shm *parent = segment, *own;
 	struct ada_conversation *conversation;
 	uint64_t parent_bytes = segment_bytes, bytes;
+	int status;
 
 	segment = NULL;
 	if (!parent || !(welcome_flags & ADA_WELCOME_FOLLOW)) {
@@ -90,10 +96,10 @@ static void child_attach(void)
 	} else if (parent->disabled || ada_process_is_confined()) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
 		ada_heir_announce(parent, ADA_HEIR_FORK_DISABLED, 0, NULL, 0);
-	} else if (ada_connect(&conversation, ADA_HELLO_FORK, parent)) {
+	} else if ((status = ada_connect(&conversation, ADA_HELLO_FORK, parent))) {
 		ada_core_disable(ADA_DISABLE_NO_RECORDER);
 		if (!ada_connect_was_heard())
-			ada_heir_announce(parent, ADA_HEIR_FORK, 0, NULL, 0);
+			ada_heir_announce(parent, ran_out(status) ? ADA_HEIR_FORK : ADA_HEIR_FORK_UNREACHED, 0, NULL, 0);
 	} else {
 		own = ada_connect_segment(conversation, &bytes);
 		if (own) {

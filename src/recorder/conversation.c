@@ -1,11 +1,14 @@
 /* One conversation with an agent (order of messages: abi/wire.h). Whatever is not as it should be ends it: the agent then
  * disables itself, and the program goes on untraced. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/grower.h"
@@ -16,6 +19,8 @@
 #include "recorder/say.h"
 #include "recorder/server.h"
 #include "recorder/symbols.h"
+
+#define STRANGER_SECONDS 1
 
 union message {
 	struct ada_message head;
@@ -102,6 +107,16 @@ static struct ada_provider *parent_of(struct ada_recorder *recorder, const struc
 	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
 }
 
+/* The agent's own file, for what the peer executes. */
+static int hand_over(struct talk *talk)
+{
+	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
+	int rc = welcome(talk, fd);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 static int greet(struct talk *talk, const struct ada_hello *hello)
 {
 	struct ada_recorder *recorder = talk->recorder;
@@ -112,6 +127,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "its agent is of another version of ada");
 		return welcome(talk, -1);
 	}
+	if (hello->kind == ADA_HELLO_AGENT)
+		return hand_over(talk);
 	if (hello->kind == ADA_HELLO_START)
 		ada_heirs_heard(recorder, hello, talk->pid);
 	if (hello->kind == ADA_HELLO_RESUME) {
@@ -170,12 +187,18 @@ static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_s
 	return there;
 }
 
-/* Where the recorder finds the file: a relative name is the program's. */
+/* Where the recorder finds the file: the program may have another root, and a relative name is the program's. */
 static int module_path(const struct talk *talk, const struct ada_shm_module *module, char *path)
 {
 	char directory[PATH_MAX], link[40];
-	if (module->path[0] == '/')
+	struct stat here, there;
+	if (module->path[0] == '/') {
+		/* By the plain name where that is the same file: plans are kept by name. */
+		if (!ada_path(path, "/proc/%d/root%s", talk->pid, module->path) && !stat(path, &there) &&
+		    (stat(module->path, &here) || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
+			return 0;
 		return ada_path(path, "%s", module->path);
+	}
 	snprintf(link, sizeof(link), "/proc/%d/cwd", talk->pid);
 	ssize_t length = readlink(link, directory, sizeof(directory) - 1);
 	if (length < 0)
@@ -363,6 +386,24 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	return rc;
 }
 
+/* Another user's process is one of ours that has changed its user, and knows the secret; or it is none. */
+static bool may_talk(const struct ada_recorder *recorder, const struct ucred *peer, const struct ada_hello *hello)
+{
+	unsigned char wrong = 0;
+	if (peer->uid == geteuid() || !peer->uid)
+		return true;
+	for (size_t i = 0; i < sizeof(hello->secret); i++)
+		wrong |= hello->secret[i] ^ recorder->secret[i];
+	return recorder->has_secret && !wrong && hello->wire_version == ADA_WIRE_VERSION;
+}
+
+/* A stranger has little time to say who it is. */
+static void limit_wait(int socket, int seconds)
+{
+	struct timeval timeout = { .tv_sec = seconds };
+	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+}
+
 /* Those of a start begin with their provider. */
 static void note_begin(struct ada_provider *provider)
 {
@@ -412,8 +453,12 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 		return;
 	talk.pid = peer.pid;
 	talk.version = ada_policy_version(recorder->policy);
-	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO)
+	if (peer.uid != geteuid())
+		limit_wait(socket, STRANGER_SECONDS);
+	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || !may_talk(recorder, &peer, &message.hello))
 		return;
+	if (peer.uid != geteuid())
+		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
 	int rc = greet(&talk, &message.hello);
 	if (!talk.provider)
 		return;

@@ -29,17 +29,19 @@ const char *ada_heir_text(uint32_t kind)
 	switch ((enum ada_heir_kind)kind) {
 	case ADA_HEIR_EXEC:
 		return "its agent never reported: it ended before that, or had no memory or file descriptor left for it, or its "
-		       "loader did not take the agent in";
+		       "loader did not take the agent in, or it could not reach the recorder from where it is";
 	case ADA_HEIR_STATIC: return "it is static: nothing can be loaded into it";
-	case ADA_HEIR_SETID: return "it is setuid or setgid: the loader lets nothing into it";
+	case ADA_HEIR_SETID: return "it is setuid or setgid, or runs for another user than who started it: the loader lets nothing into it";
 	case ADA_HEIR_MACHINE: return "it is a program of another architecture";
 	case ADA_HEIR_LIBC: return "its C library is not glibc";
 	case ADA_HEIR_CONFINED: return "a process that confined itself by seccomp started it";
 	case ADA_HEIR_TRACED: return "a tracer of the program's own has it, which would see the agent";
 	case ADA_HEIR_DISPATCHED: return "a process whose system calls are dispatched to user space started it";
 	case ADA_HEIR_COUNTER: return "its process may not read the time stamp counter (PR_SET_TSC)";
+	case ADA_HEIR_ROOT: return "its root (chroot, container) holds neither the agent nor /proc, by which it could be handed over";
 	case ADA_HEIR_NO_MEMORY: return "its parent had no memory to take the agent along";
 	case ADA_HEIR_FORK: return "it could not reach the recorder: it had no memory or file descriptor left for that";
+	case ADA_HEIR_FORK_UNREACHED: return "it could not reach the recorder from its root, network namespace and user";
 	case ADA_HEIR_FORK_DISABLED: return "its parent was no longer recorded";
 	}
 	return "the agent gave a reason that this recorder does not know";

@@ -91,7 +91,7 @@ bool ada_heirs_own(struct ada_provider *provider)
 static void note(struct ada_recorder *recorder, const struct ada_provider *provider, const struct ada_shm_heir *heir)
 {
 	char reason[256];
-	bool forked = heir->kind == ADA_HEIR_FORK || heir->kind == ADA_HEIR_FORK_DISABLED;
+	bool forked = heir->kind >= ADA_HEIR_FORK;
 	int length = snprintf(reason, sizeof(reason), "%s", ada_heir_text(heir->kind));
 	if (!heir->own)
 		snprintf(reason + length, sizeof(reason) - (size_t)length, " (%s by process %d)", forked ? "forked" : "started", provider->pid);

@@ -111,7 +111,7 @@ static int prepare_process(struct ada_loop *loop, struct ada_inheritance *inheri
 	return pthread_sigmask(SIG_BLOCK, &set, &inheritance->mask) ? ada_error_system(error, errno, "sigmask") : 0;
 }
 
-static int launch(struct ada_loop *loop, const char *agent, struct ada_error *error)
+static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	int rc = ada_server_open(&recorder->server, recorder, error);
@@ -123,8 +123,8 @@ static int launch(struct ada_loop *loop, const char *agent, struct ada_error *er
 		rc = ada_grower_open(&loop->grower, recorder, error);
 	if (rc)
 		return rc;
-	struct ada_spawn spawn = { .path = recorder->program.path, .arguments = recorder->options->command, .agent = agent,
-				   .socket = ada_server_path(recorder->server), .inheritance = &recorder->inheritance };
+	struct ada_spawn spawn = { .path = recorder->program.path, .arguments = recorder->options->command, .agent = recorder->agent,
+				   .socket = ada_server_entry(recorder->server), .inheritance = &recorder->inheritance };
 	/* Under the lock: a HELLO must find main_pid set. */
 	pthread_mutex_lock(&recorder->lock);
 	pid_t pid = ada_spawn(&spawn, error);
@@ -143,7 +143,6 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .wake = -1, .main_pidfd = -1,
 					 .session = { .output_fd = -1, .fd = -1 } };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
-	char agent[PATH_MAX];
 	bool made = false, launched = false;
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
@@ -151,7 +150,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	*exit_status = ADA_EXIT_FAILED;
-	rc = ada_agent_find(agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error);
+	rc = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error);
 	if (rc)
 		goto out;
 	ada_say_open();
@@ -159,7 +158,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	made = true;
-	rc = launch(&loop, agent, error);
+	rc = launch(&loop, error);
 	if (rc)
 		goto out;
 	launched = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,13 +17,14 @@
 #define CONVERSATIONS_MAX 256
 #define SOCKET_NAME "s"
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
-#define IDLE_SECONDS 60			/* applying a large plan takes the agent its time */
 
 struct ada_server {
 	struct ada_recorder *recorder;
 	char directory[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
 	int place;			/* that directory, held open */
-	int socket, quit;
+	int socket, abstract, quit;	/* abstract: -1 where that can't be had */
+	char secret[2 * ADA_SECRET_BYTES + 1];
+	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
 	pthread_t acceptor;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
@@ -52,7 +54,7 @@ static void *converse(void *argument)
 
 static int start(struct ada_server *server, int socket)
 {
-	struct timeval timeout = { .tv_sec = IDLE_SECONDS };
+	struct timeval timeout = { .tv_sec = ADA_SERVER_IDLE_SECONDS };
 	struct conversation *conversation = malloc(sizeof(*conversation));
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -81,27 +83,45 @@ static int start(struct ada_server *server, int socket)
 	return rc;
 }
 
+/* One that waits at this socket. False: the server ends. */
+static bool accept_one(struct ada_server *server, int from)
+{
+	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
+	pthread_mutex_lock(&server->lock);
+	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+	server->accepted = socket >= 0;
+	/* Strangers leave half of the places to those who need no secret. */
+	if (socket >= 0 && from == server->abstract && server->sockets.count >= CONVERSATIONS_MAX / 2) {
+		close(socket);
+		server->accepted = 0;
+		socket = -1;
+		errno = EAGAIN;
+	}
+	pthread_mutex_unlock(&server->lock);
+	/* No memory for a thread just now: the agent waits for some seconds. */
+	while (socket >= 0 && start(server, socket))
+		if (poll(&quit, 1, 10) == 1) {
+			close(socket);
+			return false;
+		}
+	if (socket < 0 && (errno == EMFILE || errno == ENFILE))
+		poll(&quit, 1, 10);	/* until a file is closed */
+	return true;
+}
+
 static void *accept_all(void *argument)
 {
 	struct ada_server *server = argument;
 	for (;;) {
-		struct pollfd polls[] = { { .fd = server->socket, .events = POLLIN }, { .fd = server->quit, .events = POLLIN } };
-		if (poll(polls, 2, -1) < 0 && errno != EINTR)
+		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN }, { .fd = server->socket, .events = POLLIN },
+					  { .fd = server->abstract, .events = POLLIN } };
+		if (poll(polls, 3, -1) < 0 && errno != EINTR)
 			return NULL;
-		if (polls[1].revents)
+		if (polls[0].revents)
 			return NULL;
-		pthread_mutex_lock(&server->lock);
-		int socket = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC);
-		server->accepted = socket >= 0;
-		pthread_mutex_unlock(&server->lock);
-		/* No memory for a thread just now: the agent waits for some seconds. */
-		while (socket >= 0 && start(server, socket))
-			if (poll(&polls[1], 1, 10) == 1) {
-				close(socket);
+		for (int i = 1; i < 3; i++)
+			if (polls[i].revents && !accept_one(server, polls[i].fd))
 				return NULL;
-			}
-		if (socket < 0 && (errno == EMFILE || errno == ENFILE))
-			poll(&polls[1], 1, 10);	/* until a file is closed */
 	}
 }
 
@@ -168,6 +188,31 @@ static const char *runtime_directory(void)
 	return path && *path == '/' && !stat(path, &info) && info.st_uid == geteuid() ? path : NULL;
 }
 
+/* Where that fails those who would need it are not recorded, and named. */
+static void make_abstract(struct ada_server *server)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	uint8_t secret[ADA_SECRET_BYTES];
+	size_t bytes = strlen(server->path);
+	snprintf(server->entry, sizeof(server->entry), "%s", server->path);
+	if (bytes >= sizeof(address.sun_path) || getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	memcpy(address.sun_path + 1, server->path, bytes);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)bytes) ||
+	    listen(fd, SOMAXCONN)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(secret); i++)
+		snprintf(server->secret + 2 * i, 3, "%02x", secret[i]);
+	snprintf(server->entry, sizeof(server->entry), "%s#%s", server->path, server->secret);
+	memcpy(server->recorder->secret, secret, sizeof(secret));
+	server->recorder->has_secret = true;
+	server->abstract = fd;
+}
+
 int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, struct ada_error *error)
 {
 	struct ada_server *server = calloc(1, sizeof(*server));
@@ -175,6 +220,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 		return ada_error_system(error, ENOMEM, "socket");
 	server->recorder = recorder;
 	server->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	server->abstract = -1;
 	server->quit = eventfd(0, EFD_CLOEXEC);
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->ended, NULL);
@@ -184,6 +230,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	if (rc)
 		rc = make_place(server, "/tmp");
 	if (!rc) {
+		make_abstract(server);
 		rc = -pthread_create(&server->acceptor, NULL, accept_all, server);
 		if (!rc) {
 			*result = server;
@@ -192,6 +239,8 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 		leave_place(server);
 	}
 	close(server->socket);
+	if (server->abstract >= 0)
+		close(server->abstract);
 	close(server->quit);
 	free(server);
 	return ada_error_system(error, -rc, "no socket for the agent can be made in /tmp");
@@ -202,6 +251,11 @@ const char *ada_server_path(const struct ada_server *server)
 	return server->path;
 }
 
+const char *ada_server_entry(const struct ada_server *server)
+{
+	return server->entry;
+}
+
 const char *ada_server_directory(const struct ada_server *server)
 {
 	return server->directory;
@@ -210,8 +264,9 @@ const char *ada_server_directory(const struct ada_server *server)
 size_t ada_server_busy(struct ada_server *server)
 {
 	pthread_mutex_lock(&server->lock);
-	struct pollfd waiting = { .fd = server->socket, .events = POLLIN };
-	size_t count = server->sockets.count + server->accepted + (poll(&waiting, 1, 0) == 1);
+	struct pollfd waiting[] = { { .fd = server->socket, .events = POLLIN }, { .fd = server->abstract, .events = POLLIN } };
+	int more = poll(waiting, 2, 0);
+	size_t count = server->sockets.count + server->accepted + (more > 0 ? (size_t)more : 0);
 	pthread_mutex_unlock(&server->lock);
 	return count;
 }
@@ -233,6 +288,8 @@ void ada_server_close(struct ada_server *server)
 	pthread_mutex_unlock(&server->lock);
 	leave_place(server);
 	close(server->socket);
+	if (server->abstract >= 0)
+		close(server->abstract);
 	close(server->quit);
 	ada_array_free(&server->sockets);
 	pthread_mutex_destroy(&server->lock);

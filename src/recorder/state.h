@@ -136,6 +136,9 @@ struct ada_recorder {
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;
 	bool closing;			/* no new providers: under `starting`, too */
+	uint8_t secret[ADA_SECRET_BYTES];	/* that agents of other users must know */
+	bool has_secret;
+	char agent[PATH_MAX];		/* libada-agent.so */
 	bool main_heard;		/* the spawned program's agent said HELLO */
 };
 #endif

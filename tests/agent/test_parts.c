@@ -96,7 +96,7 @@ static void takes_and_gives_the_environment(void **state)
 	assert_string_equal(ada_connect_path(), "/tmp/s");
 
 	assert_true(ada_environment_words(environment) <= 128);
-	ada_environment_give(environment, words, &ada_heir_none);
+	ada_environment_give(environment, words, "LD_PRELOAD=" AGENT, &ada_heir_none);
 	assert_string_equal(given[0], "ADA_SOCKET=/tmp/s");
 	assert_string_equal(given[1], "A=1");
 	assert_string_equal(given[2], "LD_PRELOAD=" AGENT ":/x.so:/y.so");
@@ -104,10 +104,10 @@ static void takes_and_gives_the_environment(void **state)
 	assert_null(given[4]);
 	assert_true((char *)given[2] + strlen(given[2]) < (char *)(words + ada_environment_words(environment)));
 
-	ada_environment_give(plain, words, &ada_heir_none);
+	ada_environment_give(plain, words, "LD_PRELOAD=" AGENT, &ada_heir_none);
 	assert_string_equal(given[1], "LD_PRELOAD=" AGENT);
 	assert_null(given[4]);
-	ada_environment_give(NULL, words, &ada_heir_none);
+	ada_environment_give(NULL, words, "LD_PRELOAD=" AGENT, &ada_heir_none);
 	assert_string_equal(given[1], "LD_PRELOAD=" AGENT);
 	assert_null(given[2]);
 }

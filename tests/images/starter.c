@@ -1,12 +1,15 @@
 /* starter HOW ARGUMENT...: becomes, or starts, programs whose number is known, some of which take no agent in. */
+#define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -122,11 +125,46 @@ static void confined(char **arguments)
 	becomes(arguments);
 }
 
+/* root DIRECTORY PROGRAM: becomes it, behind chroot. */
+static void root(char **arguments)
+{
+	check(!chroot(arguments[0]) && !chdir("/"), "chroot");
+	becomes(arguments + 1);
+}
+
+/* away DIRECTORY: a child that neither the path nor the abstract name of a socket leads out of. */
+static void away(char **arguments)
+{
+	check(!unshare(CLONE_NEWNET) && !chroot(arguments[0]) && !chdir("/"), "unshare");
+	fork_one();
+}
+
+/* user PROGRAM: becomes it as another user than it runs for. */
+static void user(char **arguments)
+{
+	check(!setresuid(0, 65534, 0), "setresuid");
+	becomes(arguments);
+}
+
+/* traced PROGRAM: a child that becomes it under its parent's eyes. */
+static void traced(char **arguments)
+{
+	pid_t pid = fork();
+	if (!pid) {
+		check(!ptrace(PTRACE_TRACEME, 0, NULL, NULL), "ptrace");
+		becomes(arguments);
+	}
+	int status;
+	check(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status), "stop");
+	check(!ptrace(PTRACE_CONT, pid, NULL, NULL) && waitpid(pid, &status, 0) == pid && !status, "end");
+}
+
 int main(int count, char **arguments)
 {
 	static const struct { const char *name; void (*run)(char **arguments); } all[] = {
 		{ "chain", chain }, { "spawn", spawns }, { "kill", kills }, { "exec", becomes }, { "raw", becomes_raw },
 		{ "failing", failing }, { "files", files }, { "counter", counter }, { "confined", confined },
+		{ "root", root }, { "away", away }, { "user", user }, { "traced", traced },
 	};
 	for (size_t i = 0; count > 1 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(arguments[1], all[i].name)) {

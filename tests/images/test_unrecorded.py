@@ -130,6 +130,38 @@ def test_seccomp_keeps_the_agent_from_going_along(count, starter):
     assert (complete, cut, len(missing)) == (1, [], 1) and "seccomp" in missing[0]
 
 
+def root_for(program, directory):
+    """A root that holds the program and what it needs; no /proc."""
+    for file in {program, "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6"}:
+        (directory / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, directory / file[1:])
+    return directory
+
+
+def test_a_root_without_the_agent(count, starter, tmp_path, need):
+    need(os.geteuid() == 0, "root, for chroot")
+    complete, cut, missing = count(starter, "root", root_for(TRUE, tmp_path / "root"), TRUE)
+    assert (complete, cut, len(missing)) == (1, [], 1) and "its root" in missing[0]
+
+
+def test_no_way_to_the_recorder(count, starter, tmp_path, need):
+    need(os.geteuid() == 0, "root, for chroot")
+    (tmp_path / "empty").mkdir()
+    complete, cut, missing = count(starter, "away", tmp_path / "empty")
+    assert (complete, cut, len(missing)) == (1, [], 1) and "could not reach the recorder" in missing[0]
+
+
+def test_another_effective_user(count, starter, need):
+    need(os.geteuid() == 0, "root, to change the user")
+    complete, cut, missing = count(starter, "user", TRUE)
+    assert (complete, cut, len(missing)) == (1, [], 1) and "another user" in missing[0]
+
+
+def test_a_child_that_its_parent_traces(count, starter):
+    complete, cut, missing = count(starter, "traced", TRUE)
+    assert (complete, len(cut), len(missing)) == (1, 1, 1) and "PTRACE_TRACEME" in cut[0] and "tracer" in missing[0]
+
+
 @pytest.mark.parametrize("command", [("raw", TRUE), ("exec", TRUE), ("spawn", 1, 1, TRUE)], ids=lambda command: command[0])
 def test_what_takes_the_agent_in(command, count, starter):
     assert count(starter, *command) == (2, [], [])

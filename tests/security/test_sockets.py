@@ -4,12 +4,14 @@ import os
 import pathlib
 import select
 import socket
+import struct
 import subprocess
 import tempfile
 
 import pytest
 from conftest import NOBODY
 
+WIRE = pathlib.Path(__file__).resolve().parents[2] / "src" / "abi" / "wire.h"
 COMMANDS = [["status"], ["mark"], ["stop"], ["trigger", "list"]]
 LISTEN = """import os, socket, sys
 listener = socket.socket(socket.AF_UNIX, getattr(socket, sys.argv[2]))
@@ -141,3 +143,36 @@ def test_the_runtime_directory_of_another_user(ada, program, tmp_path, theirs):
     result = ada.trace(tmp_path / "out", [program], env={**os.environ, "XDG_RUNTIME_DIR": str(theirs)})
     assert result.status == 0
     assert theirs.stat().st_mtime_ns == before
+
+
+STRANGER = """import socket, struct, sys
+peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+peer.settimeout(20)
+peer.connect("\\0" + sys.argv[1])
+if sys.argv[2]:
+    peer.send(bytes.fromhex(sys.argv[2]))
+try:
+    print(len(peer.recv(4096)))
+except ConnectionResetError:
+    print(0)
+"""
+HELLO = struct.Struct("<IIIIIIQIIII16s")        # abi/wire.h
+
+
+@pytest.mark.parametrize("how", ["silent", "no secret", "wrong secret", "secret"])
+def test_a_stranger_at_the_abstract_name(ada, program, tmp_path, how):
+    """Whom it answers: of other users those who know the secret, as processes do that the recorded program came by."""
+    with subprocess.Popen([ada.path, "trace", "--quiet", f"--output={tmp_path}", "--", program], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        child, = map(int, pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+        words = pathlib.Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+        path, _, secret = next(word[11:].decode() for word in words if word.startswith(b"ADA_SOCKET=")).partition("#")
+        secrets = {"no secret": bytes(16), "wrong secret": os.urandom(16), "secret": bytes.fromhex(secret)}
+        version = next(int(line.split()[2]) for line in WIRE.read_text().splitlines() if line.startswith("#define ADA_WIRE_VERSION"))
+        hello = b"" if how == "silent" else HELLO.pack(1, HELLO.size, version, 4, 0, 1, 0, 2**32 - 1, 2**32 - 1, 0, 0, secrets[how])
+        peer = subprocess.run(["/usr/bin/python3", "-c", STRANGER, path, hello.hex()], capture_output=True, user=NOBODY, group=NOBODY,
+                              extra_groups=[], timeout=30, check=True)
+        assert (int(peer.stdout) > 0) == (how == "secret")
+        process.communicate(b"x\n", timeout=30)
+        assert process.returncode == 0
