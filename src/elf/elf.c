@@ -91,6 +91,8 @@ static int read_load(struct ada_elf *elf, const Elf64_Phdr *header, struct ada_e
 	if (!segment.data && elf->kind != ADA_ELF_DEBUG)
 		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: a segment lies outside the file (truncated?)",
 				     elf->path);
+	if (!segment.data)
+		segment.data_bytes = 0;
 	if (!last)
 		elf->address_start = segment.address;
 	elf->address_end = segment.address + segment.bytes;

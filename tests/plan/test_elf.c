@@ -58,6 +58,37 @@ static void test_open_errors(void **unused)
 	assert_int_equal(ada_elf_open(&elf, "/dev/null", NULL), -ENOEXEC);
 }
 
+/* A separate debug file says where its segments were, and their bytes lie in no file: there is nothing at their addresses. */
+static void test_segments_without_bytes(void **unused)
+{
+	size_t length;
+	char *bytes;
+	struct ada_elf *elf;
+	uint64_t rest;
+
+	assert_int_equal(ada_file_read(library_path, &bytes, &length, NULL), 0);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(bytes + header->e_shoff);
+	Elf64_Phdr *segments = (Elf64_Phdr *)(bytes + header->e_phoff);
+
+	for (unsigned i = 0; i < header->e_shnum; i++)
+		if (sections[i].sh_flags & SHF_EXECINSTR)
+			sections[i].sh_type = SHT_NOBITS;
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD)
+			segments[i].p_offset = length;
+	assert_int_equal(ada_elf_open_memory(&elf, bytes, length, "x", NULL), 0);
+	assert_int_equal(elf->kind, ADA_ELF_DEBUG);
+	for (size_t i = 0; i < elf->segments.count; i++) {
+		assert_non_null(ada_elf_segment_of(elf, elf->segments.items[i].address + 1));
+		assert_null(ada_elf_at(elf, elf->segments.items[i].address + 1, 1));
+		assert_null(ada_elf_rest(elf, elf->segments.items[i].address + 1, &rest));
+		assert_int_equal(rest, 0);
+	}
+	ada_elf_close(elf);
+	free(bytes);
+}
+
 static void expect_kind(const char *path, enum ada_elf_kind kind)
 {
 	struct ada_elf *elf;
@@ -147,6 +178,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_it_is_instead), cmocka_unit_test(test_open_errors), cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_segments_without_bytes),
 		cmocka_unit_test(test_script), cmocka_unit_test(test_symbols_and_frames), cmocka_unit_test(test_demangle),
 	};
 
