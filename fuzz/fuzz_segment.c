@@ -1,0 +1,265 @@
+/* A provider's shared memory, into which the traced program may have written anything: the recorder drains it, reads marks into
+ * windows, writes their detail, tells of it in manifest and status, and ends. Nothing it reads leads it out of its bounds, and what
+ * it counts agrees with itself.
+ *
+ * An input begins with the modes and is then a list of steps: of an agent that does as it should, of one that writes a number
+ * somewhere, and of the recorder. */
+#include <assert.h>
+#include <string.h>
+#include "recorder/control.h"
+#include "recorder/detail.h"
+#include "recorder/fire.h"
+#include "recorder/heir.h"
+#include "recorder/manifest.h"
+#include "recorder/names.h"
+#include "recorder_world.h"
+
+#define STEPS_MAX 64
+#define THREADS 4u			/* of the agent that does as it should */
+#define SOME 8u				/* as many of everything are written into */
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+struct agent {
+	struct ada_segment *segment;
+	uint64_t counter;
+	struct writer { uint32_t chunk, detail; uint64_t seq; } threads[THREADS];
+};
+
+static void begin_threads(struct agent *agent)
+{
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct ada_shm_thread *thread = &agent->segment->threads[i];
+
+		agent->threads[i] = (struct writer){ ADA_NONE, ADA_NONE, 0 };
+		thread->thread_id = 1 + i;
+		thread->chunk = ADA_NONE;
+		thread->start_counter = agent->counter;
+		thread->status = ADA_THREAD_LIVE;
+	}
+	agent->segment->shm->thread_count = THREADS;
+}
+
+static uint32_t take_bit(uint64_t *map, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (map[i / 64] >> i % 64 & 1) {
+			map[i / 64] &= ~(1ull << i % 64);
+			return i;
+		}
+	return ADA_NONE;
+}
+
+static struct ada_detail_chunk *detail_of(const struct agent *agent, const struct writer *writer)
+{
+	return writer->detail == ADA_NONE ? NULL : ada_segment_detail_chunk(agent->segment, writer->detail);
+}
+
+static bool open_chunk(struct agent *agent, uint32_t i, bool with_detail)
+{
+	struct writer *writer = &agent->threads[i];
+	struct ada_chunk *chunk;
+
+	writer->chunk = take_bit(agent->segment->free_map, agent->segment->chunks);
+	if (writer->chunk == ADA_NONE)
+		return false;
+	if (with_detail && agent->segment->detail_chunks)
+		writer->detail = take_bit(agent->segment->detail_free_map, agent->segment->detail_chunks);
+	if (detail_of(agent, writer))
+		*detail_of(agent, writer) = (struct ada_detail_chunk){ .status = ADA_DETAIL_OPEN, .thread = i, .first_seq = writer->seq,
+								       .first_counter = agent->counter, .index_chunk = writer->chunk };
+	chunk = ada_segment_chunk(agent->segment, writer->chunk);
+	*chunk = (struct ada_chunk){ .commit = ADA_CHUNK_HEADER_BYTES, .first_seq = writer->seq, .thread = i,
+				     .status = ADA_CHUNK_OPEN, .detail = writer->detail };
+	agent->segment->threads[i].chunk = writer->chunk;
+	return true;
+}
+
+static void seal(struct agent *agent, uint32_t i)
+{
+	struct ada_segment *segment = agent->segment;
+	struct writer *writer = &agent->threads[i];
+	struct ada_detail_chunk *detail = detail_of(agent, writer);
+
+	if (writer->chunk == ADA_NONE)
+		return;
+	if (detail) {
+		uint64_t place = segment->shm->detail.sealed_head++;
+
+		detail->status = ADA_DETAIL_SEALED;
+		detail->last_counter = agent->counter;
+		detail->records = (uint32_t)(writer->seq - detail->first_seq);
+		segment->detail_sealed_ring[place % segment->detail_chunks] = ada_sealed_entry(place, segment->detail_chunks, writer->detail);
+	}
+	uint64_t place = segment->shm->sealed_head++;
+
+	ada_segment_chunk(segment, writer->chunk)->status = ADA_CHUNK_SEALED;
+	segment->sealed_ring[place % segment->chunks] = ada_sealed_entry(place, segment->chunks, writer->chunk);
+	writer->chunk = writer->detail = ADA_NONE;
+}
+
+static void write_record(const struct agent *agent, const struct writer *writer, uint32_t offset, const struct ada_event *event)
+{
+	struct ada_detail_chunk *chunk = detail_of(agent, writer);
+
+	if (!chunk)
+		return;
+	*(struct ada_detail *)((uint8_t *)chunk + (uint64_t)offset * agent->segment->detail_scale) =
+	        (struct ada_detail){ .counter = event->timestamp_ns, .function_id = event->function_id, .kind = event->event_kind,
+				       .stack_size = (uint16_t)agent->segment->detail_room };
+}
+
+/* What the agent believes of its chunk may have been overwritten: then it writes elsewhere in it, never outside. */
+static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool with_detail)
+{
+	struct writer *writer = &agent->threads[i];
+
+	if (writer->chunk == ADA_NONE && !open_chunk(agent, i, with_detail))
+		return;
+	struct ada_chunk *chunk = ada_segment_chunk(agent->segment, writer->chunk);
+
+	while (count--) {
+		uint32_t offset = (uint32_t)chunk->commit & (ADA_CHUNK_BYTES - 32);
+
+		if (offset < ADA_CHUNK_HEADER_BYTES) {		/* full */
+			seal(agent, i);
+			return;
+		}
+		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
+
+		*event = (struct ada_event){ .timestamp_ns = agent->counter++, .function_id = count, .thread_id = 1 + i,
+					     .event_kind = count % 2 ? ADA_EVENT_CALL : ADA_EVENT_RETURN,
+					     .detail_seq = writer->detail == ADA_NONE ? ADA_NO_DETAIL : 0 };
+		write_record(agent, writer, offset, event);
+		chunk->commit = offset + 32 == ADA_CHUNK_BYTES ? 0 : offset + 32;
+		writer->seq++;
+		if (!chunk->commit) {
+			chunk->commit = ADA_CHUNK_BYTES;
+			seal(agent, i);
+			return;
+		}
+	}
+}
+
+static void mark(struct agent *agent, uint32_t i, struct fuzz_input *input)
+{
+	struct ada_segment *segment = agent->segment;
+	uint64_t place = segment->shm->marks.head++;
+
+	segment->marks[place % ADA_MARKS] = (struct ada_mark){
+		.counter = agent->counter, .rules = 1, .version = 1, .thread = i, .seq = agent->threads[i].seq - 1,
+		.pre_ticks = fuzz_number(input), .pre_events = fuzz_number(input), .post_ticks = fuzz_number(input),
+		.post_events = fuzz_number(input), .pin_start = agent->counter - fuzz_short(input), .pin_end = UINT64_MAX,
+		.ready = place + 1 };
+	segment->shm->detail.pin.start = ada_pin_start(agent->counter - 100000);
+	segment->shm->detail.pin.end = UINT64_MAX;
+}
+
+static void put(void *base, uint64_t offset, uint64_t bytes, uint64_t number)
+{
+	uint8_t *at = (uint8_t *)base + offset % bytes / 4 * 4;
+
+	memcpy(at, &number, offset % 8 && offset % bytes + 8 <= bytes ? 8 : 4);
+}
+
+/* One number somewhere. */
+static void scribble(struct ada_segment *segment, struct fuzz_input *input)
+{
+	uint8_t where = fuzz_byte(input);
+	uint32_t which = fuzz_byte(input) % SOME;
+	uint64_t offset = fuzz_short(input), number = fuzz_number(input);
+
+	switch (where % 12) {
+	case 0: put(segment->shm, offset, sizeof(*segment->shm), number); break;
+	case 1: put(&segment->shm->disabled, offset, 256, number); break;
+	case 2: put(&segment->threads[which], offset, sizeof(*segment->threads), number); break;
+	case 3: put(&segment->modules[which], offset, sizeof(*segment->modules), number); break;
+	case 4: put(&segment->heirs[which], offset, sizeof(*segment->heirs), number); break;
+	case 5: put(ada_segment_chunk(segment, which), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
+	case 6: put(segment->sealed_ring, offset, SOME * 8, which & 1 ? number : ada_sealed_entry(offset % SOME, segment->chunks, (uint32_t)number)); break;
+	case 7: put(segment->free_map, offset, 8, number); break;
+	case 8: put(&segment->marks[which], offset, sizeof(*segment->marks), number); break;
+	case 9: put(segment->policy + ADA_POLICY_STATES, offset, 4096, number); break;
+	default:
+		if (!segment->detail_chunks)
+			break;
+		if (where % 12 == 10)
+			put(ada_segment_detail_chunk(segment, which), offset, offset & 0x8000 ? segment->detail_chunk_bytes : 64, number);
+		else if (which & 1)
+			put(segment->detail_sealed_ring, offset, SOME * 8, number);
+		else
+			put(segment->detail_free_map, offset, 8, number);
+	}
+	/* Many of them are slow, no more. */
+	segment->shm->thread_count %= 40;
+	segment->shm->module_count %= 16;
+}
+
+static void look_at(struct ada_provider *provider, uint8_t what)
+{
+	struct ada_pace pace = { 0 };
+	struct ada_error error = { "" };
+	json_object *status;
+	size_t processes;
+
+	switch (what % 8) {
+	case 0: ada_provider_drain(provider); break;
+	case 1: ada_provider_quiet(provider); break;
+	case 2: ada_names_look(provider); break;
+	case 3:
+		ada_heirs_collect(provider, what & 8);
+		ada_heirs_own(provider);
+		break;
+	case 4: ada_segment_grow(&provider->segment); break;
+	case 5: ada_manifest_write(provider); break;
+	case 6:
+		status = ada_status_of(provider->recorder, &pace, ada_clock_boottime_ns());
+		fuzz_check_json(status);
+		json_object_put(status);
+		break;
+	default:
+		ada_fire_manual(provider->recorder, NULL, &processes, &error);
+		if (provider->details)
+			ada_details_advice(provider->details);
+	}
+}
+
+static void choose_modes(uint8_t byte)
+{
+	fuzz_options.index_mode = byte % 3;
+	fuzz_options.on_full = byte >> 2 & 1;
+	fuzz_options.detail = byte >> 3 & 1;
+	fuzz_options.detail_mode = byte / 16 % 3;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	struct fuzz_input input = { bytes, bytes + length };
+	struct ada_recorder *recorder;
+	struct ada_provider *provider;
+	struct agent agent = { .counter = ada_clock_counter() - 10000000 };
+
+	choose_modes(fuzz_byte(&input));
+	recorder = fuzz_recorder_begin(NULL);
+	provider = fuzz_provider(recorder);
+	agent.segment = &provider->segment;
+	begin_threads(&agent);
+	for (int i = 0; i < STEPS_MAX && input.at < input.end; i++) {
+		uint8_t step = fuzz_byte(&input);
+		uint32_t thread = step / 8 % THREADS;
+
+		switch (step % 8) {
+		case 0: write_events(&agent, thread, fuzz_byte(&input), step & 64); break;
+		case 1: write_events(&agent, thread, ADA_CHUNK_EVENTS, step & 64); break;
+		case 2: seal(&agent, thread); break;
+		case 3: mark(&agent, thread, &input); break;
+		case 4: agent.counter += fuzz_short(&input); break;
+		case 5: look_at(provider, step / 8); break;
+		default: scribble(agent.segment, &input);
+		}
+	}
+	ada_provider_drain(provider);
+	ada_heirs_name(recorder);
+	fuzz_recorder_end();
+	return 0;
+}

@@ -1,0 +1,334 @@
+#include "recorder_world.h"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "recorder/detail.h"
+#include "recorder/late.h"
+#include "recorder/manifest.h"
+#include "recorder/policy.h"
+#include "recorder/say.h"
+
+#define SEGMENTS 4			/* at a time: more can't be made */
+
+static char *command[] = { "program", NULL };
+struct ada_trace_options fuzz_options = { .command = command, .follow = true, .libcalls = true, .detail = true,
+					  .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .detail_buffer_bytes = ADA_DETAIL_BUFFER_MIN,
+					  .detail_stack_bytes = 32 };
+void (*fuzz_segment_made)(struct ada_segment *segment);
+
+static struct ada_recorder recorder;
+static char directory[64];
+static int nowhere;			/* /dev/null */
+static struct pool { struct ada_segment segment; bool used; } pool[SEGMENTS];
+
+/* --- Input -------------------------------------------------------------------------------------------------------------- */
+
+uint8_t fuzz_byte(struct fuzz_input *input)
+{
+	return input->at < input->end ? *input->at++ : 0;
+}
+
+uint16_t fuzz_short(struct fuzz_input *input)
+{
+	uint16_t low = fuzz_byte(input);
+
+	return (uint16_t)(low | fuzz_byte(input) << 8);
+}
+
+uint64_t fuzz_number(struct fuzz_input *input)
+{
+	static const uint64_t edges[] = { UINT64_MAX, UINT64_MAX - 1, UINT32_MAX, UINT32_MAX - 1ull, 1ull << 32, INT64_MAX, 1ull << 63,
+					  UINT16_MAX, 32768, 32767, 4096, 64, 63, 65 };
+	uint8_t kind = fuzz_byte(input);
+	uint64_t number = 0;
+
+	if (kind < 128)
+		return kind;
+	if (kind < 128 + sizeof(edges) / sizeof(*edges))
+		return edges[kind - 128];
+	if (kind < 192)
+		return ada_clock_counter() - (uint64_t)(kind - 150) * 100000;
+	if (kind < 224)
+		return fuzz_short(input);
+	for (int i = 0; i < 8; i++)
+		number |= (uint64_t)fuzz_byte(input) << 8 * i;
+	return number;
+}
+
+/* --- In place of parts of the recorder: say.c, scribe.c, late.c, and the files ------------------------------------------- */
+
+void ada_say_open(void)
+{
+}
+
+void ada_say_close(void)
+{
+}
+
+bool ada_say_is_through(void)
+{
+	return true;
+}
+
+void ada_say(const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+
+	va_start(arguments, format);
+	assert(vasprintf(&text, format, arguments) > 0);
+	va_end(arguments);
+	assert(!strncmp(text, "ada: ", 5) && strchr(text, '\n') == text + strlen(text) - 1);
+	free(text);
+}
+
+/* Bytes of one character of UTF-8; 0: it is none. */
+static size_t character_bytes(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	size_t count = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 : *at >= 0xf0 && *at < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < count; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	return count;
+}
+
+void fuzz_check_json(json_object *object)
+{
+	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+
+	assert(text && *text == '{');
+	for (size_t step; *text; text += step) {
+		step = character_bytes(text);
+		assert(step && (uint8_t)*text >= ' ');
+	}
+}
+
+void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first)
+{
+	fuzz_check_json(object);
+	json_object_put(object);
+	paper->written++;
+}
+
+int ada_scribe_open(struct ada_scribe **scribe)
+{
+	*scribe = NULL;
+	return 0;
+}
+
+void ada_scribe_wait(struct ada_scribe *scribe)
+{
+}
+
+void ada_scribe_close(struct ada_scribe *scribe)
+{
+}
+
+int ada_late_run(const struct ada_late *late, struct ada_error *error)
+{
+	for (size_t i = 0; i < late->ranges.count; i++)
+		assert(late->ranges.items[i].start < late->ranges.items[i].end);
+	return ada_error_set(error, EAGAIN, "nobody is stopped here");
+}
+
+static int sink_open(struct atf_sink *sink, const char *path)
+{
+	assert(!strncmp(path, recorder.session.root, strlen(recorder.session.root)));
+	return fcntl(nowhere, F_DUPFD_CLOEXEC, 0);
+}
+
+static int sink_write(struct atf_sink *sink, struct atf_block *block)
+{
+	assert(pwrite(nowhere, block->bytes, block->length, block->offset) == (ssize_t)block->length);
+	atf_block_done(block, 0);
+	return 0;
+}
+
+static int sink_wait(struct atf_sink *sink, int fd)
+{
+	abort();
+}
+
+static int sink_close(struct atf_sink *sink, int fd, bool sync)
+{
+	return close(fd);
+}
+
+static struct atf_sink no_files = { sink_open, sink_write, sink_wait, sink_close };
+
+/* --- Segments ----------------------------------------------------------------------------------------------------------- */
+
+int __real_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+void __real_ada_segment_destroy(struct ada_segment *segment);
+void __wrap_ada_segment_destroy(struct ada_segment *segment);
+
+static void make_pool(void)
+{
+	struct ada_shared shared = { .directory = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .own = true };
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = fuzz_options.index_buffer_bytes,
+					       .detail_buffer_bytes = fuzz_options.detail_buffer_bytes,
+					       .detail_stack_bytes = fuzz_options.detail_stack_bytes,
+					       .pid = (uint32_t)getpid() };
+	struct ada_error error = { "" };
+	int agent_fd;
+
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		options.provider = i;
+		assert(!__real_ada_segment_create(&pool[i].segment, &options, &agent_fd, &error));
+		close(agent_fd);
+	}
+	close(shared.directory);
+}
+
+/* A private mapping of a file that nobody writes: what was changed in it is forgotten with the next one. */
+int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
+{
+	struct pool *free = pool;
+
+	*segment = (struct ada_segment){ .fd = -1 };
+	*agent_fd = -1;
+	while (free < pool + SEGMENTS && free->used)
+		free++;
+	if (free == pool + SEGMENTS)
+		return ada_error_set(error, ENOSPC, "no room for a buffer");
+	*segment = free->segment;
+	free->used = true;
+	assert(mmap(segment->shm, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, segment->fd, 0) == segment->shm);
+	segment->shm->index_mode = options->index_mode;
+	segment->shm->on_full = options->on_full;
+	segment->shm->detail_mode = segment->detail_mode = options->detail_mode;
+	if (!options->detail_buffer_bytes)
+		segment->shm->detail_chunks = segment->detail_chunks = 0;
+	segment->shm->provider = options->provider;
+	*agent_fd = fcntl(nowhere, F_DUPFD_CLOEXEC, 0);
+	if (fuzz_segment_made)
+		fuzz_segment_made(segment);
+	return 0;
+}
+
+void __wrap_ada_segment_destroy(struct ada_segment *segment)
+{
+	for (struct pool *one = pool; one < pool + SEGMENTS; one++)
+		if (segment->shm && one->segment.shm == segment->shm)
+			one->used = false;
+	*segment = (struct ada_segment){ .fd = -1 };
+}
+
+/* --- The recorder ------------------------------------------------------------------------------------------------------- */
+
+static void remove_directory(void)
+{
+	rmdir(directory);
+}
+
+static void begin_once(void)
+{
+	if (recorder.options)
+		return;
+	snprintf(directory, sizeof(directory), "%.40s/ada-fuzz-XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	assert(mkdtemp(directory));
+	atexit(remove_directory);
+	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
+	nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1,
+					  .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .grower_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	strcpy(recorder.program.path, "/usr/bin/program");
+	strcpy(recorder.session.directory, directory);
+	recorder.session.fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ada_directory_path(recorder.session.fd, recorder.session.root);
+	pthread_mutex_init(&recorder.lock, NULL);
+	pthread_mutex_init(&recorder.starting, NULL);
+	assert(!ada_clock_open(&recorder.clock) && !ada_plans_open(&recorder.plans, NULL));
+	make_pool();
+}
+
+struct ada_recorder *fuzz_recorder_begin(const char *const *rules)
+{
+	const struct ada_clock_anchor *anchors;
+	struct ada_error error = { "" };
+
+	begin_once();
+	fuzz_options.triggers.count = 0;
+	for (size_t i = 0; rules && rules[i]; i++)
+		assert(!ada_array_push(&fuzz_options.triggers, rules[i]));
+	assert(ada_clock_anchors(recorder.clock, &anchors));
+	assert(!ada_policy_open(&recorder.policy, &fuzz_options, 1 / anchors[0].ns_per_tick, &error));
+	ada_policy_attach(recorder.policy, &recorder);
+	recorder.lane_options = (struct ada_lane_options){ .sink = &no_files, .clock = recorder.clock,
+							   .circular = fuzz_options.index_mode == ADA_INDEX_CIRCULAR };
+	return &recorder;
+}
+
+struct ada_provider *fuzz_provider(struct ada_recorder *of)
+{
+	struct ada_provider *provider;
+	struct ada_error error = { "" };
+	int agent_fd;
+
+	assert(!ada_provider_start(&provider, of, getpid(), getpid(), 1, NULL, &agent_fd, &error));
+	close(agent_fd);
+	assert(!ada_policy_provider(of->policy, provider, NULL));
+	return provider;
+}
+
+void fuzz_check_provider(const struct ada_provider *provider)
+{
+	for (size_t i = 0; i < provider->drain.lanes.count && !provider->drain.failed; i++) {
+		const struct ada_lane *lane = &provider->drain.lanes.items[i];
+		uint64_t events = 0;
+
+		for (size_t j = 0; j < lane->segments.count; j++)
+			events += lane->segments.items[j];
+		assert(events == lane->events);
+	}
+}
+
+static void remove_files(const struct ada_provider *provider)
+{
+	char path[PATH_MAX + 32];
+
+	for (size_t i = 0; i < provider->modules.count; i++) {
+		snprintf(path, sizeof(path), "%s/modules/%zu.tsv", provider->directory, i);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/modules", provider->directory);
+	rmdir(path);
+	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
+		snprintf(path, sizeof(path), "%s/thread_%zu", provider->directory, i);
+		rmdir(path);
+	}
+	assert(!rmdir(provider->directory));
+}
+
+void fuzz_recorder_end(void)
+{
+	for (size_t i = 0; i < recorder.providers.count; i++) {
+		struct ada_provider *provider = recorder.providers.items[i];
+
+		if (!provider->ended)
+			ada_provider_finish(provider, NULL, false);
+		fuzz_check_provider(provider);
+		assert(ada_provider_release(provider, true));
+	}
+	for (size_t i = 0; i < recorder.providers.count; i++) {
+		remove_files(recorder.providers.items[i]);
+		ada_provider_free(recorder.providers.items[i]);
+	}
+	for (size_t i = 0; i < recorder.labels.count; i++)
+		free(recorder.labels.items[i]);
+	ada_policy_close(recorder.policy);
+	recorder.policy = NULL;
+	recorder.providers.count = recorder.unrecorded.count = recorder.labels.count = 0;
+	recorder.main_heard = recorder.closing = false;
+}
