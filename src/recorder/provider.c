@@ -17,6 +17,7 @@
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/session.h"
+#include "recorder/space.h"
 
 #define SLICE 64			/* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull	/* for pre-rolls in events: nobody knows how long those take */
@@ -119,12 +120,12 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 }
 
 /* Where the segment got no detail lane the index alone is recorded. */
-static int open_details(struct ada_provider *provider, struct ada_error *error)
+static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, struct ada_error *error)
 {
 	const struct ada_trace_options *options = provider->recorder->options;
 	struct ada_details_options details = { .lane = provider->recorder->lane_options, .start_ns = provider->start_ns,
 					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR,
-					       .buffer_bytes = options->detail_buffer_bytes };
+					       .buffer_bytes = buffer_bytes };
 	if (!options->detail || !provider->segment.detail_chunks)
 		return 0;
 	if (ada_details_open(&provider->details, &provider->segment, &provider->drain, &details))
@@ -164,13 +165,15 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 					       .pid = (uint32_t)pid, .provider = provider->number };
 	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the session is ending") : 0;
 	if (!rc)
+		rc = ada_space_fit(&segment, ada_space_left(pid), error);
+	if (!rc)
 		rc = ada_segment_create(&provider->segment, &segment, agent_fd, error);
 	if (!rc)
 		rc = make_directory(provider, error);
 	if (!rc && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
 		rc = ada_error_system(error, ENOMEM, "process %d", pid);
 	if (!rc)
-		rc = open_details(provider, error);
+		rc = open_details(provider, segment.detail_buffer_bytes, error);
 	if (!rc) {
 		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
 		provider->mapped = true;

@@ -59,6 +59,14 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	segment->total_bytes = shm->total_bytes;
 }
 
+uint64_t ada_segment_bytes(const struct ada_segment_options *options)
+{
+	struct ada_segment segment;
+	struct ada_shm layout;
+	lay_out(&segment, &layout, options);
+	return layout.total_bytes;
+}
+
 static void point(struct ada_segment *segment, void *memory, const struct ada_shm *layout)
 {
 	uint8_t *base = memory;

@@ -52,6 +52,7 @@ struct ada_segment_options {
 	uint32_t pid, provider;
 };
 
+uint64_t ada_segment_bytes(const struct ada_segment_options *options);	/* of the whole segment */
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
 void ada_segment_destroy(struct ada_segment *segment);	/* for the recorder: others may still have it */
