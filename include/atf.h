@@ -63,6 +63,7 @@ struct atf_sink {
 	int (*wait)(struct atf_sink *sink, int fd);
 	/* All blocks of fd are done. Makes the file durable if asked and closes it, at once or later. 0 or -errno. */
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
+	int (*reopen)(struct atf_sink *sink, const char *path);		/* as open, of a file that is there; NULL: can't */
 };
 void atf_block_done(struct atf_block *block, int error);	/* error: 0 or -errno; it stays the writer's */
 
@@ -89,6 +90,10 @@ int atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, stru
 int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
 /* Hands everything appended to the sink: it is in the file (not on the disk) when the sink is done with it. */
 int atf_index_writer_flush(struct atf_index_writer *writer);
+/* Flushes, and holds no descriptor until it is woken, which is before anything else but count and time. 0 or an error: of rest, the
+ * descriptor stays; of wake, it is still at rest and may be woken again. */
+int atf_index_writer_rest(struct atf_index_writer *writer);
+int atf_index_writer_wake(struct atf_index_writer *writer, const char *path);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
 uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer);	/* of the last event, or time_min_ns */
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; and frees */

@@ -72,7 +72,7 @@ enum ada_detail_status {
 
 struct ada_detail_chunk {		/* header, at the chunk's start; written by the agent */
 	uint32_t status;		/* enum ada_detail_status (atomic); the recorder's where HELD -> FREE */
-	uint32_t thread;		/* number in the thread table */
+	uint32_t thread;		/* its id */
 	uint64_t first_seq;		/* as its index chunk's first_seq: of the record at offset detail_scale * 64 */
 	uint64_t first_counter;		/* when it was opened */
 	uint64_t last_counter;		/* set at sealing: of its last event */

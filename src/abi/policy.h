@@ -135,7 +135,7 @@ struct ada_mark {			/* 128 bytes */
 	uint64_t counter;		/* of the marked event */
 	uint64_t rules;			/* bit = slot */
 	uint32_t version;		/* of the policy that marked */
-	uint32_t thread;		/* number in the thread table; ADA_NONE: of no thread */
+	uint32_t thread;		/* its id; ADA_NONE: of no thread */
 	uint64_t seq;			/* of the event in this thread, as the ring counts (first_seq + place); UINT64_MAX: no event */
 	uint64_t function_id;
 	uint64_t value;			/* what was compared: duration in ticks, argument, result, ...; signal number */

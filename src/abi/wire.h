@@ -10,7 +10,9 @@
  *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing ("Rings" below)
  *   heirs     | struct ada_shm_heir[]        |  images and processes that are to come out of this one
  *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
- *   threads   | struct ada_shm_thread[]      |  number is published, and never reused. Full: the provider stops
+ *             |                              |  number is published, and never reused. Full: the provider stops
+ *   threads   | struct ada_shm_thread[]      |  one a thread that lives or isn't drained yet ("Threads" below)
+ *             | bitmap of free entries       |  1 = its thread is over and drained. Recorder sets, agent clears (takes)
  *   index     | index pool: chunks           |
  *             +------------------------------+
  *
@@ -41,7 +43,8 @@
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
 #define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
-#define ADA_THREADS_MAX 65536u			/* in a provider's life; untouched entries take no memory */
+#define ADA_THREADS_MAX 65536u			/* at a time; untouched entries take no memory */
+#define ADA_THREADS_EVER (1u << 22)		/* in a provider's life */
 #define ADA_MODULES_MAX 4096u
 #define ADA_INDEX_BUFFER_MIN (1u << 20)
 #define ADA_INDEX_BUFFER_MAX (16ull << 30)
@@ -51,10 +54,11 @@ enum ada_chunk_status { ADA_CHUNK_FREE = 0, ADA_CHUNK_OPEN = 1, ADA_CHUNK_SEALED
 struct ada_chunk {
 	uint64_t commit;		/* agent (atomic): low half = offset of the next event */
 	uint64_t first_seq;		/* agent: index_seq of the event at offset 64 */
-	uint32_t thread;		/* agent: number in the thread table */
+	uint32_t thread;		/* agent: its id */
 	uint32_t status;		/* enum ada_chunk_status (atomic) */
 	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
-	uint8_t reserved[36];
+	uint32_t entry;			/* agent: the thread's place in the thread table */
+	uint8_t reserved[32];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
 
@@ -80,7 +84,6 @@ enum ada_disable {
 	ADA_DISABLE_NONE = 0,
 	ADA_DISABLE_ONESHOT_FULL,	/* --index-mode=oneshot and the buffer is full: as asked */
 	ADA_DISABLE_STOPPED,		/* the recorder asked for it */
-	ADA_DISABLE_THREADS_FULL,	/* durable region */
 	ADA_DISABLE_MODULES_FULL,
 	ADA_DISABLE_NO_MEMORY,		/* mmap failed */
 	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
@@ -110,9 +113,18 @@ struct ada_crash {
 };
 static_assert(sizeof(struct ada_crash) == 696, "crash record");
 
+/* Threads. An entry is a thread's from its first event until the recorder has all its events and has copied the entry: then it is
+ * free, and the next thread may have it. What tells threads apart is the id, given in the order of first events and never again:
+ * files, chunks and marks name threads by it. A thread that finds no entry is not recorded, and counted in threads_refused.
+ *
+ *            agent: bitmap or thread_count, then all fields        agent (or the thread is gone)
+ *   UNUSED ----------------------------------------------> LIVE <-----------------------------> ENDED
+ *     ^                                                      |                                    |
+ *     +----------- recorder: copies it, then sets its bit ---+------------------------------------+   (compare-and-swap)
+ */
 struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwise */
 	uint32_t thread_id;		/* OS thread id */
-	uint32_t status;		/* 0 unused, 1 live, 2 ended (atomic) */
+	uint32_t status;		/* enum ada_thread_status (atomic) */
 	uint32_t chunk;			/* number of the index chunk it fills, or has sealed last, or UINT32_MAX (atomic) */
 	/* 1 while C code writes an event, from before it reads the counter (full barrier) until after the commit: such an event
 	 * may still come with an old time. One of hook.S can't: a preemption restarts it. */
@@ -123,10 +135,12 @@ struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwi
 	uint64_t skipped;		/* calls not recorded: stub table or shadow stack full */
 	char name[16];			/* comm when first seen; the recorder's afterwards */
 	uint64_t detail_dropped;	/* events of chunks without a detail chunk */
-	uint8_t reserved[56];
+	uint32_t id;			/* (atomic) */
+	uint8_t reserved[52];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
-enum { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
+#define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8)	/* the table and, behind it, its bitmap */
+enum ada_thread_status { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
 
 struct ada_shm_module {			/* 512 bytes */
 	uint32_t present;		/* 1 loaded, 2 unloaded (atomic, set last) */
@@ -198,14 +212,14 @@ struct ada_shm {
 	uint32_t reserved0;
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;			/* 1: record no more (atomic) */
-	uint32_t returned;		/* counts chunks given back; futex of --on-full=block (atomic) */
+	uint32_t returned;		/* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
 	uint32_t recorder_pid;		/* 0 once the recorder is gone in order; a blocked agent checks it */
 	uint32_t detail_returned;	/* counts detail chunks given back (atomic) */
 	/* Bytes from this very word to the flags of the policy in force: what the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */
 	uint32_t disabled __attribute__((aligned(64)));	/* enum ada_disable (atomic, first reason stays) */
-	uint32_t thread_count;		/* entries of the thread table in use (atomic) */
+	uint32_t thread_count;		/* entries of the thread table that have ever been in use (atomic) */
 	uint32_t module_count;		/* (atomic) */
 	uint32_t internal_errors;	/* broken invariants met (atomic) */
 	uint64_t sealed_head;		/* chunks sealed so far: the ring's next place (atomic) */
@@ -219,7 +233,10 @@ struct ada_shm {
 	uint32_t detail_front;
 	uint32_t heirs_generation;	/* counts announcements (atomic) */
 	uint32_t heirs_unlisted;	/* announced while the table was full, and neither taken back nor heard of (atomic, both) */
-	uint32_t reserved2[12];
+	uint32_t threads_seen;		/* ids given so far (atomic) */
+	uint32_t threads_refused;	/* threads of which events are missing: no entry, no id, no memory (atomic) */
+	uint32_t modules_refused;	/* modules that found no entry: not hooked, and calls out of them are not recorded (atomic) */
+	uint32_t reserved2[9];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */

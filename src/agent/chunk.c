@@ -106,7 +106,8 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	if (!(__atomic_fetch_or(&core->touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
 		ada_sys_advise(chunk, ADA_CHUNK_BYTES, MADV_POPULATE_WRITE);
 	chunk->first_seq = ada_sequence;
-	chunk->thread = thread->entry - core->entries;
+	chunk->thread = thread->id;
+	chunk->entry = thread->entry - core->entries;
 	chunk->commit = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_HEADER_BYTES;
 	thread->chunk = number;
 	ada_judge_chunk(ada_sequence, ada_sys_counter());
@@ -175,15 +176,17 @@ static void wait_open(void *argument)
 	wait->recording = waiting;
 }
 
-/* --on-full=block: until a chunk may be free, with the program's signals open. False: give up, nobody empties the pool. */
-static bool chunk_wait(struct ada_thread *thread)
+bool ada_core_wait(struct ada_thread *thread, uint32_t returned)
 {
 	struct ada_shm *shm = ada_core->shm;
 	uint64_t start = ada_sys_counter();
-	struct wait wait = { .returned = thread->news };
+	struct wait wait = { .returned = returned };
 
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
-	ada_slow_pause(thread, wait_open, &wait);
+	if (thread)
+		ada_slow_pause(thread, wait_open, &wait);
+	else
+		wait_open(&wait);
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
 	return wait.recording;
 }
@@ -203,7 +206,7 @@ bool ada_chunk_room(struct ada_thread *thread)
 			return true;
 		}
 		if (ada_core->shm->on_full != ADA_ON_FULL_BLOCK || ada_core->shm->index_mode != ADA_INDEX_STREAMING ||
-		    !chunk_wait(thread)) {
+		    !ada_core_wait(thread, thread->news)) {
 			thread->dropping = 1;
 			return false;
 		}

@@ -164,7 +164,7 @@ static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	       (!shm->heirs_offset || shm->heirs_offset + ADA_HEIRS * sizeof(struct ada_shm_heir) <= bytes) &&
 	       shm->free_offset + chunks / 8 <= bytes && shm->sealed_offset + chunks * 4 <= bytes &&
 	       shm->modules_offset + (uint64_t)ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= bytes &&
-	       shm->threads_offset + (uint64_t)ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= bytes &&
+	       shm->threads_offset + ADA_THREADS_BYTES <= bytes &&
 	       shm->index_offset <= bytes && chunks * ADA_CHUNK_BYTES <= bytes - shm->index_offset &&
 	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes);
 }

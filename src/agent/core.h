@@ -35,6 +35,7 @@ struct ada_core {
 	struct ada_shm *shm;			/* NULL: not attached */
 	struct ada_pool index, detail;
 	struct ada_shm_thread *entries;
+	uint64_t *entries_free;			/* bitmap of those whose threads are over and drained */
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
 	uint32_t detail_front_ends;		/* 1: only the recorder allocates detail chunks */
 	uint32_t threads_lock, sites_lock;
@@ -81,6 +82,11 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 
 /* --- thread.c */
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
+/* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
+bool ada_thread_may_wait(uint32_t *returned);
+/* --on-full=block: until the recorder has given something back since its count was `returned`, with the program's signals open.
+ * `thread`: in the slow path of this one; NULL: in none. False: nobody empties the pool. */
+bool ada_core_wait(struct ada_thread *thread, uint32_t returned);
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 
 /* --- pool.c */

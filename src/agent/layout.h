@@ -109,7 +109,8 @@ struct ada_thread {
 	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
 	struct ada_shm_thread *entry;		/* in the shared table */
 	uint32_t detail_chunk;			/* that detail points to */
-	uint32_t reserved[13];
+	uint32_t id;				/* in files, chunks and marks */
+	uint32_t reserved[12];
 };
 static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
 static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");

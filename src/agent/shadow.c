@@ -60,7 +60,7 @@ static void judge(struct ada_thread *thread, enum ada_event_kind kind, const str
 	struct ada_judged event = {
 		.counter = written->counter, .function_id = frame->function_id, .seq = written->seq,
 		.start_counter = frame->counter, .slot = ada_frame_slot(frame), .number = frame->number,
-		.thread = thread->entry - ada_core->entries, .depth = frame->depth, .kind = kind, .registers = moment->registers,
+		.thread = thread->id, .depth = frame->depth, .kind = kind, .registers = moment->registers,
 	};
 
 	if (moment->registers) {

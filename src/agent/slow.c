@@ -37,19 +37,26 @@ static void forked(void)
 /* The calling thread, attached; NULL where it records nothing. Ends with ada_slow_end of whatever is in *thread. */
 static bool begin(struct ada_thread **thread, uint64_t slot)
 {
-	*thread = ada_slow_begin(slot);
-	if (!*thread)
-		return false;
-	if (ada_core_is_forked()) {
-		forked();
-		*thread = &ada_no_thread;
-	}
-	if (ada_core_recording() && !(*thread)->index) {
-		struct ada_thread *attached = ada_thread_attach();
+	uint32_t returned;
 
-		*thread = attached ? attached : &ada_no_thread;
+	for (;;) {
+		*thread = ada_slow_begin(slot);
+		if (!*thread)
+			return false;
+		if (ada_core_is_forked()) {
+			forked();
+			*thread = &ada_no_thread;
+		}
+		if (ada_core_recording() && !(*thread)->index) {
+			struct ada_thread *attached = ada_thread_attach();
+
+			*thread = attached ? attached : &ada_no_thread;
+		}
+		if (!ada_core_recording() || (*thread)->index || !ada_thread_may_wait(&returned))
+			return ada_core_recording() && (*thread)->index;
+		ada_slow_end(*thread);		/* a handler may come meanwhile, and attach */
+		ada_core_wait(NULL, returned);
 	}
-	return ada_core_recording() && (*thread)->index;
 }
 
 struct call { struct ada_thread *thread; struct ada_hook *hook; struct ada_moment moment; uint64_t next; };

@@ -1,7 +1,8 @@
 /* Threads: attach at the first event, a place in the private table and an entry in the shared one, and the end of both.
  *
- * A thread's place holds its cursors and its room (room.c), and is used again when it ends. Its entry in the shared table is durable: a thread that records again after
- * its end (destructors of thread-specific data) goes on with the entry that it had.
+ * A thread's place holds its cursors and its room (room.c), and is used again when it ends. Its entry in the shared table is the
+ * recorder's to give away once its events are drained: a thread that records again after its end (destructors of thread-specific
+ * data) goes on with the entry that it had, or is a new thread. One that can't attach is counted, and no reason for others to end.
  */
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #define RSEQ_SIGNATURE 0x53053053
 #define RSEQ_BYTES 32
 #define NO_ENTRY UINT32_MAX
+#define REFUSALS_A_TRY 256			/* events of a thread that could not attach until it tries again */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -26,7 +28,10 @@ struct ada_setup ada_setup;
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
-static __thread uint32_t entry_number = NO_ENTRY;
+static __thread uint32_t entry_number = NO_ENTRY, entry_id;
+static __thread uint32_t refusals;		/* how often this thread found that it can't attach */
+static __thread uint32_t entries_returned;	/* what had been given back when the table was full, the last time */
+static __thread bool entries_are_full;
 /* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
 static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
 
@@ -121,6 +126,7 @@ void ada_core_attach(struct ada_shm *shm)
 		ada_core = core;
 	}
 	core->entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
+	core->entries_free = (uint64_t *)(core->entries + ADA_THREADS_MAX);
 	core->index = (struct ada_pool){
 		.chunks = (char *)shm + shm->index_offset, .chunk_bytes = ADA_CHUNK_BYTES, .count = shm->index_chunks,
 		.free_words = (uint64_t *)((char *)shm + shm->free_offset),
@@ -145,7 +151,7 @@ void ada_core_forked(void)
 	ada_slow_forked();
 	ada_room_forked();
 	entry_number = NO_ENTRY;
-	ada_sequence = ada_lost_told = 0;
+	refusals = 0;
 	setup_clear();
 	ada_judge_forked();
 	if (!core)
@@ -216,33 +222,74 @@ static void place_return(struct ada_core *core, struct ada_thread *thread)
 	ada_unlock(&core->threads_lock);
 }
 
-/* The calling thread's entry in the shared table; its old one if it had ended. */
-static struct ada_shm_thread *entry_take(struct ada_core *core, uint32_t tid)
+/* Takes the calling thread's old entry up again. The recorder may be giving it away at the same time: whoever swaps first. */
+static bool entry_again(struct ada_core *core)
 {
-	struct ada_shm_thread *entry;
-	uint32_t number = entry_number;
+	struct ada_shm_thread *entry = &core->entries[entry_number];
+	uint32_t status = ADA_THREAD_ENDED;
 
-	if (number == NO_ENTRY) {
-		if (!ada_lock(&core->threads_lock))
-			return NULL;
-		number = core->shm->thread_count;
-		if (number < ADA_THREADS_MAX) {
-			entry = &core->entries[number];
-			entry->thread_id = tid;
-			entry->chunk = UINT32_MAX;
-			entry->start_counter = ada_sys_counter();
-			ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
-			entry_number = number;
-			__atomic_store_n(&core->shm->thread_count, number + 1, __ATOMIC_RELEASE);
+	if (entry_number == NO_ENTRY || __atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) != entry_id)
+		return false;
+	if (!__atomic_compare_exchange_n(&entry->status, &status, ADA_THREAD_LIVE, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	if (__atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) == entry_id)
+		return true;
+	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);	/* another's by now, and that has ended too */
+	return false;
+}
+
+/* One whose thread is drained, or else one that no thread has had yet. */
+static bool entry_free(struct ada_core *core, uint32_t *number)
+{
+	uint32_t count = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
+	struct ada_pool used = { .count = count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX, .free_words = core->entries_free };
+
+	if (ada_pool_take(&used, number))
+		return true;
+	while (count < ADA_THREADS_MAX)
+		if (__atomic_compare_exchange_n(&core->shm->thread_count, &count, count + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			*number = count;
+			return true;
 		}
-		ada_unlock(&core->threads_lock);
-		if (number >= ADA_THREADS_MAX)
-			return NULL;
-	}
-	entry = &core->entries[number];
-	__atomic_store_n(&entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
+	return false;
+}
+
+static bool entry_begin(struct ada_core *core, uint32_t tid)
+{
+	uint32_t id = __atomic_load_n(&core->shm->threads_seen, __ATOMIC_RELAXED);
+	struct ada_shm_thread *entry;
+
+	entries_returned = __atomic_load_n(&core->shm->returned, __ATOMIC_ACQUIRE);
+	entries_are_full = id < ADA_THREADS_EVER && !entry_free(core, &entry_number);
+	if (id >= ADA_THREADS_EVER || entries_are_full)
+		return false;
+	entry_id = id = __atomic_fetch_add(&core->shm->threads_seen, 1, __ATOMIC_RELAXED);
+	ada_sequence = ada_lost_told = 0;
+	entry = &core->entries[entry_number];
+	*entry = (struct ada_shm_thread){ .thread_id = tid, .chunk = UINT32_MAX, .start_counter = ada_sys_counter(), .id = id };
+	ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);	/* after all the rest */
-	return entry;
+	return true;
+}
+
+static bool entry_take(struct ada_core *core, struct ada_thread *thread, uint32_t tid)
+{
+	if (!entry_again(core) && !entry_begin(core, tid)) {
+		entry_number = NO_ENTRY;
+		return false;
+	}
+	thread->entry = &core->entries[entry_number];
+	thread->id = entry_id;
+	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool ada_thread_may_wait(uint32_t *returned)
+{
+	struct ada_shm *shm = ada_core->shm;
+
+	*returned = entries_returned;
+	return entries_are_full && shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING;
 }
 
 static void thread_fill(void *argument)
@@ -250,8 +297,7 @@ static void thread_fill(void *argument)
 	struct ada_thread *thread = argument;
 	uint32_t tid = ada_sys_tid();
 
-	thread->entry = entry_take(ada_core, tid);
-	if (!thread->entry)
+	if (!entry_take(ada_core, thread, tid))
 		return;
 	thread->tid = tid;
 	thread->tid_call = tid | (uint64_t)ADA_EVENT_CALL << 32;
@@ -267,23 +313,24 @@ struct ada_thread *ada_thread_attach(void)
 {
 	struct ada_core *core = ada_core;
 	struct ada_thread *thread;
+	uint32_t unused;
 
+	if (refusals && !entries_are_full && refusals++ % REFUSALS_A_TRY)
+		return NULL;
+	entries_are_full = false;
 	if (!rseq_register()) {
 		ada_core_disable(ADA_DISABLE_NO_RSEQ);
 		return NULL;
 	}
 	thread = place_take(core);
-	if (!thread || !ada_room_take(thread)) {
-		ada_core_disable(ADA_DISABLE_NO_MEMORY);
-		goto fail;
+	if (thread && ada_room_take(thread))
+		ada_slow_run(thread_fill, thread);
+	if (thread && thread->entry) {
+		refusals = 0;
+		return thread;
 	}
-	ada_slow_run(thread_fill, thread);
-	if (!thread->entry) {
-		ada_core_disable(ADA_DISABLE_THREADS_FULL);
-		goto fail;
-	}
-	return thread;
-fail:
+	if (!refusals++ && !ada_thread_may_wait(&unused))
+		__atomic_fetch_add(&core->shm->threads_refused, 1, __ATOMIC_RELAXED);
 	if (thread) {
 		ada_room_leave();
 		place_return(core, thread);
@@ -316,7 +363,7 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 		return;
 	if (ada_chunk_of(thread))
 		events += ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
-	*number = thread->entry - ada_core->entries;
+	*number = thread->id;
 	*seq = events - 1;
 }
 

@@ -50,4 +50,11 @@ static int pwrite_close(struct atf_sink *sink, int fd, bool sync)
 	return status;
 }
 
-struct atf_sink atf_sink_pwrite = { pwrite_open, pwrite_write, pwrite_wait, pwrite_close };
+static int pwrite_reopen(struct atf_sink *sink, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : fd;
+}
+
+struct atf_sink atf_sink_pwrite = { pwrite_open, pwrite_write, pwrite_wait, pwrite_close, pwrite_reopen };

@@ -239,9 +239,37 @@ bool atf_stream_settle(struct atf_stream *stream)
 	return true;
 }
 
+int atf_stream_rest(struct atf_stream *stream)
+{
+	int status;
+
+	if (!stream->sink->reopen) {
+		errno = ENOTSUP;
+		return -ATF_ERROR_SYSTEM;
+	}
+	if (!atf_stream_settle(stream) || stream->error)
+		return atf_stream_fail(stream, 0);
+	status = stream->sink->close(stream->sink, stream->fd, false);
+	stream->fd = -1;
+	return status ? atf_stream_fail(stream, status) : 0;
+}
+
+int atf_stream_wake(struct atf_stream *stream, const char *path)
+{
+	int fd = stream->sink->reopen(stream->sink, path);
+
+	if (fd < 0) {
+		errno = -fd;
+		return -ATF_ERROR_SYSTEM;
+	}
+	flock(fd, LOCK_EX | LOCK_NB);
+	stream->fd = fd;
+	return 0;
+}
+
 int atf_stream_close(struct atf_stream *stream, bool sync)
 {
-	int status = stream->sink->close(stream->sink, stream->fd, sync && !stream->error);
+	int status = stream->fd < 0 ? 0 : stream->sink->close(stream->sink, stream->fd, sync && !stream->error);
 
 	if (!stream->error)
 		stream->error = status;

@@ -53,6 +53,9 @@ int atf_stream_append(struct atf_stream *stream, const void *bytes, size_t lengt
 int atf_stream_flush(struct atf_stream *stream);
 /* Flushes and waits for the sink. False where the sink broke with blocks in flight: the stream's memory stays the sink's. */
 bool atf_stream_settle(struct atf_stream *stream);
+/* Settles and closes the descriptor, which is -1 until the file is opened again. */
+int atf_stream_rest(struct atf_stream *stream);
+int atf_stream_wake(struct atf_stream *stream, const char *path);
 /* Closes what was settled; durable if asked and nothing failed. 0 or the first -errno of all. */
 int atf_stream_close(struct atf_stream *stream, bool sync);
 

@@ -105,6 +105,16 @@ int atf_index_writer_flush(struct atf_index_writer *writer)
 	return atf_stream_flush(&writer->stream);
 }
 
+int atf_index_writer_rest(struct atf_index_writer *writer)
+{
+	return atf_stream_rest(&writer->stream);
+}
+
+int atf_index_writer_wake(struct atf_index_writer *writer, const char *path)
+{
+	return atf_stream_wake(&writer->stream, path);
+}
+
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer)
 {
 	return writer->summary.count;

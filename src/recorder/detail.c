@@ -202,9 +202,13 @@ static uint64_t drained_until(const struct ada_details *details)
 	uint64_t until = UINT64_MAX, head;
 	uint32_t threads = ada_segment_thread_count(segment);
 	for (uint32_t i = 0; i < threads; i++) {
-		const struct ada_lane *lane = i < drain->lanes.count ? &drain->lanes.items[i] : NULL;
+		if (__atomic_load_n(&segment->threads[i].status, __ATOMIC_ACQUIRE) == ADA_THREAD_UNUSED)
+			continue;
+		uint32_t id = __atomic_load_n(&segment->threads[i].id, __ATOMIC_RELAXED);
+		uint64_t committed = ada_detail_committed(details, id);
+		const struct ada_lane *lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
 		uint64_t last_ns = lane ? lane->last_ns : 0;
-		if (ada_detail_committed(details, i) > (lane ? lane->next_seq : 0) && last_ns < until)
+		if (committed > (lane ? lane->next_seq : 0) && last_ns < until)
 			until = last_ns;
 	}
 	/* Behind the threads: who has no chunk any more had put it into the ring before. The ring is no longer than that, whatever

@@ -145,8 +145,9 @@ void ada_detail_keep_metrics(struct ada_details *details)
 	metrics->events_processed = metrics->dropped_events = 0;
 	for (size_t i = 0; i < details->drain->lanes.count; i++) {
 		const struct ada_lane *lane = &details->drain->lanes.items[i];
+		const struct ada_shm_thread *thread = ada_drain_thread(details->drain, lane->id);
 		metrics->events_processed += lane->events;
-		metrics->dropped_events += __atomic_load_n(&details->segment->threads[i].detail_dropped, __ATOMIC_RELAXED);
+		metrics->dropped_events += thread ? __atomic_load_n(&thread->detail_dropped, __ATOMIC_RELAXED) : 0;
 	}
 	metrics->last_mark_ns = last.ns > details->own_last.ns ? last.ns : details->own_last.ns;
 	metrics->last_mark_rules = last.ns > details->own_last.ns ? last.rules : details->own_last.rules;

@@ -8,7 +8,7 @@
 
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
 {
-	if (thread >= ADA_THREADS_MAX)
+	if (thread >= details->drain->lanes.count)
 		return NULL;
 	while (details->threads.count <= thread)
 		if (ada_array_push(&details->threads, (struct detail_thread){ .last_ns = 0 }))

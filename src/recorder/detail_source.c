@@ -7,9 +7,10 @@
 static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, uint32_t *end)
 {
 	const struct ada_segment *segment = details->segment;
-	if (thread >= ada_segment_thread_count(segment))
+	const struct ada_shm_thread *entry = ada_drain_entry(details->drain, thread);
+	if (!entry)
 		return NULL;
-	uint32_t number = __atomic_load_n(&segment->threads[thread].chunk, __ATOMIC_ACQUIRE);
+	uint32_t number = __atomic_load_n(&entry->chunk, __ATOMIC_ACQUIRE);
 	if (number >= ada_segment_chunks_ready(segment))
 		return NULL;
 	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
@@ -59,7 +60,8 @@ uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread
 uint64_t ada_detail_committed_all(const struct ada_details *details)
 {
 	uint64_t all = 0;
-	for (uint32_t i = 0; i < ada_segment_thread_count(details->segment); i++)
+	ada_drain_meet(details->drain);
+	for (uint32_t i = 0; i < details->drain->lanes.count; i++)
 		all += ada_detail_committed(details, i);
 	return all;
 }
@@ -168,10 +170,10 @@ static uint64_t committed(void *context, uint32_t thread)
 static bool ended(void *context, uint32_t number)
 {
 	struct ada_details *details = context;
-	if (number >= ada_segment_thread_count(details->segment) ||
-	    (number < details->drain->lanes.count && details->drain->lanes.items[number].closed))
+	const struct ada_shm_thread *entry = ada_drain_entry(details->drain, number);
+	if (!entry || details->drain->lanes.items[number].closed)
 		return true;
-	if (__atomic_load_n(&details->segment->threads[number].status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
+	if (__atomic_load_n(&entry->status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
 		return false;
 	struct detail_thread *thread = ada_detail_thread(details, number);
 	if (!thread || details->options.lane.circular)		/* there nothing is drained before the end */

@@ -66,7 +66,7 @@ struct ada_details {
 	struct ada_details_options options;
 	struct ada_windows *windows;
 	struct ada_marks *marks;
-	ADA_ARRAY(struct detail_thread) threads;	/* by number in the thread table */
+	ADA_ARRAY(struct detail_thread) threads;	/* by id */
 	size_t places, places_kept;	/* in all; as many remained when they were last gone through */
 	ADA_ARRAY(struct detail_mark) open_marks;
 	ADA_ARRAY(struct detail_loss) losses;

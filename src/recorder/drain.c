@@ -10,6 +10,8 @@
 #include "base/hash.h"
 #include "recorder/detail.h"
 
+#define RESTING 64u		/* lanes that give their descriptors back at once where there is none left */
+
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options)
 {
@@ -18,17 +20,58 @@ int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const c
 	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
 }
 
-static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t thread)
+/* Of the thread that has this entry now; NULL: none has, or its id makes no sense. */
+static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
 {
-	while (drain->lanes.count <= thread) {
-		uint32_t id = (uint32_t)drain->lanes.count;
-		struct ada_lane lane = { .id = id, .thread_id = drain->segment->threads[id].thread_id };
+	const struct ada_shm_thread *thread = &drain->segment->threads[entry];
+	uint32_t status = __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE), id = __atomic_load_n(&thread->id, __ATOMIC_RELAXED);
+	/* So many at most can have begun since the last one that was met. */
+	if (status == ADA_THREAD_UNUSED || id >= ADA_THREADS_EVER || id >= drain->lanes.count + ADA_THREADS_MAX)
+		return NULL;
+	while (drain->lanes.count <= id) {
+		struct ada_lane lane = { .id = (uint32_t)drain->lanes.count, .entry = ADA_NONE };
 		if (ada_array_push(&drain->lanes, lane))
 			return NULL;
 	}
-	struct ada_lane *lane = &drain->lanes.items[thread];
-	lane->thread_id = drain->segment->threads[thread].thread_id;	/* lane 0 is older than its thread */
+	struct ada_lane *lane = &drain->lanes.items[id];
+	if (lane->given_back)
+		return NULL;
+	lane->entry = entry;
+	lane->thread_id = thread->thread_id;
 	return lane;
+}
+
+/* Of the thread that filled this chunk: one that has its entry, or had it. */
+static struct ada_lane *lane_of_chunk(struct ada_drain *drain, const struct ada_chunk *chunk)
+{
+	uint32_t id = chunk->thread, entry = chunk->entry;
+	if (id < drain->lanes.count && (drain->lanes.items[id].entry == entry || drain->lanes.items[id].given_back))
+		return &drain->lanes.items[id];
+	struct ada_lane *lane = entry < ada_segment_thread_count(drain->segment) ? lane_of(drain, entry) : NULL;
+	return lane && lane->id == id ? lane : NULL;
+}
+
+void ada_drain_meet(struct ada_drain *drain)
+{
+	uint32_t count = ada_segment_thread_count(drain->segment);
+	for (uint32_t entry = 0; entry < count; entry++)
+		lane_of(drain, entry);
+}
+
+const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uint32_t id)
+{
+	const struct ada_lane *lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
+	if (!lane || (lane->entry == ADA_NONE && !lane->given_back))
+		return NULL;
+	return lane->given_back ? &lane->last : &drain->segment->threads[lane->entry];
+}
+
+const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t id)
+{
+	if (id < ada_segment_threads_seen(drain->segment) && (id >= drain->lanes.count ||
+	    (drain->lanes.items[id].entry == ADA_NONE && !drain->lanes.items[id].given_back)))
+		ada_drain_meet(drain);
+	return id < drain->lanes.count && drain->lanes.items[id].given_back ? NULL : ada_drain_thread(drain, id);
 }
 
 /* First failure: the agent is told to record no more, the message stays for the manifest. */
@@ -45,16 +88,13 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	/* Acquire: the events before the offset, and the header, are whole. */
 	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ADA_CHUNK_HEADER_BYTES;
-	uint32_t thread = chunk->thread;
-	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || thread >= ada_segment_thread_count(drain->segment)) {
+	struct ada_lane *lane = lane_of_chunk(drain, chunk);
+	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || !lane) {
 		drain->bad_chunks++;
 		return false;
 	}
 	if (end == begin)
 		return true;
-	struct ada_lane *lane = lane_of(drain, thread);
-	if (!lane)
-		return false;
 	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	size_t count = (end - begin) / sizeof(struct ada_event);
 	if (partial && seq != lane->next_seq)
@@ -67,9 +107,13 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	struct ada_lane_detail detail = { chunk->detail, chunk->first_seq };
 	if (detail.chunk >= drain->segment->detail_chunks)
 		detail.chunk = ADA_NONE;
-	if (!drain->failed && ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &drain->error))
+	struct ada_error error = { "" };
+	int rc = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
+	if (rc && !ada_lane_short_of_files(rc)) {
+		drain->error = error;
 		fail(drain);
-	if (drain->failed) {
+	}
+	if (drain->failed || rc) {	/* without a descriptor it is this thread's loss alone */
 		uint64_t end_seq = seq + count;
 		lane->lost += end_seq - lane->next_seq;
 		if (drain->options.details)
@@ -121,14 +165,14 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 	return count;
 }
 
-/* The chunk that thread `i` is filling, or UINT32_MAX. */
-static uint32_t open_chunk(const struct ada_drain *drain, uint32_t i)
+/* The chunk that the thread of an entry is filling, or UINT32_MAX. */
+static uint32_t open_chunk(const struct ada_drain *drain, uint32_t entry)
 {
-	uint32_t number = __atomic_load_n(&drain->segment->threads[i].chunk, __ATOMIC_ACQUIRE);
+	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
 	if (number >= ada_segment_chunks_ready(drain->segment))
 		return UINT32_MAX;
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
-	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->thread != i)
+	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->entry != entry)
 		return UINT32_MAX;
 	return number;
 }
@@ -147,8 +191,8 @@ static bool thread_gone(const struct ada_drain *drain, const struct ada_table *n
 /* Drops that no LOST record stands for: the thread ended before it could write one. */
 static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 {
-	const struct ada_shm_thread *thread = &drain->segment->threads[lane->id];
-	uint64_t lost = __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE);
+	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
+	uint64_t lost = thread ? __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) : 0;
 	if (drain->failed || lost <= lane->told_lost)
 		return;
 	if (ada_lane_mark_lost(lane, &drain->options, drain->directory, lost - lane->told_lost, thread->start_counter, &drain->error))
@@ -160,40 +204,76 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 {
 	lane->ends = true;
 	mark_untold(drain, lane);
-	if (ada_lane_close(lane, drain->directory, &drain->error))
+	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
 		fail(drain);
+}
+
+/* The thread is gone, and its events are where nothing asks for its entry any more. */
+static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
+{
+	uint32_t entry = lane->entry, status = __atomic_load_n(&drain->segment->threads[entry].status, __ATOMIC_ACQUIRE);
+	if (!ada_segment_thread_free(drain->segment, entry, status, &lane->last))
+		return;
+	lane->given_back = true;
+	lane->entry = ADA_NONE;
+}
+
+/* A thread that is gone: what it left in its open chunk, then its file is complete. */
+static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
+{
+	/* What it sealed before it ended is in the ring by now, and comes first. */
+	ada_drain_sealed(drain);
+	uint32_t number = open_chunk(drain, entry);
+	if (number != UINT32_MAX && !take(drain, number, true))
+		return;
+	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
+		give_back(drain, number);
+	close_lane(drain, &drain->lanes.items[id]);
+	give_entry_back(drain, &drain->lanes.items[id]);
+}
+
+static void look_at(struct ada_drain *drain, const struct ada_table *newest, uint32_t entry)
+{
+	struct ada_lane *lane = lane_of(drain, entry);
+	if (!lane)
+		return;
+	bool gone = thread_gone(drain, newest, entry);
+	if (drain->options.circular || lane->closed) {
+		if (gone)
+			give_entry_back(drain, lane);
+		return;
+	}
+	if (gone) {
+		end_thread(drain, lane->id, entry);
+		return;
+	}
+	uint32_t number = open_chunk(drain, entry);
+	if (number != UINT32_MAX)
+		take(drain, number, true);
+	if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
+		fail(drain);
+}
+
+/* Which entry is a thread id's, where the kernel has given that id anew. */
+static int note_newest(const struct ada_drain *drain, struct ada_table *newest, uint32_t entry)
+{
+	const struct ada_shm_thread *threads = drain->segment->threads;
+	uint64_t other;
+	if (__atomic_load_n(&threads[entry].status, __ATOMIC_ACQUIRE) == ADA_THREAD_UNUSED ||
+	    (ada_table_get(newest, threads[entry].thread_id, &other) && threads[other].id > threads[entry].id))
+		return 0;
+	return ada_table_put(newest, threads[entry].thread_id, entry);
 }
 
 void ada_drain_quiet(struct ada_drain *drain)
 {
 	struct ada_table newest = { 0 };
 	uint32_t count = ada_segment_thread_count(drain->segment);
-	if (drain->options.circular || !lane_of(drain, count ? count - 1 : 0))
-		return;
-	for (uint32_t i = 0; i < count; i++)
-		if (ada_table_put(&newest, drain->segment->threads[i].thread_id, i))
-			goto out;
-	for (uint32_t i = 0; i < count; i++) {
-		struct ada_lane *lane = &drain->lanes.items[i];
-		if (lane->closed)
-			continue;
-		bool gone = thread_gone(drain, &newest, i);
-		/* What it sealed before it ended is in the ring by now, and comes first. */
-		if (gone)
-			ada_drain_sealed(drain);
-		lane = &drain->lanes.items[i];		/* it has moved if threads began meanwhile */
-		uint32_t number = open_chunk(drain, i);
-		bool taken = number == UINT32_MAX || take(drain, number, true);
-		if (!gone) {
-			if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
-				fail(drain);
-		} else if (taken) {
-			if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
-				give_back(drain, number);
-			close_lane(drain, lane);
-		}
-	}
-out:
+	int rc = 0;
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = note_newest(drain, &newest, i);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		look_at(drain, &newest, i);
 	ada_table_free(&newest);
 }
 
@@ -205,7 +285,8 @@ void ada_drain_open_chunks(struct ada_drain *drain)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t number = open_chunk(drain, i);
-		if (number != UINT32_MAX && !(i < drain->lanes.count && drain->lanes.items[i].closed))
+		const struct ada_lane *lane = number == UINT32_MAX ? NULL : lane_of(drain, i);
+		if (lane && !lane->closed)
 			take(drain, number, true);
 	}
 }
@@ -218,6 +299,16 @@ static int compare_places(const void *left, const void *right)
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
 	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
+}
+
+bool ada_drain_rest(struct ada_drain *drain)
+{
+	size_t rested = 0;
+	for (size_t looked = 0; looked < drain->lanes.count && rested < RESTING; looked++) {
+		drain->rest_next = drain->rest_next < drain->lanes.count ? drain->rest_next : 0;
+		rested += ada_lane_rest(&drain->lanes.items[drain->rest_next++]);
+	}
+	return rested;
 }
 
 void ada_drain_finish(struct ada_drain *drain)
@@ -243,10 +334,8 @@ void ada_drain_finish(struct ada_drain *drain)
 	for (size_t i = 0; i < places.count; i++)
 		take(drain, places.items[i].chunk, false);
 	ada_array_free(&places);
-	uint32_t count = ada_segment_thread_count(drain->segment);
-	if (count && !lane_of(drain, count - 1))
-		count = (uint32_t)drain->lanes.count;
-	for (uint32_t i = 0; i < count; i++)
+	ada_drain_meet(drain);
+	for (size_t i = 0; i < drain->lanes.count; i++)
 		close_lane(drain, &drain->lanes.items[i]);
 }
 

@@ -19,6 +19,36 @@ static int told(int rc, const struct ada_lane *lane, const char *directory, stru
 	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(rc));
 }
 
+bool ada_lane_room_made(const struct ada_lane_options *options)
+{
+	return ada_lane_short_of_files(-errno) && options->make_room && options->make_room(options->context);
+}
+
+bool ada_lane_rest(struct ada_lane *lane)
+{
+	if (!lane->writer || lane->rests || atf_index_writer_rest(lane->writer))
+		return false;
+	lane->unflushed = false;
+	lane->rests = true;
+	return true;
+}
+
+static int wake(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
+{
+	char thread[PATH_MAX], path[PATH_MAX];
+	int rc = 0;
+	if (!lane->rests)
+		return 0;
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
+	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1))
+		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
+	do
+		rc = atf_index_writer_wake(lane->writer, path);
+	while (rc && ada_lane_room_made(options));
+	lane->rests = rc;
+	return rc ? told(rc, lane, directory, error) : 0;
+}
+
 static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	char thread[PATH_MAX], path[PATH_MAX], shown[PATH_MAX];
@@ -31,7 +61,10 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
 	if (ada_array_reserve(&lane->segments, 1))
 		return ada_error_system(error, ENOMEM, "%s", thread);
-	int rc = atf_index_writer_open(&lane->writer, path, &writer);
+	int rc;
+	do
+		rc = atf_index_writer_open(&lane->writer, path, &writer);
+	while (rc && ada_lane_room_made(options));
 	if (rc) {
 		int code = errno;
 		unlink(path);			/* no room for its header: no segment */
@@ -62,8 +95,8 @@ static int close_segment(struct ada_lane *lane)
 static int reserve(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, size_t count,
 		   struct ada_event **events, size_t *room, struct ada_error *error)
 {
-	int rc = 0;
-	if (!lane->writer)
+	int rc = wake(lane, options, directory, error);
+	if (!rc && !lane->writer)
 		rc = open_segment(lane, options, directory, error);
 	if (rc)
 		return rc;
@@ -274,10 +307,13 @@ static void settle(struct ada_lane *lane, const char *directory)
 	lane->lost -= cut;
 }
 
-int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_error *error)
+int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	lane->closed = true;
-	int rc = close_segment(lane);
+	int rc = wake(lane, options, directory, error);
+	if (rc)
+		return rc;
+	rc = close_segment(lane);
 	if (!rc)
 		return 0;
 	int code = errno;		/* why it failed, not what settling met */

@@ -1,8 +1,9 @@
 /* The files of one traced thread: its events in order, in as many segments as it takes. */
 #ifndef ADA_RECORDER_LANE_H
 #define ADA_RECORDER_LANE_H
-#include <stdbool.h>
+#include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include "abi/wire.h"
 #include "atf.h"
 #include "base/array.h"
@@ -20,6 +21,9 @@ struct ada_lane_options {
 	uint64_t segment_events;	/* 0: no limit but the format's */
 	struct ada_details *details;	/* is told where events with detail are; NULL: no detail lane */
 	bool circular;			/* events that are not there were overwritten, as asked */
+	/* Where there is no descriptor left: lays files of other lanes to rest. False: there were none. NULL: can't */
+	bool (*make_room)(void *context);
+	void *context;
 };
 
 /* From `seq` on (as the agent numbers them) events follow one another in one file. */
@@ -27,12 +31,16 @@ struct ada_lane_stretch { uint64_t seq, index_seq; uint32_t segment; };
 
 struct ada_lane {
 	uint32_t id, thread_id;
+	uint32_t entry;			/* of the thread table; ADA_NONE: not met yet, or given back */
+	bool given_back;		/* then: */
+	struct ada_shm_thread last;	/* the entry as it was */
 	uint64_t next_seq;		/* as the agent numbers this thread's events */
 	uint64_t events, lost, overwritten, gaps;
 	uint64_t segment_gaps;		/* of the segment being written */
 	uint64_t told_lost;		/* of lost: what the agent's own LOST records say */
 	ADA_ARRAY(uint64_t) segments;	/* events of each */
 	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */
+	bool rests;			/* the writer has no descriptor: more are alive than this process may have */
 	uint64_t time_max_ns;		/* of the segments that are closed */
 	bool unflushed;
 	bool has_detail;		/* the segment being written has a detail file */
@@ -56,8 +64,16 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 /* A LOST record of `count` events behind the last one. */
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);
+bool ada_lane_rest(struct ada_lane *lane);	/* gives its descriptor back until it has more to write; false: it had none */
+/* After a failure (errno) to open a file: true where it may work now. */
+bool ada_lane_room_made(const struct ada_lane_options *options);
+/* No descriptor was to be had for what failed so. */
+static inline bool ada_lane_short_of_files(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE;
+}
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
 /* Where it fails, the counts are those of what is in the file. */
-int ada_lane_close(struct ada_lane *lane, const char *directory, struct ada_error *error);
+int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
 void ada_lane_free(struct ada_lane *lane);
 #endif

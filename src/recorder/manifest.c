@@ -225,9 +225,17 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 		reason = provider->stopped;
 		as_asked = provider->stop_as_asked;
 	}
+	uint32_t threads = provider->header.threads_refused, modules = provider->header.modules_refused;
+	char refused[96];
+	if (!reason && (threads || modules)) {
+		snprintf(refused, sizeof(refused), "%u threads and %u modules had no room in the tables", threads, modules);
+		reason = refused;
+	}
 	const char *state = reason ? as_asked ? "stopped" : "failed" : provider->ended ? "complete" : "running";
 	json_object_object_add(object, "state", json_object_new_string(state));
 	json_object_object_add(object, "reason", reason ? ada_json_text_of(reason, strlen(reason)) : NULL);
+	ada_json_count(object, "threadsRefused", threads);
+	ada_json_count(object, "modulesRefused", modules);
 	ada_json_count(object, "internalErrors", provider->header.internal_errors + provider->drain.bad_chunks);
 	json_object_object_add(manifest, "recording", object);
 }

@@ -208,7 +208,7 @@ static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 		return false;
 	}
 	/* What is committed may be told too late here, while its chunk is on its way to the drain: no test of seq. */
-	bool event = mark->thread < ada_segment_thread_count(marks->segment) && mark->seq != UINT64_MAX;
+	bool event = mark->thread < ada_segment_threads_seen(marks->segment) && mark->seq != UINT64_MAX;
 	struct ada_window_mark window = {
 		.ns = ns_of(marks, mark->counter), .rules = mark->rules, .version = mark->version,
 		.thread = event ? mark->thread : ADA_NONE, .seq = mark->seq, .index_seq = UINT64_MAX, .function_id = mark->function_id,

@@ -84,6 +84,12 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 	const char *reason = reason_of(provider, &as_asked);
 	if (reason && is_shown(problems))
 		ada_say("ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
+	if (provider->header.threads_refused && is_shown(problems))
+		ada_say("ada: process %d: %u of its threads were not recorded, or not all of them: there was no room for so many\n",
+			provider->pid, provider->header.threads_refused);
+	if (provider->header.modules_refused && is_shown(problems))
+		ada_say("ada: process %d: %u of its modules were not hooked: there was no room for so many\n", provider->pid,
+			provider->header.modules_refused);
 	for (size_t i = 0; i < provider->modules.count; i++)
 		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
 		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
@@ -105,8 +111,9 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 {
 	size_t cut = 0, missing = recorder->unrecorded.count;
 	for (size_t i = 0; i < recorder->providers.count; i++) {
+		const struct ada_provider *provider = recorder->providers.items[i];
 		bool as_asked;
-		cut += reason_of(recorder->providers.items[i], &as_asked) && !as_asked;
+		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused || provider->header.modules_refused;
 	}
 	if (totals->lost)
 		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);

@@ -274,7 +274,8 @@ static void keep_tables(struct ada_provider *provider)
 {
 	const struct ada_segment *segment = &provider->segment;
 	provider->module_count = ada_segment_module_count(segment);
-	provider->thread_count = ada_segment_thread_count(segment);
+	ada_drain_meet(&provider->drain);
+	provider->thread_count = (uint32_t)provider->drain.lanes.count;
 	keep_header(provider);
 	free(provider->module_table);
 	free(provider->thread_table);
@@ -284,10 +285,13 @@ static void keep_tables(struct ada_provider *provider)
 		memcpy(provider->module_table, segment->modules, provider->module_count * sizeof(*provider->module_table));
 	else
 		provider->module_count = 0;
-	if (provider->thread_table)
-		memcpy(provider->thread_table, segment->threads, provider->thread_count * sizeof(*provider->thread_table));
-	else
+	if (!provider->thread_table)
 		provider->thread_count = 0;
+	for (uint32_t id = 0; id < provider->thread_count; id++) {
+		const struct ada_shm_thread *thread = ada_drain_thread(&provider->drain, id);
+		if (thread)
+			provider->thread_table[id] = *thread;
+	}
 }
 
 void ada_provider_snapshot(struct ada_provider *provider)

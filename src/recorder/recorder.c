@@ -26,6 +26,17 @@
 #define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)
 
+/* Of every process: descriptors are this one's. */
+static bool make_room(void *context)
+{
+	struct ada_recorder *recorder = context;
+	struct ada_provider *provider;
+	bool rested = false;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		rested |= !provider->ended && ada_drain_rest(&provider->drain);
+	return rested;
+}
+
 static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
@@ -46,7 +57,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	ada_policy_attach(recorder->policy, recorder);
 	recorder->lane_options = (struct ada_lane_options){
 		.sink = ada_sink_atf(recorder->sink), .clock = recorder->clock,
-		.circular = options->index_mode == ADA_INDEX_CIRCULAR,
+		.circular = options->index_mode == ADA_INDEX_CIRCULAR, .make_room = make_room, .context = recorder,
 		.segment_events = options->segment_bytes ? (options->segment_bytes - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) /
 							   sizeof(struct ada_event) : 0 };
 	recorder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -44,7 +44,7 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	shm->heirs_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint64_t));
 	shm->modules_offset = shm->heirs_offset + page_up(ADA_HEIRS * sizeof(struct ada_shm_heir));
 	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
-	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_BYTES);
 	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	shm->detail_free_offset = shm->policy_offset + ADA_POLICY_BYTES;
 	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_chunks + 63) / 64 * 8);
@@ -76,6 +76,7 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->heirs = (struct ada_shm_heir *)(base + layout->heirs_offset);
 	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
 	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
+	segment->threads_free = (uint64_t *)(segment->threads + ADA_THREADS_MAX);
 	segment->pool = base + layout->index_offset;
 	segment->marks = (struct ada_mark *)(base + layout->marks_offset);
 	segment->policy = base + layout->policy_offset;
@@ -118,6 +119,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset) ?: ada_segment_grow_tables(segment) ?:
+	       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
 	       policy_begin(segment) ?:
 	       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map,
 							  segment->maps_end - layout->detail_free_offset) : 0) ?:
@@ -189,14 +191,30 @@ void ada_segment_leave(struct ada_segment *segment)
 	syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+static void tell_returned(struct ada_segment *segment)
+{
+	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
+	if (segment->shm->on_full == ADA_ON_FULL_BLOCK)
+		syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
 {
 	__atomic_store_n(&ada_segment_chunk(segment, chunk)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
 	/* Orders all reads of the chunk, and its status, before the agent may take it. */
 	__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
-	if (segment->shm->on_full == ADA_ON_FULL_BLOCK)
-		syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	tell_returned(segment);
+}
+
+bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32_t status, struct ada_shm_thread *copy)
+{
+	struct ada_shm_thread *thread = &segment->threads[entry];
+	if (!__atomic_compare_exchange_n(&thread->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	*copy = *thread;
+	__atomic_fetch_or(&segment->threads_free[entry / 64], 1ull << entry % 64, __ATOMIC_RELEASE);
+	tell_returned(segment);
+	return true;
 }
 
 void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk)

@@ -17,6 +17,7 @@ struct ada_segment {
 	struct ada_shm_heir *heirs;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
+	uint64_t *threads_free;		/* bitmap: entries that the next threads may have */
 	uint8_t *pool;
 	struct ada_mark *marks;
 	uint8_t *policy;		/* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
@@ -63,6 +64,10 @@ bool ada_segment_in_use(const struct ada_segment *segment);
 /* The recorder takes no more: the agent records no more, and no one waits for a chunk. */
 void ada_segment_leave(struct ada_segment *segment);
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
+
+/* An entry of the thread table, whose thread has `status` and is drained: copied, then the next thread's. False: the thread has gone
+ * on meanwhile. */
+bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32_t status, struct ada_shm_thread *copy);
 
 /* A chunk that is HELD: FREE again, and the agent's. */
 void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk);
@@ -118,6 +123,13 @@ static inline uint32_t ada_segment_thread_count(const struct ada_segment *segmen
 {
 	uint32_t count = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
 	return count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX;
+}
+
+/* Ids given so far: threads that there are or were. */
+static inline uint32_t ada_segment_threads_seen(const struct ada_segment *segment)
+{
+	uint32_t count = __atomic_load_n(&segment->shm->threads_seen, __ATOMIC_ACQUIRE);
+	return count < ADA_THREADS_EVER ? count : ADA_THREADS_EVER;
 }
 
 static inline uint32_t ada_segment_module_count(const struct ada_segment *segment)

@@ -147,10 +147,9 @@ static struct io_uring_sqe *next_entry(struct ada_sink *sink)
 	return entry;
 }
 
-static int sink_open_file(struct atf_sink *atf, const char *path)
+static int open_with(struct ada_sink *sink, const char *path, int flags)
 {
-	struct ada_sink *sink = of(atf);
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 	if (fd < 0)
 		return -errno;
 	while (sink->files.count <= (size_t)fd)
@@ -160,6 +159,16 @@ static int sink_open_file(struct atf_sink *atf, const char *path)
 		}
 	sink->files.items[fd] = (struct sink_file){ .direct = -1 };
 	return fd;
+}
+
+static int sink_open_file(struct atf_sink *atf, const char *path)
+{
+	return open_with(of(atf), path, O_CREAT | O_EXCL);
+}
+
+static int sink_reopen_file(struct atf_sink *atf, const char *path)
+{
+	return open_with(of(atf), path, 0);
 }
 
 static int sink_write(struct atf_sink *atf, struct atf_block *block)
@@ -227,7 +236,7 @@ int ada_sink_open(struct ada_sink **result, bool no_ring)
 	*result = sink;
 	if (!sink)
 		return -ENOMEM;
-	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file };
+	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file };
 	sink->has_ring = !no_ring && !io_uring_queue_init(RING_ENTRIES, &sink->ring, 0);
 	if (sink->has_ring)
 		io_uring_ring_dontfork(&sink->ring);

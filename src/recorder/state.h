@@ -90,7 +90,7 @@ struct ada_provider {
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;
 	struct ada_shm_module *module_table;
-	struct ada_shm_thread *thread_table;
+	struct ada_shm_thread *thread_table;	/* by id */
 	uint32_t module_count, thread_count;
 };
 

@@ -58,7 +58,7 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 	};
 
 	head.threads_offset = head.modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
-	head.marks_offset = head.threads_offset + page_up(ADA_THREADS_MAX * sizeof(struct ada_shm_thread));
+	head.marks_offset = head.threads_offset + page_up(ADA_THREADS_BYTES);
 	head.policy_offset = head.marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	head.policy_flags = head.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	head.index_offset = head.policy_offset + ADA_POLICY_BYTES;

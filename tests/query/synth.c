@@ -442,7 +442,7 @@ static void print_manifest(FILE *file, const struct process *process, uint32_t p
 		"\"selective_dumps_performed\": 0, \"windows_discarded\": 0, \"avg_window_duration_ns\": 0, "
 		"\"avg_events_per_window\": 0},\n\"buffering\": {\"index\": {\"mode\": \"streaming\", \"onFull\": \"drop\", "
 		"\"bufferBytes\": 1048576, \"chunkBytes\": 32768, \"waits\": 0, \"waitNs\": 0}, \"detail\": null},\n" CLOCK
-		",\n\"exit\": {%s}, \"crash\": null,\n\"recording\": {\"state\": \"%s\", \"reason\": null, \"internalErrors\": 0}, "
+		",\n\"exit\": {%s}, \"crash\": null,\n\"recording\": {\"state\": \"%s\", \"reason\": null, \"threadsRefused\": 0, \"modulesRefused\": 0, \"internalErrors\": 0}, "
 		"\"finalized\": %s}\n", events, finished ? "\"kind\": \"exited\", \"status\": 0" : "\"kind\": \"running\"",
 		finished ? "complete" : "running", finished ? "true" : "false");
 }

@@ -139,8 +139,9 @@ static uint64_t now(const struct fake *fake)
 void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name)
 {
 	*thread = (struct fake_thread){ .fake = fake };
-	thread->id = __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL);
-	struct ada_shm_thread *entry = fake_entry(fake, thread->id);
+	thread->id = __atomic_fetch_add(&fake->shm->threads_seen, 1, __ATOMIC_ACQ_REL);
+	struct ada_shm_thread *entry = fake_entry(fake, __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL));
+	entry->id = thread->id;
 	entry->thread_id = thread_id;
 	entry->chunk = UINT32_MAX;
 	entry->start_counter = now(thread->fake);
@@ -339,6 +340,7 @@ static bool take_chunk(struct fake_thread *thread)
 	chunk->commit = ADA_CHUNK_HEADER_BYTES;
 	chunk->first_seq = thread->seq;
 	chunk->thread = thread->id;
+	chunk->entry = thread->id;	/* these threads keep theirs */
 	open_detail(thread, chunk);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, thread->chunk_number, __ATOMIC_RELEASE);

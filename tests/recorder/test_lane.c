@@ -35,7 +35,7 @@ static int refusing_close(struct atf_sink *sink, int fd, bool sync)
 	return close(fd) ? -errno : 0;
 }
 
-static struct atf_sink refusing = { refusing_open, refusing_write, NULL, refusing_close };
+static struct atf_sink refusing = { refusing_open, refusing_write, NULL, refusing_close, NULL };
 
 static int set_up(void **state)
 {
@@ -72,7 +72,7 @@ static void numbers_go_on_over_segments(void **state)
 	char path[96];
 	append(&lane, &options, 0, 700);
 	append(&lane, &options, 700, 1800);
-	assert_int_equal(ada_lane_close(&lane, directory, &error), 0);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
 	assert_int_equal(lane.events, 2500);
 	assert_int_equal(lane.segments.count, 3);
 	assert_int_equal(lane.segments.items[2], 500);
@@ -95,7 +95,7 @@ static void a_gap_is_a_record(void **state)
 	append(&lane, &options, 40, 10);
 	append(&lane, &options, 50, 10);
 	append(&lane, &options, 63, 1);
-	assert_int_equal(ada_lane_close(&lane, directory, &error), 0);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
 	assert_int_equal(lane.events, 23);
 	assert_int_equal(lane.gaps, 2);
 	assert_int_equal(lane.lost, 43);
@@ -113,12 +113,59 @@ static void a_full_disk_counts_what_is_there(void **state)
 	append(&lane, &options, 0, 1000);
 	assert_int_equal(lane.events, 1000);
 	disk_full = true;
-	assert_int_equal(ada_lane_close(&lane, directory, &error), -ENOSPC);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), -ENOSPC);
 	assert_non_null(strstr(error.text, "No space left"));
 	assert_int_equal(lane.events, 126);
 	assert_int_equal(lane.lost, 874);
 	assert_int_equal(lane.segments.items[0], 126);
 	ada_lane_free(&lane);
+}
+
+static struct ada_lane crowd[40];
+
+static bool rest_all(void *context)
+{
+	bool rested = false;
+	++*(unsigned *)context;
+	for (size_t i = 0; i < sizeof(crowd) / sizeof(*crowd); i++)
+		rested |= ada_lane_rest(&crowd[i]);
+	return rested;
+}
+
+/* Forty threads take turns where there are descriptors for eight. */
+static void lanes_share_descriptors(void **state)
+{
+	enum { LANES = sizeof(crowd) / sizeof(*crowd), TURNS = 5, EVENTS = 100 };
+	unsigned asked = 0;
+	struct ada_lane_options options = { .clock = clock_used, .make_room = rest_all, .context = &asked };
+	struct ada_error error = { "" };
+	struct atf_message message;
+	struct atf_thread *thread;
+	struct rlimit files, few;
+	char path[96];
+	int next = dup(0);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	few = (struct rlimit){ (rlim_t)next + 8, files.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (uint64_t turn = 0; turn < TURNS; turn++)
+		for (uint32_t i = 0; i < LANES; i++) {
+			crowd[i].id = i;
+			append(&crowd[i], &options, turn * EVENTS, EVENTS);
+		}
+	for (uint32_t i = 0; i < LANES; i++)
+		assert_int_equal(ada_lane_close(&crowd[i], &options, directory, &error), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_true(asked > LANES / 8);
+	for (uint32_t i = 0; i < LANES; i++) {
+		snprintf(path, sizeof(path), "%s/thread_%u", directory, i);
+		assert_int_equal(atf_thread_open(&thread, path, &message), 0);
+		assert_int_equal(atf_thread_count(thread), TURNS * EVENTS);
+		for (uint64_t k = 0; k < TURNS * EVENTS; k++)
+			assert_int_equal(atf_thread_get(thread, k)->function_id, k);
+		atf_thread_close(thread);
+		ada_lane_free(&crowd[i]);
+	}
 }
 
 /* Of 700 events, 10 were missing from the start; 126 records are there, one of them a LOST. */
@@ -132,7 +179,7 @@ static void a_gap_behind_a_full_disks_cut_is_none(void **state)
 	append(&lane, &options, 610, 90);
 	assert_int_equal(lane.gaps, 2);
 	disk_full = true;
-	assert_int_equal(ada_lane_close(&lane, directory, &error), -ENOSPC);
+	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), -ENOSPC);
 	assert_int_equal(lane.events, 126);
 	assert_int_equal(lane.gaps, 1);
 	assert_int_equal(lane.lost, 700 - 125);
@@ -165,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(numbers_go_on_over_segments, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_is_a_record, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lanes_share_descriptors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_disk_counts_what_is_there, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),

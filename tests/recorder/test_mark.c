@@ -65,7 +65,7 @@ static int set_up(void **state)
 						       .committed = fake_committed, .ended = fake_ended, .ns_per_tick = 2 };
 	segment.shm = calloc(1, sizeof(*segment.shm));
 	segment.marks = calloc(ADA_MARKS, sizeof(*segment.marks));
-	segment.shm->thread_count = THREADS;
+	segment.shm->thread_count = segment.shm->threads_seen = THREADS;
 	for (int i = 0; i < THREADS; i++) {
 		committed[i] = 5000;
 		oldest[i] = drained[i] = 0;

@@ -106,7 +106,7 @@ def test_events_of_many_threads(record):
     manifest, = check_session(session)
     assert [len(numbers(session, manifest, t)[0]) for t in range(8)] == [20000] * 8
     assert manifest["index_lane"]["lost"] == 0
-    assert manifest["recording"] == {"state": "complete", "reason": None, "internalErrors": 0}
+    assert manifest["recording"] == {"state": "complete", "reason": None, "threadsRefused": 0, "modulesRefused": 0, "internalErrors": 0}
     assert manifest["exit"] == {"kind": "exited", "status": 0}
     assert b"160000 events, 8 threads, 1 process, nothing lost" in result.stderr
 

@@ -98,7 +98,7 @@ static void layout(void **state)
 	assert_true(shm->free_offset + 2048 / 8 <= shm->sealed_offset);
 	assert_true(shm->sealed_offset + 2048 * 8 <= shm->modules_offset);
 	assert_true(shm->modules_offset + ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= shm->threads_offset);
-	assert_true(shm->threads_offset + ADA_THREADS_MAX * sizeof(struct ada_shm_thread) <= shm->index_offset);
+	assert_true(shm->threads_offset + ADA_THREADS_BYTES <= shm->index_offset);
 	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->total_bytes);
 	close(agent_fd);
 	ada_segment_destroy(&segment);

@@ -9,7 +9,7 @@
 #include "agent/core.h"
 #include "fake.h"
 
-#define THREADS 16384
+#define THREADS 131072
 #define HUGE_PAGE (2ull << 20)
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -100,7 +100,7 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 {
 	uint64_t free_bytes = (chunks + 63) / 64 * 8, sealed_bytes = chunks * 8ull;
-	uint64_t threads_bytes = ADA_THREADS_MAX * sizeof(struct ada_shm_thread), offset = 4096, total;
+	uint64_t threads_bytes = ADA_THREADS_BYTES, offset = 4096, total;
 	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
 				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
 				.pid = getpid(), .recorder_pid = getpid() };
@@ -434,7 +434,7 @@ struct fake_counts fake_count_tid(uint32_t tid)
 {
 	struct fake_counts sum = { 0 };
 
-	for (uint32_t i = 0; i < shm->thread_count; i++) {
+	for (uint32_t i = 0; i < shm->threads_seen; i++) {
 		const struct fake_counts *one = &follows[i].counts;
 
 		if (tid && follows[i].tid != tid)

@@ -1,0 +1,132 @@
+/* The table of threads: entries are used again, and a full one costs only who comes too late. */
+#include <pthread.h>
+#include <stdio.h>
+#include "agent/core.h"
+#include "fake.h"
+#include "../../test.h"
+
+#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
+#define BARRIER __asm__ volatile("" ::: "memory")
+
+HOOKED static long leaf(long x)
+{
+	BARRIER;
+	return x + 1;
+}
+
+HOOKED static long outer(long calls)
+{
+	for (long i = 0; i < calls; i++)
+		leaf(i);
+	BARRIER;
+	return calls;
+}
+
+static struct ada_shm *begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
+{
+	static bool hooked;
+	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
+	struct ada_shm *shm = fake_begin(chunks, mode, on_full);
+
+	if (!hooked)
+		assert_int_equal(fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries), 2);
+	hooked = true;
+	return shm;
+}
+
+static struct ada_shm_thread *entry(struct ada_shm *shm, uint32_t number)
+{
+	return (struct ada_shm_thread *)((char *)shm + shm->threads_offset) + number;
+}
+
+static void *thread_few_calls(void *calls)
+{
+	outer((long)calls);
+	return NULL;
+}
+
+/* As the recorder does with threads that are drained. */
+static void free_ended_entries(struct ada_shm *shm)
+{
+	uint64_t *words = (uint64_t *)(entry(shm, ADA_THREADS_MAX));
+
+	for (uint32_t i = 0; i < shm->thread_count; i++) {
+		uint32_t status = ADA_THREAD_ENDED;
+
+		if (__atomic_compare_exchange_n(&entry(shm, i)->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			__atomic_fetch_or(&words[i / 64], 1ull << i % 64, __ATOMIC_RELEASE);
+	}
+}
+
+static int lines_of(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	int lines = 0, c;
+
+	assert_non_null(file);
+	while ((c = fgetc(file)) != EOF)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* More threads than the table has entries: each is a new one by its id, and nothing grows. */
+static void entries_are_used_again(void **state)
+{
+	struct ada_shm *shm = begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+	enum { ROUNDS = 2000, AT_ONCE = 50 };
+	pthread_t threads[AT_ONCE];
+	int maps = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < AT_ONCE; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, thread_few_calls, (void *)1), 0);
+		for (int i = 0; i < AT_ONCE; i++)
+			pthread_join(threads[i], NULL);
+		fake_drain();
+		free_ended_entries(shm);
+		if (round == ROUNDS / 10)
+			maps = lines_of("/proc/self/maps");
+	}
+	assert_int_equal(shm->threads_seen, ROUNDS * AT_ONCE);
+	assert_true(shm->threads_seen > ADA_THREADS_MAX);
+	assert_in_range(shm->thread_count, 1, AT_ONCE);
+	assert_int_equal(shm->threads_refused + shm->disabled, 0);
+	assert_int_equal(fake_count().calls, ROUNDS * AT_ONCE * 2);
+	assert_int_equal(fake_count().lost + fake_count().errors, 0);
+	assert_in_range(lines_of("/proc/self/maps"), 1, maps + 2 * AT_ONCE);	/* stacks that libc keeps */
+}
+
+/* The one that comes too late is not recorded; the others go on, and so does it when there is room. */
+static void a_full_table_costs_one_thread(void **state)
+{
+	struct ada_shm *shm = begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+	pthread_t thread;
+
+	outer(1);
+	shm->thread_count = ADA_THREADS_MAX;
+	pthread_create(&thread, NULL, thread_few_calls, (void *)9);
+	pthread_join(thread, NULL);
+	outer(1);
+	fake_drain();
+	assert_int_equal(shm->threads_refused, 1);
+	assert_int_equal(shm->disabled, 0);
+	assert_int_equal(fake_count().calls, 4);
+	entry(shm, 1)->status = ADA_THREAD_ENDED;
+	free_ended_entries(shm);
+	pthread_create(&thread, NULL, thread_few_calls, (void *)9);
+	pthread_join(thread, NULL);
+	fake_drain();
+	assert_int_equal(shm->threads_refused, 1);
+	assert_int_equal(fake_count().calls, 4 + 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_are_used_again),
+		cmocka_unit_test(a_full_table_costs_one_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
