@@ -68,7 +68,13 @@ bool ada_ends_flow(const ZydisDecodedInstruction *instruction)
 	}
 }
 
+bool ada_is_endbr(const ZydisDecodedInstruction *instruction)
+{
+	return instruction->opcode_map == ZYDIS_OPCODE_MAP_0F && instruction->opcode == 0x1e && instruction->raw.modrm.mod == 3 &&
+	       instruction->raw.modrm.reg == 7 && instruction->raw.modrm.rm == 2;
+}
+
 bool ada_is_padding(const ZydisDecodedInstruction *instruction)
 {
-	return instruction->mnemonic == ZYDIS_MNEMONIC_NOP || instruction->mnemonic == ZYDIS_MNEMONIC_INT3;
+	return (instruction->mnemonic == ZYDIS_MNEMONIC_NOP && !ada_is_endbr(instruction)) || instruction->mnemonic == ZYDIS_MNEMONIC_INT3;
 }

@@ -115,6 +115,36 @@ static bool is_better_name(const struct candidate *a, const struct candidate *b)
 	return strcmp(a->name, b->name) < 0;
 }
 
+/* Section boundaries, and notes of compilers about where they were: no instruction is meant. */
+static bool names_instruction(const char *name)
+{
+	static const char *const others[] = {".", "__start_", "__stop_", "__hot_", "etext", "_etext", "__etext", "__executable_start"};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* A program may compare the instruction pointer of a fault with a label, at a function's start, too. */
+static int add_labels(struct ada_planner *planner, const struct candidate *group, size_t count)
+{
+	struct ada_label label = {.address = group->address, .alone = true};
+	const char *name = NULL;
+
+	for (const struct candidate *symbol = group; symbol < group + count; symbol++) {
+		size_t length = strcspn(symbol->name, "@");
+
+		if (symbol->kind != ADA_SYMBOL_LABEL)
+			label.alone = false;
+		else if (names_instruction(symbol->name) && !name)
+			name = symbol->name;
+		else if (names_instruction(symbol->name) && (strncmp(symbol->name, name, length) || strcspn(name, "@") != length))
+			label.alone = false;
+	}
+	return name ? ada_array_push(&planner->labels, label) : 0;
+}
+
 /* All symbols of one address become one function, or none. */
 static int add_group(struct ada_planner *planner, const struct candidate *group, size_t count)
 {
@@ -333,6 +363,8 @@ int ada_functions_find(struct ada_planner *planner, struct ada_error *error)
 			if (candidates.items[i + count].address != candidates.items[i].address)
 				break;
 		result = add_group(planner, &candidates.items[i], count);
+		if (!result)
+			result = add_labels(planner, &candidates.items[i], count);
 	}
 	if (!result)
 		result = merge_frames(planner, &candidates);

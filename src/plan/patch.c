@@ -8,7 +8,8 @@
  *   ISLAND    jmp rel8 over the first two bytes to a jmp rel32 in dead bytes nearby (island.c)
  *   INT3      if asked
  *
- * A patch is refused where anything may continue strictly inside it: the bytes there are no instruction any more.
+ * A patch is refused where anything may continue strictly inside it: the bytes there are no instruction any more. And where
+ * something names an instruction that the patch moves: handlers of faults compare the instruction pointer with such labels.
  */
 #include <errno.h>
 #include "plan/patch.h"
@@ -27,6 +28,32 @@ bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint6
 	size_t i = ada_targets_from(planner, start + 1);
 
 	return i < planner->targets.count && planner->targets.items[i].address < end;
+}
+
+bool ada_window_named(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, uint64_t end)
+{
+	ZydisDecodedInstruction instruction;
+
+	if (function->flags & ADA_FUNCTION_INTERCEPT)	/* libc's own */
+		return false;
+	for (size_t i = ada_array_below(&planner->labels, address, start); i < planner->labels.count; i++) {
+		const struct ada_label *label = &planner->labels.items[i];
+
+		if (label->address >= end)
+			break;
+		if (!label->alone || label->address != function->address)
+			return true;
+	}
+	for (size_t i = ada_targets_from(planner, start + 1); i < planner->targets.count; i++) {
+		if (planner->targets.items[i].address >= end)
+			break;
+		if (!planner->targets.items[i].source)
+			return true;
+	}
+	for (uint64_t at = start; at < end && ada_decode(planner, at, end, &instruction); at += instruction.length)
+		if (at > start && ada_is_endbr(&instruction))	/* whoever jumps there */
+			return true;
+	return false;
 }
 
 /* In a function that does not decode throughout, a branch may hide at any byte. */
@@ -95,6 +122,8 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 	if (ada_window_entered(planner, start, end) ||
 	    (function->undecodable && may_hide_branch(planner, function, start, end)))
 		return ADA_REFUSAL_BRANCH_TARGET;
+	if (!window->nops && ada_window_named(planner, function, start, window->copied_end))
+		return ADA_REFUSAL_LABEL;
 	return ADA_REFUSAL_NONE;
 }
 
@@ -176,7 +205,7 @@ static int try_loop(struct ada_planner *planner, uint32_t number, uint64_t start
 	    (frame && frame->lsda))
 		return 0;
 	end = find_closed_run(planner, function, start, patch_end);
-	if (!end || ada_relocate(planner, start, end, start, &body))
+	if (!end || ada_window_named(planner, function, start, end) || ada_relocate(planner, start, end, start, &body))
 		return 0;
 	return ada_hook_add(planner, number, start, ADA_PATCH_JUMP, end, &body);
 }

@@ -15,6 +15,8 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 				unsigned bytes, struct ada_window *window);
 /* Whether something continues strictly inside (start, end). */
 bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint64_t end);
+/* Whether a label, a pointer, a landing pad or an endbr64 marks an instruction in [start, end), all of them to be moved. */
+bool ada_window_named(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, uint64_t end);
 /* Whether the function branches back to `start`. */
 bool ada_window_loops(const struct ada_planner *planner, const struct ada_function *function, uint64_t start);
 /* The padding that the window reaches into is no one else's any more. */
@@ -29,6 +31,6 @@ struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address);
 static inline bool ada_refusal_is_of_place(unsigned refusal)
 {
 	return refusal == ADA_REFUSAL_TOO_SHORT || refusal == ADA_REFUSAL_BRANCH_TARGET || refusal == ADA_REFUSAL_CALL_INSIDE ||
-	       refusal == ADA_REFUSAL_OVERLAP;
+	       refusal == ADA_REFUSAL_OVERLAP || refusal == ADA_REFUSAL_LABEL;
 }
 #endif

@@ -18,6 +18,7 @@ static void release(struct ada_planner *planner)
 	ada_array_free(&planner->pads);
 	ada_array_free(&planner->tables);
 	ada_array_free(&planner->slots);
+	ada_array_free(&planner->labels);
 	ada_array_free(&planner->hooks);
 	ada_array_free(&planner->plan_relocs);
 	ada_array_free(&planner->origins);

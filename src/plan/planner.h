@@ -25,9 +25,10 @@
 #define ADA_JUMP_BYTES 5		/* jmp rel32 */
 #define ADA_SHORT_JUMP_BYTES 2		/* jmp rel8 */
 #define ADA_ENDBR_BYTES 4
+#define ADA_INSTRUCTION_BYTES_MAX 15
 /* A patch begins at an entry or behind its endbr64, and a neighbour's island right behind it: only what lands so near to
- * an entry matters. */
-#define ADA_ENTRY_REACH (ADA_ENDBR_BYTES + 2 * ADA_JUMP_BYTES)
+ * an entry matters, and what names an instruction that is moved. */
+#define ADA_ENTRY_REACH (ADA_ENDBR_BYTES + 2 * ADA_JUMP_BYTES + ADA_INSTRUCTION_BYTES_MAX)
 #define ADA_BODY_MAX 255u
 
 /* qsort, which may not be given the NULL of an empty array. */
@@ -73,6 +74,11 @@ struct ada_table_use {			/* a function that jumps through a register, and data t
 	uint32_t piece;
 };
 
+struct ada_label {			/* a symbol that names an instruction, and no function */
+	uint64_t address;
+	bool alone;			/* at its address: where a function begins there it is its name */
+};
+
 struct ada_slot_use {
 	uint64_t address;
 	uint32_t symbol;
@@ -98,6 +104,7 @@ struct ada_planner {
 	ADA_ARRAY(struct ada_pad) pads;			/* by address */
 	ADA_ARRAY(struct ada_table_use) tables;
 	ADA_ARRAY(struct ada_slot_use) slots;		/* by address */
+	ADA_ARRAY(struct ada_label) labels;		/* by address */
 	bool runtime_imports;		/* what this file imports belongs to a run-time: no call */
 	ADA_ARRAY(struct ada_plan_hook) hooks;
 	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;
@@ -152,6 +159,7 @@ bool ada_branch_target(const ZydisDecodedInstruction *instruction, uint64_t addr
 bool ada_is_rip_relative(const ZydisDecodedInstruction *instruction);
 bool ada_is_call(const ZydisDecodedInstruction *instruction);
 bool ada_ends_flow(const ZydisDecodedInstruction *instruction);	/* never goes on to the next instruction */
+bool ada_is_endbr(const ZydisDecodedInstruction *instruction);	/* endbr64, which some take for a NOP */
 bool ada_is_padding(const ZydisDecodedInstruction *instruction);	/* a NOP of any length, or int3 */
 
 int ada_patch_all(struct ada_planner *planner);

@@ -6,6 +6,7 @@
 #define ADA_REFUSALS(X) \
 	X(TOO_SHORT, "too-short", "no room for a jump in the function, its padding or near it") \
 	X(BRANCH_TARGET, "branch-target", "a branch, jump table or landing pad enters the bytes to be patched") \
+	X(LABEL, "label", "a symbol, table or endbr64 marks one of the instructions to be moved") \
 	X(UNDECODABLE, "undecodable", "its first instructions can't be decoded or moved") \
 	X(CALL_INSIDE, "call-inside", "a call in the bytes to be patched returns into them") \
 	X(NO_ENTRY_CFI, "no-entry-cfi", "its unwind table does not begin like a function's entry") \

@@ -432,6 +432,47 @@ FUNCTION part_caller
 	jmp jump_plain		/* a tail call */
 END part_caller
 
+/* Labels that a handler of faults may look for. Where the first instruction has one no form is left; where a later one has, that
+ * of two bytes. A function's only name is no label. */
+FUNCTION labelled_first
+labelled_first_fault:
+	mov (%rdi), %eax
+	nopl 0x12345678(%rax,%rax)
+	ret
+END labelled_first
+FUNCTION labelled_second
+	mov %edi, %eax
+labelled_second_fault:
+	add (%rsi), %eax
+	nopl 0x12345678(%rax,%rax)
+	ret
+END labelled_second
+FUNCTION labelled_behind
+	lea 0x12345(%rdi), %rdi
+labelled_behind_fault:
+	mov (%rsi), %eax
+	ret
+END labelled_behind
+FUNCTION labelled_loop		/* its loop would be copied whole */
+	mov %edi, %eax
+1:	dec %eax
+labelled_loop_fault:
+	nopl 0x12345678(%rax,%rax)
+	jnz 1b
+	ret
+END labelled_loop
+	.p2align 4
+labelled_only:
+	.cfi_startproc
+	lea 0x12345(%rdi), %rdi
+	ret
+	.cfi_endproc
+FUNCTION marked_inside		/* for an indirect jump that nothing else tells of */
+	mov %edi, %eax
+	endbr64
+	ret
+END marked_inside
+
 FUNCTION setjmp
 	mov $0, %eax
 	mov $0, %edx
