@@ -16,6 +16,7 @@
 #include "abi/wire.h"
 
 #define ADA_SLOW __attribute__((noinline, cold))
+#define ADA_EXPORTED __attribute__((visibility("default")))
 
 /* --- core: aside.c -------------------------------------------------------------------------------------------------------- */
 /* With signals blocked: calls work(argument) on a stack of ours, so that the program's own need not have room for it. */
@@ -78,7 +79,9 @@ bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region;
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */
 bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
-void ada_find_object_start(uint64_t real);		/* address of libc's _dl_find_object; 0: there is none */
+uint64_t ada_site_of_slot(uint64_t slot_value);		/* where the return address is that a stub stands for; 0: it is no stub's */
+/* real: address of libc's _dl_find_object. False: unwinders could not be told of stubs, so there must be none. */
+bool ada_find_object_start(uint64_t real);
 void ada_site_forget_refused(void);			/* what ada_module_text_is_hookable said no to is asked again */
 /* Provided by module.c: false for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread. */
 bool ada_module_text_is_hookable(uint64_t return_address);

@@ -1,12 +1,10 @@
 /* _Unwind_Backtrace and backtrace as the program calls them: without the frames of stubs, of trampolines that a signal
  * interrupted, and of ourselves, so that a program which reads its own backtrace sees exactly what it would see untraced. The
- * agent exports these two and _dl_find_object (find_object.c), and nothing else.
+ * agent exports these two, _dl_find_object (find_object.c), dl_iterate_phdr (unwinder.c) and libunwind's steps (step.c).
  */
 #include <dlfcn.h>
 #include <unwind.h>
 #include "agent/core.h"
-
-#define EXPORTED __attribute__((visibility("default")))
 
 #pragma weak dlsym
 #pragma weak dlopen
@@ -21,7 +19,7 @@ static struct unwinder {
 	cfa_function *cfa;
 } unwinder;
 
-EXPORTED int backtrace(void **addresses, int size);
+ADA_EXPORTED int backtrace(void **addresses, int size);
 
 /* The first unwinder behind us, or libgcc_s however it was loaded: libc's backtrace() would load it too. */
 static bool unwinder_find(struct unwinder *found)
@@ -79,7 +77,7 @@ static inline __attribute__((always_inline)) _Unwind_Reason_Code walk_filtered(c
 	return real->walk(filter_visit, &filter);
 }
 
-EXPORTED _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn visit, void *argument)
+ADA_EXPORTED _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn visit, void *argument)
 {
 	struct unwinder real;
 	_Unwind_Reason_Code result = _URC_END_OF_STACK;
@@ -109,7 +107,7 @@ static _Unwind_Reason_Code trace_visit(struct _Unwind_Context *context, void *ar
 }
 
 /* As libc's, but for the filter. */
-EXPORTED int backtrace(void **addresses, int size)
+ADA_EXPORTED int backtrace(void **addresses, int size)
 {
 	struct trace trace = { .addresses = addresses, .size = size };
 

@@ -160,6 +160,9 @@ enum ada_heir_kind ada_restraint_reason(void);	/* why what is executed from here
 enum ada_filter_verdict { ADA_FILTER_ALLOWS, ADA_FILTER_FORBIDS, ADA_FILTER_REFUSED };	/* REFUSED: by the kernel, it is none */
 enum ada_filter_verdict ada_filter_try(uint64_t program);
 
+/* --- unwinder.c --- */
+void ada_unwinder_start(void);			/* finds the real dl_iterate_phdr */
+
 /* --- loader.c, late.c --- */
 extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */
 void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */

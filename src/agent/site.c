@@ -20,11 +20,18 @@ bool ada_stub_is_return(uint64_t address)
 	return address - (uint64_t)ada_stubs < (uint64_t)ADA_STUB_COUNT * ADA_STUB_BYTES;
 }
 
-uint64_t ada_site_return_address(uint64_t slot_value)
+uint64_t ada_site_of_slot(uint64_t slot_value)
 {
 	if (!ada_stub_is_return(slot_value))
-		return slot_value;
-	return ada_sites[(slot_value - (uint64_t)ada_stubs) / ADA_STUB_BYTES].return_address;
+		return 0;
+	return (uint64_t)&ada_sites[(slot_value - (uint64_t)ada_stubs) / ADA_STUB_BYTES].return_address;
+}
+
+uint64_t ada_site_return_address(uint64_t slot_value)
+{
+	const uint64_t *site = (const uint64_t *)ada_site_of_slot(slot_value);
+
+	return site ? *site : slot_value;
 }
 
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)

@@ -47,13 +47,15 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	struct ada_conversation *conversation;
 	char **end = environment;
 	uint64_t mask, bytes;
+	bool unwindable;
 	int status = 0;
 
-	ada_find_object_start(ada_module_find_symbol("_dl_find_object"));
+	unwindable = ada_find_object_start(ada_module_find_symbol("_dl_find_object"));
+	ada_unwinder_start();
 	while (*end)			/* before it is shortened: the kernel's vector lies behind */
 		end++;
-	/* musl, or someone's loader: nothing that is known here about libc would hold */
-	if (!ada_environment_take(environment) || !gnu_get_libc_version)
+	/* musl, someone's loader, a glibc before 2.35: nothing that is known here about libc would hold */
+	if (!ada_environment_take(environment) || !gnu_get_libc_version || !unwindable)
 		return;
 	mask = ada_sys_signals_block();
 	if (!ada_connect(&conversation, ADA_HELLO_START, NULL)) {

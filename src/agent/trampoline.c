@@ -30,6 +30,7 @@
 #include <sys/mman.h>
 #include "abi/plan.h"
 #include "agent/core.h"
+#include "agent/view.h"
 
 #define PAGE_BYTES 4096ull
 #define CELLS_A_BLOCK (ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES)
@@ -45,7 +46,11 @@ struct ada_region {
 	uint64_t bytes;
 	uint32_t cells, cells_used;
 	struct ada_region *next;
+	struct ada_view views[ADA_VIEW_KINDS];
 };
+
+extern char ada_region_frames[] __attribute__((visibility("hidden")));
+extern char ada_region_frames_plain[] __attribute__((visibility("hidden")));
 
 static struct ada_region *regions;		/* sealed, for readers without lock: none is ever taken out */
 static const struct ada_plan_origin plain_origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
@@ -200,6 +205,9 @@ int ada_region_seal(struct ada_region *region)
 		result = ada_sys_protect(block, pages(here * ADA_TRAMPOLINE_BYTES), code);
 		left -= here;
 	}
+	for (uint32_t kind = 0; kind < ADA_VIEW_KINDS; kind++)
+		ada_view_fill(&region->views[kind], (uint64_t)region->memory, region->bytes,
+			      kind == ADA_VIEW_PLAIN ? ada_region_frames_plain : ada_region_frames);
 	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
 	__atomic_store_n(&regions, region, __ATOMIC_RELEASE);
 	return ada_sys_failed(result) ? (int)result : 0;
@@ -232,4 +240,15 @@ bool ada_region_holds(uint64_t address)
 			return true;
 	}
 	return false;
+}
+
+const struct ada_view *ada_region_view(const void **at, enum ada_view_kind kind, uint64_t *start)
+{
+	const struct ada_region *region = *at ? ((const struct ada_region *)*at)->next : __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
+
+	*at = region;
+	if (!region)
+		return NULL;
+	*start = (uint64_t)region->memory;
+	return &region->views[kind];
 }

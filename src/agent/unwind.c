@@ -1,12 +1,13 @@
-/* Exceptions, forced unwinding and panics on their way through a stub frame: the personality routine of stubs.S.
+/* Exceptions, forced unwinding and panics on their way through a stub frame: the personality routines of stubs.S.
  *
- * It only notes that the frame is left. It must work for an unwinder that it knows nothing of: libgcc_s loaded at the start
+ * The first only notes that the frame is left. It must work for an unwinder that it knows nothing of: libgcc_s loaded at the start
  * or later (pthread_cancel), or a copy linked into the program. Accessors may only be those of the very unwinder that called;
  * where that can't be told, the frame is found from the shadow stack: unwinding goes outward, so it is the innermost one above
  * the stack pointer.
  *
  * libgcc knows the handler's frame by CFA, which stubs.S makes differ. LLVM's libunwind knows it by stack pointer, which can't
- * differ, and so takes the stub for the handler where the caller is the handler: then a landing pad resumes the unwinding.
+ * differ, and so takes the stub for the handler where the caller is the handler: then a landing pad resumes the unwinding. That
+ * needs its accessors; where they aren't known it is not told of a personality (stubs.S).
  *
  * What reads return addresses from the stack by itself (__builtin_return_address, frame pointer walks) sees stubs.
  */
@@ -22,10 +23,15 @@
 #define GR_RAX 0
 #define GR_RDX 1
 
+/* How a cursor of nongnu libunwind begins, and with it its struct _Unwind_Context. */
+struct cursor { void *argument, *space; uint64_t cfa, ip; };
+
 void ada_landing(void);
 void ada_unwound_slow(uint64_t slot);
 _Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+_Unwind_Reason_Code ada_personality_plain(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+					  struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
 /* Do the accessors that we know belong to the unwinder whose code is at `caller`? */
 static bool accessors_fit(uint64_t caller)
@@ -86,5 +92,20 @@ _Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind
 		return _URC_INSTALL_CONTEXT;
 	}
 	ada_unwound_slow(fit ? _Unwind_GetCFA(context) - sizeof(uint64_t) : innermost_slot((uint64_t)__builtin_frame_address(0)));
+	return _URC_CONTINUE_UNWIND;
+}
+
+/* For nongnu libunwind. The call is over, so its slot may hold what the program would find there: if the caller is the handler,
+ * that is where its landing pad's address goes. */
+_Unwind_Reason_Code ada_personality_plain(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+					  struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+	const struct cursor *cursor = (const struct cursor *)context;
+	uint64_t *slot = (uint64_t *)cursor->cfa - 1;
+
+	if (!(actions & _UA_CLEANUP_PHASE) || !ada_stub_is_return(cursor->ip) || *slot != cursor->ip)
+		return _URC_CONTINUE_UNWIND;
+	ada_unwound_slow((uint64_t)slot);
+	*slot = ada_site_return_address(cursor->ip);
 	return _URC_CONTINUE_UNWIND;
 }

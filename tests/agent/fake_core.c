@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include "agent/agent.h"
 #include "agent/judge.h"
+#include "agent/view.h"
 #include "agent/mem.h"
 #include "agent/sys.h"
 
@@ -84,8 +85,19 @@ void ada_core_longjmp(uint64_t sp)
 	attached->reserved2[1] = sp > (uint64_t)&sp;		/* a jump goes up the stack */
 }
 
-void ada_find_object_start(uint64_t real)
+bool ada_find_object_start(uint64_t real)
 {
+	return true;
+}
+
+const struct ada_view *ada_stub_view(enum ada_view_kind kind, uint64_t *start)
+{
+	return NULL;
+}
+
+const struct ada_view *ada_region_view(const void **at, enum ada_view_kind kind, uint64_t *start)
+{
+	return NULL;
 }
 
 void ada_core_leave(void)
@@ -102,6 +114,21 @@ void ada_core_show(void)
 
 void ada_core_thread_begin(void)
 {
+}
+
+bool ada_stub_is_return(uint64_t address)
+{
+	return false;
+}
+
+uint64_t ada_site_of_slot(uint64_t slot_value)
+{
+	return 0;
+}
+
+bool ada_region_holds(uint64_t address)
+{
+	return false;
 }
 
 bool ada_core_is_forked(void)

@@ -1,4 +1,5 @@
 /* A recorder inside the test: fake.h. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -191,6 +192,8 @@ int fake_hook(void *const *begin, void *const *end)
 
 	if (begin == end)
 		return 0;
+	if (!ada_find_object_start((uint64_t)dlsym(RTLD_NEXT, "_dl_find_object")))
+		abort();
 	if (ada_region_reserve(&region, (uint64_t)*begin, (uint64_t)end[-1], end - begin))
 		abort();
 	for (; begin < end; begin++)

@@ -332,6 +332,10 @@ ada_exit:
 	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
 	push (%rsp)			# EXIT_SITE
 	.cfi_adjust_cfa_offset 8
+	# The same number, from EXIT_SITE: unwinders that look up an interrupted instruction's predecessor (LLVM's until 16) still
+	# come here when the slot holds the return address.
+	.cfi_escape 0x10,16,20, 0x40,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
 	SAVE
 	mov EXIT_SITE(%rsp),%ecx
 	lea ada_sites(%rip),%rax

@@ -14,38 +14,9 @@
 #
 # libgcc knows the handler's frame by CFA, less one where the frame was interrupted: so the CFA is a byte above the stack
 # pointer of the original, which no frame's is, and a rule of its own for the stack pointer says the truth (as in stubs.S).
+# nongnu libunwind takes the CFA for the stack pointer: it is told the true one (`extra` 0).
 #include "offsets.h"
-
-#define DW_OP_deref 0x06
-#define DW_OP_const1s 0x09
-#define DW_OP_dup 0x12
-#define DW_OP_drop 0x13
-#define DW_OP_over 0x14
-#define DW_OP_pick 0x15
-#define DW_OP_swap 0x16
-#define DW_OP_rot 0x17
-#define DW_OP_and 0x1a
-#define DW_OP_minus 0x1c
-#define DW_OP_mul 0x1e
-#define DW_OP_neg 0x1f
-#define DW_OP_plus 0x22
-#define DW_OP_plus_uconst 0x23
-#define DW_OP_shl 0x24
-#define DW_OP_bra 0x28
-#define DW_OP_eq 0x29
-#define DW_OP_ge 0x2a
-#define DW_OP_gt 0x2b
-#define DW_OP_lt 0x2d
-#define DW_OP_ne 0x2e
-#define DW_OP_skip 0x2f
-#define DW_OP_lit0 0x30
-#define DW_OP_rsp 0x77,0		/* breg7 + 0 */
-#define DW_OP_rip 0x80,0		/* breg16 + 0 */
-#define DW_OP_deref_size 0x94
-#define DW_CFA_def_cfa_expression 0x0f
-#define DW_CFA_val_expression 0x16
-#define DW_EH_PE_pcrel_sdata4 0x1b
-#define DW_EH_PE_omit 0xff
+#include "dwarf.inc"
 
 .macro ADD constant
 	.byte DW_OP_plus_uconst
@@ -87,14 +58,15 @@
 
 	.section .rodata
 	.p2align 3
-	.globl ada_region_frames
-	.hidden ada_region_frames
-	.type ada_region_frames,@object
-ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
+.macro REGION_FRAMES name, extra
+	.globl \name
+	.hidden \name
+	.type \name,@object
+\name:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.byte 1, DW_EH_PE_pcrel_sdata4, DW_EH_PE_omit, DW_EH_PE_omit
-	.long .Lcie-.
-.Lcie:
-	.long .Lfde-.-4
+	.long .Lcie\@-.
+.Lcie\@:
+	.long .Lfde\@-.-4
 	.long 0
 	.byte 1
 	.asciz "zRS"			# S: what the next frame was interrupted at is an instruction, not a return address
@@ -104,20 +76,20 @@ ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.uleb128 1
 	.byte 0				# addresses are absolute
 	.p2align 3
-.Lfde:
-	.long .Lend-.-4
-	.long .-.Lcie
+.Lfde\@:
+	.long .Lend\@-.-4
+	.long .-.Lcie\@
 	.quad 1, 1<<63			# every address: asked only for those in regions
 	.uleb128 0
 
 	.byte DW_CFA_def_cfa_expression
-	.uleb128 .Lcfa_end-.Lcfa
-.Lcfa:
-	FIND .Lcfa_head
+	.uleb128 .Lcfa_end\@-.Lcfa\@
+.Lcfa\@:
+	FIND .Lcfa_head\@
 	ADD ORIGIN_PUSHED
 	.byte DW_OP_deref_size, 1
-	JUMP DW_OP_skip, .Lcfa_known
-.Lcfa_head:
+	JUMP DW_OP_skip, .Lcfa_known\@
+.Lcfa_head\@:
 	.byte DW_OP_dup, DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ne, DW_OP_over, DW_OP_lit0, DW_OP_ge, DW_OP_and
 	.byte DW_OP_pick, 2, DW_OP_lit0+ADA_TRAMPOLINE_LEAD, DW_OP_and, DW_OP_mul	# what the lead says, where it holds
 	.byte DW_OP_dup, DW_OP_lit0, DW_OP_eq, DW_OP_pick, 2, DW_OP_lit0+ADA_TRAMPOLINE_JUMP, DW_OP_ge, DW_OP_mul
@@ -125,33 +97,36 @@ ada_region_frames:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.if ADA_TRAMPOLINE_LEAD<<4-ADA_RED_ZONE_BYTES
 	.error "the lead's bit of `start`"
 	.endif
-.Lcfa_known:
+.Lcfa_known\@:
 	.byte DW_OP_rsp, DW_OP_plus
-	ADD 1
-.Lcfa_end:
+	ADD \extra
+.Lcfa_end\@:
 
-	.byte DW_CFA_val_expression, 7, 2, DW_OP_lit0+1, DW_OP_minus	# from the CFA
+	.byte DW_CFA_val_expression, 7, 2, DW_OP_lit0+\extra, DW_OP_minus	# from the CFA
 
 	.byte DW_CFA_val_expression, 16
-	.uleb128 .Lra_end-.Lra
-.Lra:
-	FIND .Lra_head
+	.uleb128 .Lra_end\@-.Lra\@
+.Lra\@:
+	FIND .Lra_head\@
 	.byte DW_OP_dup
 	ADD ORIGIN_ORIGINAL
 	.byte DW_OP_deref_size, 1, DW_OP_swap
 	ADD ORIGIN_BODY
 	.byte DW_OP_deref_size, 1, DW_OP_minus, DW_OP_plus
-	JUMP DW_OP_skip, .Lra_known
-.Lra_head:
+	JUMP DW_OP_skip, .Lra_known\@
+.Lra_head\@:
 	.byte DW_OP_drop, DW_OP_lit0
-.Lra_known:				# trampoline, offset in the original
+.Lra_known\@:				# trampoline, offset in the original
 	.byte DW_OP_swap
 	CELL
 	ADD CELL_ORIGINAL
 	.byte DW_OP_deref, DW_OP_plus
-.Lra_end:
+.Lra_end\@:
 	.p2align 3
-.Lend:
+.Lend\@:
 	.long 0
-	.size ada_region_frames,.-ada_region_frames
+	.size \name,.-\name
+.endm
+	REGION_FRAMES ada_region_frames, 1
+	REGION_FRAMES ada_region_frames_plain, 0
 	.section .note.GNU-stack,"",@progbits

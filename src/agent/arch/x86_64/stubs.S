@@ -8,26 +8,43 @@
 # the CPU's return predictor knows both returns. Every stub has its own indirect call, so it is
 # monomorphic. All stubs are one function for the unwinder, with one FDE.
 #
-# A stub has no frame of its own: its CFA would be its caller's, and libgcc, which knows the handler's frame by CFA, would
-# take the stub for it. So the CFI says a CFA one byte higher, and a rule of its own for the stack pointer says the truth.
+# What unwinders are told, in four ways (find_object.c says who gets which). A stub has no frame of its own, so its CFA is its
+# caller's. This file's .eh_frame says so: that is for whoever reads it from the disk (gdb, perf), and has no personality.
+#
+# libgcc knows the handler's frame by CFA, and would take the stub for it where the caller is the handler. So it is told a CFA one
+# byte higher, and a rule of its own for the stack pointer says the truth. nongnu libunwind takes the CFA for the stack
+# pointer, whatever such a rule says, and knows the handler by its address: it is told the truth. LLVM's knows it by stack pointer,
+# which can't differ: personality and landing pad see to it (unwind.c), or there is no personality.
 #include "offsets.h"
+#include "dwarf.inc"
+
+# CFA = rsp + 8 * ((rip & 15) >= 11): behind the push the return slot is below the stack pointer's value in the caller. The
+# linker describes .plt in the same way, so every unwinder knows it.
+#define STUB_CFA_TERMS DW_OP_rsp, DW_OP_rip, DW_OP_lit0+15, DW_OP_and, DW_OP_lit0+11, DW_OP_ge, DW_OP_lit0+3, DW_OP_shl, DW_OP_plus
+#define STUB_CFA DW_CFA_def_cfa_expression, 11, STUB_CFA_TERMS
+#define STUB_CFA_RAISED DW_CFA_def_cfa_expression, 13, STUB_CFA_TERMS, DW_OP_plus_uconst, 1
+# Stack pointer in the caller = CFA - 1
+#define STUB_RSP_RAISED DW_CFA_val_expression, 7, 2, DW_OP_lit0+1, DW_OP_minus
+# Where the site has the return address: stub + 6 + disp32 of the call + 8, where stub = rip & -16. From rip and not from the
+# slot, so that it holds for all three instructions; and for the stub's start in place of its return point, which the slot holds
+# for a moment where a red zone is left alone (trampoline.c).
+#define STUB_SITE_TERMS DW_OP_rip, DW_OP_const1s, -16, DW_OP_and, DW_OP_dup, DW_OP_plus_uconst, 2, DW_OP_deref_size, 4, \
+	DW_OP_plus, DW_OP_plus_uconst, 6+SITE_RETURN_ADDRESS
+#define STUB_RETURN_ADDRESS DW_CFA_val_expression, 16, 14, STUB_SITE_TERMS, DW_OP_deref
+# nongnu libunwind has no value without a place, and writes there where it goes on behind a call that it ended. The slot is such
+# a place from when it holds the return address (ada_personality_plain, step.c); till then the site, which must not change.
+#define STUB_RETURN_PLACE DW_CFA_expression, 16, 27, STUB_SITE_TERMS, DW_OP_dup, DW_OP_deref, DW_OP_pick, 2, DW_OP_lit0+8, \
+	DW_OP_minus, DW_OP_dup, DW_OP_rot, DW_OP_deref, DW_OP_eq, DW_OP_bra, 1, 0, DW_OP_drop
+
 	.text
 	.p2align 12
 	.globl ada_stubs
-	.hidden ada_stubs, ada_sites, ada_exit, ada_personality, ada_unwound_slow
+	.hidden ada_stubs, ada_sites, ada_exit, ada_unwound_slow
 	.type ada_stubs,@function
 ada_stubs:
 	.cfi_startproc
-	.cfi_personality 0x9b, DW.ref.ada_personality
-	# CFA = rsp + 8 * ((rip & 15) >= 11) + 1: behind the push the return slot is below the stack pointer's
-	# value in the caller. The linker describes .plt in the same way, so every unwinder knows it.
-	.cfi_escape 0x0f,13, 0x77,0, 0x80,0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22, 0x23,1
-	# Stack pointer in the caller = CFA - 1
-	.cfi_escape 0x16,7,2, 0x31, 0x1c
-	# Return address saved at: stub + 6 + disp32 of the call + 8, where stub = rip & -16. From rip and not
-	# from the slot, so that it holds for all three instructions; and for the stub's start in place of its return
-	# point, which the slot holds for a moment where a red zone is left alone (trampoline.c).
-	.cfi_escape 0x10,16,13, 0x80,0, 0x09,0xf0, 0x1a, 0x12, 0x23,2, 0x94,4, 0x22, 0x23,6+SITE_RETURN_ADDRESS
+	.cfi_escape STUB_CFA
+	.cfi_escape STUB_RETURN_ADDRESS
 	.set i,0
 	.rept ADA_STUB_COUNT
 	call *ada_sites+SITE_BYTES*i+SITE_TARGET(%rip)
@@ -61,13 +78,57 @@ ada_landing:
 	.size ada_landing,.-ada_landing
 	.weak _Unwind_Resume
 
-	.hidden DW.ref.ada_personality
-	.weak DW.ref.ada_personality
-	.section .data.rel.local.DW.ref.ada_personality,"awG",@progbits,DW.ref.ada_personality,comdat
+# As an .eh_frame_hdr without table: a CIE and an FDE for all stubs. \second: bytes of a second personality, which is none. Of
+# augmentation zRPxP libgcc stops at the x, a letter that it doesn't know; LLVM's passes over it, and takes the second.
+.macro STUB_FRAMES name, augmentation, second, personality, rules:vararg
+	.globl \name
+	.hidden \name
+	.type \name,@object
+\name:
+	.byte 1, DW_EH_PE_pcrel_sdata4, DW_EH_PE_omit, DW_EH_PE_omit
+	.long .Lcie\@-.
+.Lcie\@:
+	.long .Lcie_end\@-.-4
+	.long 0
+	.byte 1
+	.asciz "\augmentation"
+	.uleb128 1
+	.sleb128 -8
+	.byte 16
+	.uleb128 6+\second
+	.byte DW_EH_PE_pcrel_sdata4	# of addresses
+	.byte DW_EH_PE_indirect+DW_EH_PE_pcrel_sdata4
+	.long \personality-.
+	.if \second
+	.skip \second
+	.endif
 	.p2align 3
-	.type DW.ref.ada_personality,@object
-	.size DW.ref.ada_personality,8
-DW.ref.ada_personality:
+.Lcie_end\@:
+\name\()_fde:
+	.long .Lend\@-.-4
+	.long .-.Lcie\@
+	.long ada_stubs-., ADA_STUB_COUNT*ADA_STUB_BYTES
+	.uleb128 0
+	.byte \rules
+	.p2align 3
+.Lend\@:
+	.long 0
+	.size \name,.-\name
+.endm
+	.section .rodata
+	.p2align 3
+	STUB_FRAMES ada_stub_frames_guarded, zRPxP, 9, .Lpersonality, STUB_CFA_RAISED, STUB_RSP_RAISED, STUB_RETURN_ADDRESS
+	STUB_FRAMES ada_stub_frames_raised, zRP, 0, .Lpersonality, STUB_CFA_RAISED, STUB_RSP_RAISED, STUB_RETURN_ADDRESS
+	STUB_FRAMES ada_stub_frames_plain, zRP, 0, .Lpersonality_plain, STUB_CFA, STUB_RETURN_PLACE
+	.globl ada_stub_frames_guarded_fde
+	.hidden ada_stub_frames_guarded_fde
+
+	.hidden ada_personality, ada_personality_plain
+	.section .data.rel.local,"aw",@progbits
+	.p2align 3
+.Lpersonality:
 	.quad ada_personality
+.Lpersonality_plain:
+	.quad ada_personality_plain
 
 	.section .note.GNU-stack,"",@progbits
