@@ -17,13 +17,14 @@
 enum key {
 	KEY_MODULES = 256, KEY_FUNCTIONS, KEY_EXCLUDE, KEY_NO_LIBCALLS, KEY_NO_FOLLOW, KEY_INDEX_MODE, KEY_INDEX_BUFFER,
 	KEY_ON_FULL, KEY_SEGMENT_SIZE, KEY_DETAIL, KEY_STACK_BYTES, KEY_DETAIL_MODE, KEY_DETAIL_BUFFER, KEY_TRIGGER, KEY_TRIGGER_FILE,
-	KEY_STRICT, KEY_PRE_SEC, KEY_PRE_EVENTS, KEY_POST_SEC, KEY_POST_EVENTS, KEY_MARK_SIGNAL,
+	KEY_STRICT, KEY_NO_WAIT, KEY_PRE_SEC, KEY_PRE_EVENTS, KEY_POST_SEC, KEY_POST_EVENTS, KEY_MARK_SIGNAL,
 };
 
 static const struct argp_option options_table[] = {
 	{ "output", 'o', "DIR", 0, "Make the session in DIR (default: ada_traces)", 0 },
 	{ "quiet", 'q', NULL, 0, "No progress and no summary", 0 },
 	{ "no-follow", KEY_NO_FOLLOW, NULL, 0, "Not the processes that the program starts", 0 },
+	{ "no-wait", KEY_NO_WAIT, NULL, 0, "When the program ends, leave what it started", 0 },
 	{ NULL, 0, NULL, 0, "What is recorded (PATTERN: a name, a glob or re:REGEX; repeatable):", 1 },
 	{ "modules", KEY_MODULES, "GLOB", 0, "Also functions of libraries whose path fits", 0 },
 	{ "functions", KEY_FUNCTIONS, "PATTERN", 0, "Only functions that fit", 0 },
@@ -170,6 +171,7 @@ static int take_recorded(int key, char *argument, struct ada_trace_words *words)
 		return *argument ? 0 : ada_error_set(&words->error, EINVAL, "--output: names no directory");
 	case 'q': options->quiet = true; return 0;
 	case KEY_NO_FOLLOW: options->follow = false; return 0;
+	case KEY_NO_WAIT: options->no_wait = true; return 0;
 	case KEY_NO_LIBCALLS: options->libcalls = false; return 0;
 	case KEY_MODULES: return add_string(&options->modules, argument, &words->error);
 	case KEY_FUNCTIONS: return add_string(&options->functions, argument, &words->error);

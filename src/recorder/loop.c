@@ -34,6 +34,7 @@
 #define MANIFEST_COST 20		/* at once where a window closed, but at most a twentieth of the time goes into it */
 #define SESSION_NS 200000000ull		/* how often session.json is: process trees change it all the time */
 #define DRAIN_NS 5000000ull		/* so long the others may wait while one is prepared or finished */
+#define WAITS_NS 1000000000ull		/* behind the program's end, until it is said who goes on */
 #define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
 
 /* --mark-signal */
@@ -74,6 +75,7 @@ static void reap_main(struct ada_loop *loop)
 	if (loop->main_ended || poll(&ended, 1, 0) != 1 || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
 		return;
 	loop->main_ended = true;
+	loop->main_ended_ns = ada_clock_boottime_ns();
 	loop->recorder->main_exit = ada_exit_of_status(status);
 }
 
@@ -296,12 +298,22 @@ static bool pass(struct ada_loop *loop)
 	return busy;
 }
 
+static bool is_finished(const struct ada_loop *loop, pid_t pid)
+{
+	for (size_t i = 0; i < loop->live.count; i++)
+		if (loop->live.items[i]->pid == pid && !loop->live.items[i]->ended)
+			return false;
+	return true;
+}
+
 /* Nothing left that records or may yet begin to. */
 static bool all_over(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	if (!loop->main_ended)
 		return false;
+	if (recorder->options->no_wait)
+		return !ada_provider_at(recorder, loop->taken) && is_finished(loop, recorder->main_pid);
 	/* First: what a conversation begins is in the list when it ends. */
 	bool talking = recorder->options->follow && ada_server_busy(recorder->server);
 	if (talking || ada_provider_at(recorder, loop->taken))
@@ -316,7 +328,17 @@ static bool all_over(struct ada_loop *loop)
 		return false;
 	loop->stray_ns = now;
 	/* Asked again: one that came and went meanwhile has a provider now. */
-	return !ada_stray_find(recorder, ada_server_path(recorder->server)) && !ada_provider_at(recorder, loop->taken);
+	loop->stray = ada_stray_find(recorder, ada_server_path(recorder->server));
+	return !loop->stray && !ada_provider_at(recorder, loop->taken);
+}
+
+/* Once, and not of those that end right behind it. */
+static void tell_waits(struct ada_loop *loop)
+{
+	uint64_t now = ada_clock_boottime_ns();
+	if (!loop->main_ended || loop->waits_told || now - loop->main_ended_ns < WAITS_NS)
+		return;
+	loop->waits_told = ada_recording_waits(&loop->progress, loop->recorder, loop->stray);
 }
 
 void ada_loop_run(struct ada_loop *loop)
@@ -326,6 +348,7 @@ void ada_loop_run(struct ada_loop *loop)
 		take_signals(loop);
 		reap_main(loop);
 		bool busy = pass(loop);
+		tell_waits(loop);
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
 	} while (!loop->stop && !all_over(loop));
 }
@@ -355,6 +378,7 @@ void ada_loop_end(struct ada_loop *loop)
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
 	pthread_mutex_unlock(&recorder->starting);
+	const char *reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
 	if (leave_all(recorder))
 		poll(NULL, 0, STOP_WAIT_MS);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
@@ -363,7 +387,7 @@ void ada_loop_end(struct ada_loop *loop)
 	ada_scribe_wait(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended)
-			ada_provider_finish(provider, "the recording was ended by the user", true);
+			ada_provider_finish(provider, reason, true);
 	ada_scribe_wait(recorder->scribe);
 	ada_recording_clear(&loop->progress);
 	ada_heirs_name(recorder);

@@ -16,6 +16,9 @@ struct ada_loop {
 	int timeout_ms;
 	int interrupts;			/* SIGINTs seen */
 	bool main_ended, stop, asked;	/* asked: by `ada stop` */
+	uint64_t main_ended_ns;
+	pid_t stray;			/* found last (stray.h); 0: none */
+	bool waits_told;		/* for whom, now that the program has ended */
 	bool sessions_changed, advised;
 	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
 	size_t taken;			/* of the recorder's providers: those that are, or were, in `live` */

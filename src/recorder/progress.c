@@ -5,11 +5,13 @@
 #include <unistd.h>
 #include "base/units.h"
 #include "recorder/detail.h"
+#include "recorder/process.h"
 #include "recorder/provider.h"
 #include "recorder/say.h"
 
 #define INTERVAL_NS 200000000ull
 #define PROBLEMS_SHOWN 5
+#define WAITS_SHOWN 4
 
 void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
 {
@@ -57,6 +59,53 @@ void ada_recording_clear(struct ada_recording_progress *progress)
 	progress->drawn = false;
 }
 
+static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text + length, size - length, format, arguments);
+	va_end(arguments);
+}
+
+static void add_process(pid_t pid, char *text, size_t size)
+{
+	char line[1024], name[16] = "";
+	const char *stat = ada_process_stat(pid, line, sizeof(line)), *start = strchr(line, '(');
+	if (!stat)
+		return;			/* it has ended */
+	if (start)
+		snprintf(name, sizeof(name), "%.*s", (int)(stat - 2 - start - 1), start + 1);
+	for (char *at = name; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	add(text, size, "%s%s (%d%s)", *text ? ", " : "", name, pid, *stat == 'T' ? ", stopped" : "");
+}
+
+bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray)
+{
+	struct ada_provider *provider;
+	char text[256] = "";
+	size_t shown = 0, more = 0;
+	if (!progress->shown)
+		return false;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (!provider->ended && ++shown <= WAITS_SHOWN)
+			add_process(provider->pid, text, sizeof(text));
+		else
+			more += !provider->ended;
+	if (stray)
+		add_process(stray, text, sizeof(text));
+	if (!*text)
+		return false;
+	if (more)
+		add(text, sizeof(text), " and %zu more", more);
+	ada_recording_clear(progress);
+	ada_say("ada: the program has ended, but not what it started: %s: `ada stop` or Ctrl-C twice ends the recording; with --no-wait it "
+		"ends with the program\n", text);
+	return true;
+}
+
 /* A line a problem, but no screenful of them. */
 static bool is_shown(size_t *problems)
 {
@@ -95,15 +144,6 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
 			ada_say("ada: process %d: its functions are not hooked: %s\n", provider->pid,
 			     provider->modules.items[i].problem.text);
-}
-
-static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, const char *format, ...)
-{
-	size_t length = strlen(text);
-	va_list arguments;
-	va_start(arguments, format);
-	vsnprintf(text + length, size - length, format, arguments);
-	va_end(arguments);
 }
 
 /* Events, processes and images: what was lost without being asked for. */

@@ -14,6 +14,7 @@ struct ada_trace_options {
 	struct ada_strings modules;	/* --modules: globs */
 	struct ada_strings functions, exclude;	/* patterns: literal, glob, re:REGEX */
 	bool follow, libcalls, quiet;
+	bool no_wait;			/* the recording ends with the program, whatever it started goes on without */
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
 	uint64_t index_buffer_bytes;
