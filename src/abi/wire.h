@@ -88,7 +88,6 @@ enum ada_disable {
 	ADA_DISABLE_NO_MEMORY,		/* mmap failed */
 	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
 	ADA_DISABLE_PROTOCOL,		/* versions differ, or an answer made no sense */
-	ADA_DISABLE_NO_RSEQ,		/* neither libc nor the agent could register an rseq area */
 	ADA_DISABLE_CONFINED,		/* by seccomp: a system call of ours could end the program */
 	ADA_DISABLE_NO_COUNTER,		/* the program forbade itself the TSC: reading it would raise SIGSEGV */
 	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */

@@ -53,6 +53,11 @@ void ada_core_here(uint32_t *thread, uint64_t *seq);
  * from its first hook. Provided by process.c: becomes a provider of its own, or disables. */
 ADA_SLOW void ada_process_forked_slow(void);
 
+/* --- core: rseq.c. The program registers restartable sequences of its own on the calling thread ---------------------------- */
+void ada_rseq_registered(uint64_t address, uint32_t signature);		/* behind the call */
+uint64_t ada_rseq_unregister(void);		/* before the call; what to restore where it fails */
+void ada_rseq_restore(uint64_t before);
+
 /* --- core: trampoline.c ----------------------------------------------------------------------------------------------- */
 /* A region of trampolines within reach (1 GiB) of a module: code on one side, each hook's data at a fixed distance. */
 struct ada_region;

@@ -23,6 +23,8 @@ static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t 
  * `wait_sp`; `program` is where the program's stack was left. */
 static __thread struct { uint64_t bottom, end, top, wait_sp, program; uint32_t busy; } stack;
 static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
+/* The thread, where its hooks may not write by themselves (rseq.c): ada_self is no one then. NULL: they may. */
+static __thread struct ada_thread *unseen;
 static uint64_t spare;				/* the process's, for who has none; 0: there is none */
 static uint32_t spare_busy;
 
@@ -87,18 +89,38 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 	if (slow.thread)
 		return NULL;
 	mask = ada_sys_signals_block();
-	slow.thread = ada_self;
+	slow.thread = unseen ? unseen : ada_self;
 	slow.mask = mask;
 	slow.sp = (uint64_t)__builtin_frame_address(0);
 	ada_self = &ada_no_thread;
 	return slow.thread;
 }
 
+/* In an order that a handler's hooks may come between. */
+static void self_set(struct ada_thread *thread)
+{
+	if (thread == &ada_no_thread || ada_rseq_usable()) {
+		ada_self = thread;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		unseen = NULL;
+	} else {
+		unseen = thread;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		ada_self = &ada_no_thread;
+	}
+}
+
+void ada_slow_settle(void)
+{
+	if (!slow.thread)
+		self_set(unseen ? unseen : ada_self);
+}
+
 void ada_slow_end(struct ada_thread *thread)
 {
 	uint64_t mask = slow.mask;
 
-	ada_self = thread;
+	self_set(thread);
 	slow.thread = NULL;
 	ada_sys_signals_restore(mask);
 }
@@ -115,7 +137,7 @@ void ada_slow_abandoned(void)
 
 void ada_slow_lost(uint64_t events)
 {
-	struct ada_thread *thread = slow.thread ? slow.thread : hidden ? hidden : ada_self;
+	struct ada_thread *thread = hidden && !unseen ? hidden : ada_slow_thread();
 
 	if (thread->entry)
 		ada_event_lost(thread, events);
@@ -123,13 +145,13 @@ void ada_slow_lost(uint64_t events)
 
 struct ada_thread *ada_slow_thread(void)
 {
-	return slow.thread ? slow.thread : ada_self;
+	return slow.thread ? slow.thread : unseen ? unseen : ada_self;
 }
 
 void ada_slow_forked(void)
 {
 	ada_self = &ada_no_thread;
-	hidden = NULL;
+	hidden = unseen = NULL;
 	if (slow.thread)			/* the slow path that found out: it has no thread any more */
 		slow.thread = &ada_no_thread;
 	if ((uint64_t)__builtin_frame_address(0) - spare >= SPARE_BYTES)

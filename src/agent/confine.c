@@ -29,7 +29,7 @@ static const struct seccomp_data needs[] = {
 	{ .nr = SYS_mprotect, .args = { 0, 4096, PROT_READ | PROT_EXEC } },
 	{ .nr = SYS_prctl, .args = { PR_GET_NAME } }, { .nr = SYS_prlimit64, .args = { 0, RLIMIT_STACK } },
 	{ .nr = SYS_gettid }, { .nr = SYS_getpid }, { .nr = SYS_sched_yield }, { .nr = SYS_sigaltstack }, { .nr = SYS_kill },
-	{ .nr = SYS_rseq, .args = { 0, 32 } }, { .nr = SYS_futex, .args = { 0, FUTEX_WAIT } },
+	{ .nr = SYS_futex, .args = { 0, FUTEX_WAIT } },
 	{ .nr = SYS_futex, .args = { 0, FUTEX_WAKE } }, { .nr = SYS_process_vm_readv, .args = { 0, 0, 1, 0, 1 } },
 	{ .nr = SYS_rt_sigaction, .args = { SIGSEGV, 0, 0, 8 } }, { .nr = SYS_rt_tgsigqueueinfo }, { .nr = SYS_tgkill },
 };

@@ -60,6 +60,7 @@ void ada_unlock(uint32_t *lock);
 /* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
  * midst of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
 struct ada_thread *ada_slow_begin(uint64_t sp);
+void ada_slow_settle(void);			/* whether the calling thread has restartable sequences has changed */
 bool ada_slow_forbidden(void);			/* no system call may be made: no slow path begins, the event is lost */
 void ada_slow_end(struct ada_thread *thread);
 void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
@@ -88,6 +89,10 @@ bool ada_thread_may_wait(uint32_t *returned);
  * `thread`: in the slow path of this one; NULL: in none. False: nobody empties the pool. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned);
 bool ada_core_recording(void);			/* neither stopped nor disabled */
+
+/* --- rseq.c */
+void ada_rseq_choose(void);
+bool ada_rseq_usable(void);			/* hooks on this thread may commit by themselves */
 
 /* --- pool.c */
 bool ada_pool_take(const struct ada_pool *pool, uint32_t *number);	/* a free chunk */

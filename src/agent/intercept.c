@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <linux/rseq.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -263,6 +264,19 @@ static bool syscall_kept(long number, long a, long b, long result)
 	return !result;
 }
 
+static long syscall_rseq(long area, long bytes, long flags, long signature)
+{
+	bool ends = flags & RSEQ_FLAG_UNREGISTER;
+	uint64_t before = ends ? ada_rseq_unregister() : 0;
+	long result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(SYS_rseq, area, bytes, flags, signature, 0, 0);
+
+	if (result && ends)
+		ada_rseq_restore(before);
+	else if (!result && !ends)
+		ada_rseq_registered(area, signature);
+	return result;
+}
+
 static long replace_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	enum ada_restraint_kind kind = syscall_kind(number, a, b);
@@ -271,6 +285,8 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 
 	if (number == SYS_execve || number == SYS_execveat)
 		return syscall_exec(number, a, b, c, d, e);
+	if (number == SYS_rseq && ada_process_is_own())		/* a vfork child has an area, or none, of its own */
+		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);
 	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 	ada_restraint_end(&restraint, syscall_kept(number, a, b, result));

@@ -4,22 +4,17 @@
  * recorder's to give away once its events are drained: a thread that records again after its end (destructors of thread-specific
  * data) goes on with the entry that it had, or is a new thread. One that can't attach is counted, and no reason for others to end.
  */
-#include <linux/rseq.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include "agent/core.h"
 #include "agent/judge.h"
 
-#define RSEQ_SIGNATURE 0x53053053
-#define RSEQ_BYTES 32
 #define NO_ENTRY UINT32_MAX
 #define REFUSALS_A_TRY 256			/* events of a thread that could not attach until it tries again */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
-extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
-extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
 struct ada_core *ada_core;
 struct ada_thread ada_no_thread;		/* all zero: sends every hook into its slow path */
@@ -32,10 +27,7 @@ static __thread uint32_t entry_number = NO_ENTRY, entry_id;
 static __thread uint32_t refusals;		/* how often this thread found that it can't attach */
 static __thread uint32_t entries_returned;	/* what had been given back when the table was full, the last time */
 static __thread bool entries_are_full;
-/* For hooks before a thread attaches, and, where libc registered no area, for the kernel. */
-static __thread char own_rseq[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));
 
-static bool own_rseq_needed;
 static pthread_key_t end_key;
 static bool end_key_present;
 static bool silent;				/* as ada_core_is_silent: private, so a fork's child knows */
@@ -84,12 +76,6 @@ void ada_core_leave(void)
 	ada_slow_thread()->index = 0;
 }
 
-static void rseq_choose(void)
-{
-	own_rseq_needed = !&__rseq_size || !&__rseq_offset || !__rseq_size;
-	ada_setup.rseq_offset = own_rseq_needed ? own_rseq - (char *)__builtin_thread_pointer() : __rseq_offset;
-}
-
 /* Without a segment: before the first one, and in a fork's child until it has its own. */
 static void setup_clear(void)
 {
@@ -117,7 +103,7 @@ void ada_core_attach(struct ada_shm *shm)
 		if (!ada_state_open())
 			return;
 		setup_clear();
-		rseq_choose();
+		ada_rseq_choose();
 		core = ada_sys_map(sizeof *core);
 		if (!core)
 			return;
@@ -177,16 +163,6 @@ void ada_core_thread_start_hook(void)
 {
 	if (pthread_key_create && pthread_setspecific)
 		end_key_present = pthread_key_create(&end_key, end_registered) == 0;
-}
-
-static bool rseq_register(void)
-{
-	long result;
-
-	if (!own_rseq_needed)
-		return true;
-	result = ada_sys4(SYS_rseq, (long)own_rseq, RSEQ_BYTES, 0, RSEQ_SIGNATURE);
-	return !ada_sys_failed(result) || result == -EBUSY;	/* this very area is registered already */
 }
 
 static struct ada_thread *place_take(struct ada_core *core)
@@ -318,10 +294,6 @@ struct ada_thread *ada_thread_attach(void)
 	if (refusals && !entries_are_full && refusals++ % REFUSALS_A_TRY)
 		return NULL;
 	entries_are_full = false;
-	if (!rseq_register()) {
-		ada_core_disable(ADA_DISABLE_NO_RSEQ);
-		return NULL;
-	}
 	thread = place_take(core);
 	if (thread && ada_room_take(thread))
 		ada_slow_run(thread_fill, thread);

@@ -10,7 +10,6 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_NO_MEMORY: return "it had no memory left for the agent";
 	case ADA_DISABLE_NO_RECORDER: return "the agent lost its connection to the recorder";
 	case ADA_DISABLE_PROTOCOL: return "agent and recorder are of different versions";
-	case ADA_DISABLE_NO_RSEQ: return "the kernel or the C library gives no restartable sequences (rseq)";
 	case ADA_DISABLE_CONFINED: return "it confined itself by seccomp, under which the agent may not make its system calls";
 	case ADA_DISABLE_NO_COUNTER: return "it forbade itself the time stamp counter (PR_SET_TSC)";
 	case ADA_DISABLE_TRACED: return "it asked its parent to trace it, which would see the agent (PTRACE_TRACEME)";

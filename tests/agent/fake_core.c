@@ -104,6 +104,19 @@ void ada_core_leave(void)
 {
 }
 
+void ada_rseq_registered(uint64_t address, uint32_t signature)
+{
+}
+
+uint64_t ada_rseq_unregister(void)
+{
+	return 0;
+}
+
+void ada_rseq_restore(uint64_t before)
+{
+}
+
 void ada_core_hide(void)
 {
 }
