@@ -164,7 +164,7 @@ static int sink_close(struct atf_sink *sink, int fd, bool sync)
 	return close(fd);
 }
 
-static struct atf_sink no_files = { sink_open, sink_write, sink_wait, sink_close };
+static struct atf_sink no_files = { .open = sink_open, .write = sink_write, .wait = sink_wait, .close = sink_close };
 
 /* --- Segments ----------------------------------------------------------------------------------------------------------- */
 
