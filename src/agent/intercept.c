@@ -73,6 +73,8 @@ static void image_prepare(void *argument)
 	if (ada_core_is_forked())		/* and no hook has run in it */
 		ada_process_forked_slow();
 	image->kind = ada_restraint_reason();
+	if (image->kind == ADA_HEIR_EXEC && ada_process_is_traced())
+		image->kind = ADA_HEIR_TRACED;
 	if (image->kind == ADA_HEIR_EXEC)
 		image->kind = ada_image_kind(image->directory, image->path, image->flags);
 	if (image->kind == ADA_HEIR_EXEC)

@@ -89,24 +89,6 @@ __attribute__((used)) static long late_run(void)
 	return status;
 }
 
-/* The pid that /proc says: of the recorder while it holds us; 0 where it is in a pid namespace outside ours, too. */
-__attribute__((used)) static uint32_t late_tracer(void)
-{
-	static const char field[] = "\nTracerPid:\t";
-	char text[512];
-	long bytes = ada_sys_read_file("/proc/thread-self/status", text, sizeof text);
-	uint32_t pid = 0;
-
-	for (long at = 0; at + (long)sizeof field <= bytes; at++) {
-		if (memcmp(text + at, field, sizeof field - 1))
-			continue;
-		for (at += sizeof field - 1; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
-			pid = pid * 10 + (text[at] - '0');
-		break;
-	}
-	return pid;
-}
-
 /* True: the recorder was killed meanwhile, and nobody would take a trap. Its sockets may be closed a while before it lets go. */
 __attribute__((used)) static bool late_is_alone(long status, uint32_t tracer_before)
 {
@@ -115,9 +97,9 @@ __attribute__((used)) static bool late_is_alone(long status, uint32_t tracer_bef
 
 	if (!tracer_before)
 		return status == -ECONNREFUSED || status == -ENOENT;
-	for (int waits = 0; broken && waits < LETTING_GO_MS && late_tracer(); waits++)
+	for (int waits = 0; broken && waits < LETTING_GO_MS && ada_process_tracer(); waits++)
 		ada_sys_futex_wait(&never, 0, 1000000);
-	return !late_tracer();
+	return !ada_process_tracer();
 }
 
 /* Begins at a struct ada_late_frame, on a stack that is aligned, and with whatever was in the registers. Ends where the recorder
@@ -127,7 +109,7 @@ __attribute__((naked)) static void ada_late_slow(void)
 	__asm__("cld\n\t"
 		"xor %ebp,%ebp\n\t"
 		"mov %rsp,%rbx\n\t"
-		"call late_tracer\n\t"
+		"call ada_process_tracer\n\t"
 		"mov %eax,%r13d\n\t"
 		"call late_run\n\t"
 		"mov %rax,%r12\n\t"

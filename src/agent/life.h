@@ -117,6 +117,10 @@ int ada_connect_agent(void);				/* a descriptor of the agent's file, close-on-ex
 /* --- process.c, environment.c --- */
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
 void ada_process_watch_forks(void);
+void ada_process_start(void);			/* in a new image, before it is attached */
+/* The thread that traces the calling one, as /proc says: 0 where it is in a pid namespace outside ours, too. */
+uint32_t ada_process_tracer(void);
+bool ada_process_is_traced(void);		/* since it began, and not by the recorder */
 uint32_t ada_process_pid(void);			/* of the process that records here: a vfork child's is another */
 bool ada_process_is_own(void);			/* false: a vfork child that runs in our memory */
 /* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */

@@ -14,6 +14,7 @@ static struct ada_shm *segment;			/* the one attached now */
 static uint64_t segment_bytes;
 static uint32_t welcome_flags;
 static uint32_t filters_at_start;		/* a container's own, under which sockets work */
+static uint32_t tracer_at_start;		/* of ada, too, as it goes */
 static uint32_t own_pid;			/* as this process sees itself: a namespace may number it otherwise */
 
 /* Filters of seccomp on this thread, as far as the kernel tells. Reading a file is what dlopen has just done too. */
@@ -37,9 +38,40 @@ static uint32_t filters_count(void)
 	return count;
 }
 
+uint32_t ada_process_tracer(void)
+{
+	static const char field[] = "\nTracerPid:\t";
+	char text[512];
+	long bytes = ada_sys_read_file("/proc/thread-self/status", text, sizeof text);
+	uint32_t pid = 0;
+
+	for (long at = 0; at + (long)sizeof field <= bytes; at++) {
+		if (memcmp(text + at, field, sizeof field - 1))
+			continue;
+		for (at += sizeof field - 1; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
+			pid = pid * 10 + (text[at] - '0');
+		break;
+	}
+	return pid;
+}
+
+bool ada_process_is_traced(void)
+{
+	uint32_t tracer = ada_process_tracer();
+
+	/* The recorder itself traces for a moment, to put hooks in. */
+	return tracer && tracer != tracer_at_start && segment &&
+	       ada_sys4(SYS_tgkill, segment->recorder_pid, tracer, 0, 0) == -ESRCH;
+}
+
 bool ada_process_is_confined(void)
 {
 	return ada_quiet() || ada_restraint_reason() || filters_count() > filters_at_start;
+}
+
+void ada_process_start(void)
+{
+	tracer_at_start = ada_process_tracer();
 }
 
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags)

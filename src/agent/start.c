@@ -20,6 +20,7 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 	struct ada_shm *shm = ada_connect_segment(conversation, &bytes);
 	int status;
 
+	ada_process_start();
 	ada_process_attach(shm, bytes, ada_connect_flags(conversation));
 	if (!ada_core_shm()) {
 		ada_sys_unmap(shm, bytes);
