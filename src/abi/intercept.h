@@ -1,5 +1,5 @@
 /* Functions of libc whose entry the agent takes over, in every process, so that recording goes on across exec, crashes
- * are seen, seccomp and tracers of the program's own are survived and non-local jumps are recognised. All calls come through here, libc's own too (system,
+ * are seen, seccomp, tracers and thread pointers of the program's own are survived and non-local jumps are recognised. All calls come through here, libc's own too (system,
  * popen, posix_spawn).
  * The planner plans a hook for each name that a module exports, even in modules that are not traced; the agent replaces
  * the function (it may go on into the hook's body, the original).
@@ -12,6 +12,7 @@
 	X(execveat) \
 	X(fexecve) \
 	X(sigaction) \
+	X(arch_prctl) \
 	X(prctl) \
 	X(ptrace) \
 	X(syscall) \

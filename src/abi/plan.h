@@ -27,6 +27,7 @@
 
 enum ada_plan_flag {
 	ADA_PLAN_DECODED = 1,		/* full: hooks and imports are there. Else functions, and hooks of intercepts only */
+	ADA_PLAN_MOVES_BASE = 2,	/* it has code that sets the FS base (wrfsbase): thread-local data may be gone at any time */
 };
 
 struct ada_plan_header {

@@ -95,6 +95,7 @@ enum ada_disable {
 	ADA_DISABLE_NO_ANSWER,		/* the recorder took too long */
 	ADA_DISABLE_TRACED,		/* its parent traces it (PTRACE_TRACEME): it would see the agent's system calls */
 	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
+	ADA_DISABLE_MOVED_BASE,		/* the program has another thread pointer (FS base) than libc's: no thread-local data is to be had */
 };
 
 /* Written by the agent's handler of fatal signals, before the original disposition runs. */

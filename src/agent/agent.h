@@ -80,6 +80,9 @@ int ada_region_seal(struct ada_region *region);		/* code becomes read and execut
 uint64_t ada_region_body(uint64_t entry);		/* of the trampoline that begins there */
 /* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
+/* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls
+ * do so; returns of those in progress don't. */
+bool ada_region_pass(void);
 bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region; any thread, any time */
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */

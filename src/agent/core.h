@@ -175,6 +175,9 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 
 /* --- hook.S */
 void ada_entry(void);
+void ada_pass(void);
+void ada_pass_below(void);
+extern uint8_t ada_exit[], ada_pass_exit[];
 void ada_entry_below(void);			/* for trampolines with a lead */
 void ada_call_libc(const void *function, long a, long b);
 extern char ada_stubs[];

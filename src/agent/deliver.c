@@ -70,7 +70,7 @@ __attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thu
 	uint64_t seq;
 	uint32_t thread;
 
-	if (ada_process_is_own()) {
+	if (!ada_base_moved() && ada_process_is_own()) {
 		ada_core_here(&thread, &seq);
 		if (ada_signal_named(number))
 			ada_judge_signal(number, false, ada_sys_counter(), thread, seq);

@@ -3,6 +3,7 @@
  * Each goes on into the original, whose first instructions lie in a trampoline, so that errno, restarts and checks remain
  * libc's business. They run anywhere: in signal handlers, and in vfork children, which share our memory: no state of theirs.
  */
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,9 +15,11 @@
 #include "agent/sys.h"
 
 #define STACK_WORDS 512				/* pointers of an environment that is built on the program's stack */
+#define SELF_OFFSET 16				/* in glibc's thread control block: its own address */
 #define JUMP_STACK_POINTER 6			/* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
 
 static void *originals[ADA_INTERCEPT_COUNT];
+static bool base_moved;			/* what needs thread-local data of ours is left out */
 
 /* --- exec: the agent comes along ---------------------------------------------------------------------------------------- */
 
@@ -102,7 +105,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	uint64_t mask;
 	int result;
 
-	if (!ada_process_follows())
+	if (ada_base_moved() || !ada_process_follows())
 		return exec_with(which, directory, path, arguments, environment, flags);
 	if (restrained) {
 		image_prepare(&image);
@@ -226,6 +229,49 @@ static long replace_ptrace(long request, long pid, long address, long data)
 	return result;
 }
 
+/* A thread pointer of the program's own: from here on there is no thread-local data of ours, and no hook may look for it. */
+static void base_leave(void)
+{
+	if (base_moved)
+		return;
+	ada_core_disable(ADA_DISABLE_MOVED_BASE);
+	if (!ada_region_pass())
+		ada_count_error();
+	ada_crash_unwatch();
+	base_moved = true;
+}
+
+static void base_moves(long code, uint64_t base)
+{
+	if (code == ARCH_SET_FS && !base_moved && base != (uint64_t)__builtin_thread_pointer())
+		base_leave();
+}
+
+void ada_base_follow(void)
+{
+	for (uint32_t id = 0; id < ada_module_count(); id++)
+		if (ada_module_at(id)->plan && ada_module_at(id)->plan->flags & ADA_PLAN_MOVES_BASE)
+			base_leave();
+}
+
+bool ada_base_moved(void)
+{
+	uint64_t base = 0, self = 0;
+
+	if (!base_moved)
+		return false;
+	return ada_sys_failed(ada_sys4(SYS_arch_prctl, ARCH_GET_FS, (long)&base, 0, 0)) ||
+	       ada_sys_peek(&self, base + SELF_OFFSET, sizeof self) != sizeof self || self != base;
+}
+
+typedef int arch_prctl_function(int, unsigned long);
+
+static int replace_arch_prctl(int code, unsigned long base)
+{
+	base_moves(code, base);
+	return ((arch_prctl_function *)originals[ADA_INTERCEPT_arch_prctl])(code, base);
+}
+
 /* exec by syscall(): the agent comes along all the same. Under seccomp the call stays the very one that it was. */
 static long syscall_exec(long number, long a, long b, long c, long d, long e)
 {
@@ -285,6 +331,10 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 	struct ada_restraint restraint;
 	long result;
 
+	if (number == SYS_arch_prctl)
+		base_moves(a, b);
+	if (ada_base_moved())
+		return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 	if (number == SYS_execve || number == SYS_execveat)
 		return syscall_exec(number, a, b, c, d, e);
 	if (number == SYS_rseq && ada_process_is_own())		/* a vfork child has an area, or none, of its own */

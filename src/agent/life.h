@@ -177,6 +177,8 @@ void ada_loader_watch(void);			/* patches the loader's breakpoint function */
 struct sigaction;
 /* The replacement of the function at `address` (of the file), or NULL; and where to put its original's way on. */
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original);
+void ada_base_follow(void);		/* some module's code may set the FS base */
+bool ada_base_moved(void);		/* the calling thread has no thread-local data of ours, as it seems */
 bool ada_intercept_is_active(enum ada_intercept which);
 void ada_crash_watch(void);
 bool ada_crash_unwatch(void);		/* fatal signals are as without us from now on; false: they were */

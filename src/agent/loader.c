@@ -108,6 +108,7 @@ static void modules_changed(void *unused)
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();
 	watch_init(first);
+	ada_base_follow();
 	if (conversation)
 		ada_connect_end(conversation);
 }

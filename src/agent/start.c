@@ -40,6 +40,7 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 	ada_crash_watch();
 	ada_late_attach(shm);
 	ada_aside_start();
+	ada_base_follow();
 	return 0;
 }
 

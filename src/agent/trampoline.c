@@ -252,3 +252,35 @@ const struct ada_view *ada_region_view(const void **at, enum ada_view_kind kind,
 	*start = (uint64_t)region->memory;
 	return &region->views[kind];
 }
+
+static void hook_pass(struct ada_hook *hook)
+{
+	if (hook->entry == (uint64_t)ada_entry)
+		__atomic_store_n(&hook->entry, (uint64_t)ada_pass, __ATOMIC_RELAXED);
+	else if (hook->entry == (uint64_t)ada_entry_below)
+		__atomic_store_n(&hook->entry, (uint64_t)ada_pass_below, __ATOMIC_RELAXED);
+}
+
+/* A short jump in one store: a thread that is behind the first instruction goes on in what is not changed. */
+static bool exit_pass(void)
+{
+	uint8_t *page = (uint8_t *)((uint64_t)ada_exit & ~(PAGE_BYTES - 1));
+	int64_t distance = ada_pass_exit - (ada_exit + 2);
+
+	if (distance != (int8_t)distance || ada_sys_failed(ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC)))
+		return false;
+	__atomic_store_n((uint16_t *)ada_exit, 0xeb | (uint16_t)((uint8_t)distance << 8), __ATOMIC_RELEASE);
+	ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+bool ada_region_pass(void)
+{
+	const struct ada_region *region = __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
+
+	for (; region; region = region->next)
+		for (uint32_t i = 0; i < region->cells_used; i++)
+			hook_pass(hook_of(region->memory + 2ull * (i / CELLS_A_BLOCK) * ADA_BLOCK_BYTES +
+					  i % CELLS_A_BLOCK * ADA_TRAMPOLINE_BYTES));
+	return exit_pass();
+}

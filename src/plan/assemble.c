@@ -87,6 +87,8 @@ static void fill_header(const struct ada_planner *planner, struct ada_plan_heade
 	memcpy(header->magic, ADA_PLAN_MAGIC, sizeof header->magic);
 	header->version = ADA_PLAN_VERSION;
 	header->flags = planner->options->decode ? ADA_PLAN_DECODED : 0;
+	if (planner->moves_base)
+		header->flags |= ADA_PLAN_MOVES_BASE;
 	header->build_id_bytes = elf->build_id_bytes;
 	memcpy(header->build_id, elf->build_id, elf->build_id_bytes);
 	header->address_start = elf->address_start;

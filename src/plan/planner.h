@@ -105,6 +105,7 @@ struct ada_planner {
 	ADA_ARRAY(struct ada_table_use) tables;
 	ADA_ARRAY(struct ada_slot_use) slots;		/* by address */
 	ADA_ARRAY(struct ada_label) labels;		/* by address */
+	bool moves_base;		/* some instruction sets the FS base */
 	bool runtime_imports;		/* what this file imports belongs to a run-time: no call */
 	ADA_ARRAY(struct ada_plan_hook) hooks;
 	ADA_ARRAY(struct ada_plan_reloc) plan_relocs;

@@ -97,6 +97,7 @@ static int note_instruction(struct ada_planner *planner, struct walk *walk, cons
 	uint64_t target;
 	int result = 0;
 
+	planner->moves_base |= instruction->mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
 	if (ada_branch_target(instruction, at, &target))
 		return note_branch(planner, walk, at, target, ada_is_call(instruction));
 	if (ada_is_rip_relative(instruction))

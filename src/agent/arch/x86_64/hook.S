@@ -318,6 +318,57 @@
 	.set ENTRY_LEAD,ADA_TRAMPOLINE_LEAD
 #include "entry.inc"
 
+# Instead of ada_entry and ada_entry_below where nothing of the thread's may be touched: the program has moved its FS base
+# (trampoline.c). The body is entered without an exit stub. No flag is changed.
+	.globl ada_pass, ada_pass_below
+	.hidden ada_pass, ada_pass_below
+	.type ada_pass,@function
+	.type ada_pass_below,@function
+ada_pass:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	lea -8(%rsp),%rsp		# ENTRY_NEXT
+	.cfi_adjust_cfa_offset 8
+	SAVE_ONE rax
+	mov 16(%rsp),%rax
+	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%rax),%rax
+	mov %rax,8(%rsp)
+	LOAD_ONE rax
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size ada_pass,.-ada_pass
+ada_pass_below:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16+ADA_RED_ZONE_BYTES
+	SAVE_ONE rax
+	mov 8(%rsp),%rax
+	lea ADA_TRAMPOLINE_BELOW_NO_STUB-ADA_TRAMPOLINE_RETURN(%rax),%rax
+	mov %rax,8(%rsp)
+	LOAD_ONE rax
+	ret
+	.cfi_endproc
+	.size ada_pass_below,.-ada_pass_below
+# Instead of ada_exit: that begins with a jump to here then, which reaches no further than this.
+	.p2align 6
+	.globl ada_pass_exit
+	.hidden ada_pass_exit
+	.type ada_pass_exit,@function
+ada_pass_exit:
+	push %rax
+	push %rcx
+	mov 16(%rsp),%ecx
+	lea ada_sites(%rip),%rax
+	lea (,%rcx,8),%rcx		# SITE_BYTES times
+	lea (%rax,%rcx,4),%rax
+	mov SITE_RETURN_ADDRESS(%rax),%rax
+	mov %rax,16(%rsp)
+	pop %rcx
+	pop %rax
+	ret
+	.size ada_pass_exit,.-ada_pass_exit
+
 # From a stub: [rsp] = number of the stub, in the function's return slot.
 	.globl ada_exit
 	.hidden ada_exit
