@@ -132,11 +132,13 @@ struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwi
 	uint64_t start_counter;		/* TSC when it was first seen */
 	uint64_t lost;			/* events dropped in all (atomic) */
 	uint64_t orphans;		/* returns whose call this thread did not record: not in the index */
-	uint64_t skipped;		/* calls not recorded: stub table or shadow stack full */
+	uint64_t skipped;		/* calls not recorded: shadow stack full */
 	char name[16];			/* comm when first seen; the recorder's afterwards */
 	uint64_t detail_dropped;	/* events of chunks without a detail chunk */
 	uint32_t id;			/* (atomic) */
-	uint8_t reserved[52];
+	uint32_t reserved0;
+	uint64_t unreturned;		/* calls recorded without their return: no stub was to be had */
+	uint8_t reserved[40];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
 #define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8)	/* the table and, behind it, its bitmap */
@@ -226,7 +228,7 @@ struct ada_shm {
 	uint64_t sealed_tail;		/* recorder in streaming mode, agent in circular (atomic) */
 	uint64_t waits, wait_ticks;	/* of --on-full=block */
 	uint64_t sites;			/* return stubs in use */
-	uint64_t sites_refused;		/* pairs left without a stub: table full, or no module's text */
+	uint64_t sites_refused;		/* return addresses seen to get no stub (no module's text), and calls that found the table full */
 	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
 	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
 	 * finds no free chunk before that takes the next one itself, so that no history is recycled while the pool still grows. */

@@ -134,10 +134,16 @@ static inline struct ada_frame *ada_frame_at(const struct ada_thread *thread, in
 	return (struct ada_frame *)thread->shadow + number;
 }
 
-/* The address of a frame's slot, watched (shadow.c) or not. */
+/* The address of a frame's slot, watched (shadow.c) or not, with a stub or without. */
 static inline uint64_t ada_frame_slot(const struct ada_frame *frame)
 {
-	return frame->slot + (frame->slot & 1);
+	return (frame->slot & ~ADA_FRAME_UNRETURNED) + (frame->slot & 1);
+}
+
+/* Nobody will see its return. Not to be asked of what lies below frame 0. */
+static inline bool ada_frame_is_unreturned(const struct ada_frame *frame)
+{
+	return frame->slot & ADA_FRAME_UNRETURNED;
 }
 
 /* --- detail.c: all with signals blocked */
@@ -151,8 +157,8 @@ bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct a
 /* --- shadow.c: all with signals blocked */
 /* A call at `slot` begins: closes the frames that this shows to be dead. */
 void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call);
-/* False: too deep, or dropped. */
-bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment);
+/* False: too deep, or dropped. `returns`: there is a stub in the slot, or will be. */
+bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment, bool returns);
 /* Closes the frames at `slot` with `kind`, after those that this shows to be dead. False: there were none. */
 bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind);
 /* Lets the hook come here for the next call that is deeper than a global depth rule allows. */
@@ -160,6 +166,7 @@ void ada_shadow_arm(struct ada_thread *thread);
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
 void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high);	/* closes frames with low <= slot < high */
 void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames of other stacks */
+bool ada_shadow_readable(uint64_t address);	/* sweep.c: whether there is memory */
 
 /* --- stack.c */
 bool ada_stack_own(struct ada_thread *thread, uint64_t slot);	/* known to lie on the thread's own stack */
@@ -169,7 +176,8 @@ extern struct ada_site ada_no_site;		/* what a hook's cache holds until it knows
 uint64_t ada_site_return_address(uint64_t slot_value);	/* the caller's, where a slot holds a stub */
 extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, but for tests */
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */
-bool ada_site_refused(uint64_t return_address);	/* known to get no stub: a cheap look before all else */
+/* How many events a call from there has: 2, or 1 where its return isn't recorded. */
+uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address);
 /* With signals blocked. NULL: no stub is to be had. */
 struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address);
 

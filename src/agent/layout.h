@@ -29,6 +29,7 @@
 #define ADA_FRAME_BYTES 32			/* equal: one word holds both cursors */
 #define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES)	/* number of the event at offset 64, by offset */
 #define ADA_NEAR_BYTES (1 << 20)		/* a slot this little below the innermost frame's needs no second look */
+#define ADA_FRAME_UNRETURNED (1ull << 63)
 #define ADA_TAIL_CALLS_MAX 32			/* frames that may share one slot: an endless tail loop stays bounded */
 #define ADA_SHADOW_FRAMES (256 * 1024)		/* calls in progress a thread */
 #define ADA_ROOM_STACK 32768			/* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
@@ -52,8 +53,10 @@
 #define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
 
 struct ada_frame {
-	uint64_t slot;				/* address of the return slot on the machine stack; less 1: watched (shadow.c) */
-	uint64_t counter;			/* of the call */
+	/* Address of the return slot on the machine stack; less 1: watched (shadow.c). With ADA_FRAME_UNRETURNED: of a call without a
+	 * stub, so that the hook, which takes no such address for a slot, leaves all that is next to the slow path. */
+	uint64_t slot;
+	uint64_t counter;			/* of the call; without a stub, its return address */
 	uint64_t function_id;
 	uint32_t depth;				/* of its CALL: frames below may go first (fibers) */
 	uint32_t number;			/* of the function, in the policy's tables (abi/policy.h); 0: it has none */

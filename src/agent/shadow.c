@@ -7,6 +7,9 @@
  * (stack.c). About other stacks (fibers, sigaltstack) nothing is guessed from distance: their frames stay until a return, an
  * unwinder, a new call in the very slot or sweep.c shows that they are gone.
  *
+ * Calls without a stub have a frame for the depth of what they call; it is closed without an event, as soon as something shows
+ * that it may be dead.
+ *
  * Frames that are closed out of order carry the depth of their call, so that a reader can pair them.
  */
 #include <signal.h>
@@ -76,7 +79,7 @@ static void close_at(struct ada_thread *thread, struct ada_frame *frame, enum ad
 {
 	const struct ada_frame closed = *frame;
 	struct ada_written written;
-	bool kept = ada_event_write(thread, kind, frame, moment, &written);
+	bool kept = !ada_frame_is_unreturned(frame) && ada_event_write(thread, kind, frame, moment, &written);
 
 	for (struct ada_frame *last = innermost(thread); frame < last; frame++)
 		*frame = frame[1];
@@ -110,6 +113,17 @@ static void drop_below(struct ada_thread *thread, uint64_t end)
 	}
 }
 
+/* Is a call without a stub over, at a time when another one is entered at `slot`? Where its own slot lies a little below, or holds
+ * something else by now. A guess: what it costs is a depth. */
+static bool is_over(struct ada_thread *thread, const struct ada_frame *frame, uint64_t slot)
+{
+	uint64_t own = ada_frame_slot(frame);
+
+	if (slot - own < ADA_NEAR_BYTES)
+		return true;
+	return (!ada_stack_own(thread, own) && !ada_shadow_readable(own)) || *(const uint64_t *)own != frame->counter;
+}
+
 /* A chain of tail calls shares one slot; an endless one must not pile up frames, so all but the first are closed. */
 static void tail_calls_limit(struct ada_thread *thread, uint64_t slot)
 {
@@ -123,6 +137,8 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 {
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, tail_call ? slot : slot + 1);
+	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread)) && is_over(thread, innermost(thread), slot))
+		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);
 	while (!tail_call && any(thread, innermost(thread)) && ada_frame_slot(innermost(thread)) == slot)
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);	/* the slot has a new owner */
 	if (tail_call)
@@ -131,7 +147,7 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 		innermost(thread)->slot = (slot + ADA_NEAR_BYTES / 2) | 1;
 }
 
-bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment)
+bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, const struct ada_moment *moment, bool returns)
 {
 	struct ada_frame *frame;
 	struct ada_written written;
@@ -139,14 +155,14 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 
 	if (!ada_room_grow(thread, ada_frames(thread) + 1)) {
 		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
-		ada_event_lost(thread, 2);
+		ada_event_lost(thread, returns ? 2 : 1);
 		return false;
 	}
 	frame = innermost(thread) + 1;
 	deeper = (uint64_t)frame >= thread->shadow_end;	/* now: a new chunk arms anew */
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
-			ada_event_lost(thread, 2);
+			ada_event_lost(thread, returns ? 2 : 1);
 		return false;
 	}
 	*frame = (struct ada_frame){ moment->slot, 0, hook->function_id, ada_frames(thread), hook->number };
@@ -158,6 +174,11 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 		judge(thread, ADA_EVENT_CALL, frame, moment, &written);
 	if (deeper)
 		frame->slot--;
+	if (!returns) {
+		frame->slot |= ADA_FRAME_UNRETURNED;
+		frame->counter = *(const uint64_t *)moment->slot;
+		__atomic_fetch_add(&thread->entry->unreturned, 1, __ATOMIC_RELAXED);
+	}
 	ada_shadow_arm(thread);
 	return true;
 }
@@ -169,6 +190,8 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, slot);
+	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread)))	/* called behind the one that returns */
+		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);
 	for (frame = innermost(thread); any(thread, frame) && ada_frame_slot(frame) != slot; frame--)
 		;
 	if (!any(thread, frame))

@@ -52,9 +52,16 @@ static uint64_t *refused_place(uint64_t return_address)
 	return &ada_sites_refused[hash(return_address, 0) % ADA_REFUSED];
 }
 
-bool ada_site_refused(uint64_t return_address)
+/* Known to get no stub; 0 always is. */
+static bool is_refused(uint64_t return_address)
 {
 	return __atomic_load_n(refused_place(return_address), __ATOMIC_RELAXED) == return_address;
+}
+
+uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address)
+{
+	return ada_stub_is_return(return_address) || ada_site_find(return_address, hook->function_id) ||
+	       (ada_module_text_is_hookable(return_address) && sites_used < ada_site_limit) ? 2 : 1;
 }
 
 void ada_site_forget_refused(void)
@@ -96,6 +103,8 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 {
 	struct ada_site *site;
 
+	if (is_refused(return_address))
+		return NULL;
 	if (!ada_stub_is_return(return_address) && !ada_module_text_is_hookable(return_address)) {
 		refuse(return_address);
 		return NULL;

@@ -10,16 +10,24 @@ void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 #define STACK_BYTES_ASIDE 512			/* ... and where it has one */
 #define FLAGS_TRAP 0x100ull
 
+/* A call, or a return: hook NULL. */
+struct call { struct ada_thread *thread; struct ada_hook *hook; struct ada_moment moment; uint64_t next; };
+
+static uint64_t events_of(const struct call *call)
+{
+	return call->hook ? ada_site_events(call->hook, *(const uint64_t *)call->moment.slot) : 1;
+}
+
 /* May this event be recorded? Asked with the program's signals open, since with them blocked a fault or a trap is the end:
  *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile
  *   a stack that ends here has to overflow here, where the program's own handler gets the signal
  */
-static bool may_record(uint64_t events)
+static bool may_record(const struct call *call)
 {
 	if (!ada_core_is_forked() && !ada_core_recording())
 		return false;
 	if (ada_slow_forbidden()) {
-		ada_slow_lost(events);
+		ada_slow_lost(events_of(call));
 		return false;
 	}
 	(void)*((volatile char *)__builtin_frame_address(0) - (ada_slow_has_stack() ? STACK_BYTES_ASIDE : STACK_BYTES));
@@ -59,47 +67,41 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 	}
 }
 
-struct call { struct ada_thread *thread; struct ada_hook *hook; struct ada_moment moment; uint64_t next; };
-
+/* Where no stub is to be had the call is recorded without its return: its frame is there for the depth of what it calls. */
 static void enter(void *argument)
 {
 	struct call *call = argument;
 	struct ada_thread *thread = call->thread;
 	uint64_t return_address = *(uint64_t *)call->moment.slot;
+	bool tail_call = ada_stub_is_return(return_address);
 	struct ada_site *site = ada_site_find(return_address, call->hook->function_id);
 
 	if (!site)
 		site = ada_site_intern(call->hook, return_address);
-	if (!site) {
-		__atomic_fetch_add(&thread->entry->skipped, 1, __ATOMIC_RELAXED);
-		return;
-	}
 	if (ada_frames(thread) > thread->sweep_frames)
 		ada_shadow_sweep(thread);
-	ada_shadow_enter(thread, call->moment.slot, ada_stub_is_return(return_address));
-	if (ada_shadow_push(thread, call->hook, &call->moment))
+	ada_shadow_enter(thread, call->moment.slot, tail_call);
+	if (ada_shadow_push(thread, call->hook, &call->moment, site || tail_call) && site)
 		call->next = site->entry;
 }
 
 /* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
- * that can't be recorded gets no stub, so both its events are lost. */
+ * that can't be recorded gets no stub, so all its events are lost. */
 ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers)
 {
 	struct call call = { .hook = hook, .moment = { registers, (uint64_t)slot } };
 
-	if (may_record(2)) {
+	if (may_record(&call)) {
 		call.thread = ada_self;
 		if (call.thread->index && ada_chunk_hopeless(call.thread)) {
-			ada_event_lost(call.thread, 2);
-		} else if (call.thread->index && ada_site_refused(*slot)) {
-			__atomic_fetch_add(&call.thread->entry->skipped, 1, __ATOMIC_RELAXED);
+			ada_event_lost(call.thread, events_of(&call));
 		} else {
 			if (begin(&call.thread, (uint64_t)slot))
 				ada_slow_run(enter, &call);
 			if (call.thread)
 				ada_slow_end(call.thread);
 			else
-				ada_slow_lost(2);
+				ada_slow_lost(events_of(&call));
 		}
 	}
 	return call.next ? call.next : hook->start + ADA_TRAMPOLINE_NO_STUB;
@@ -118,12 +120,12 @@ ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers
 {
 	struct call call = { .moment = { registers, slot } };
 
-	if (!may_record(1))
+	if (!may_record(&call))
 		return;
 	if (begin(&call.thread, slot))
 		ada_slow_run(leave, &call);
 	if (call.thread)
 		ada_slow_end(call.thread);
 	else
-		ada_slow_lost(1);
+		ada_slow_lost(events_of(&call));
 }

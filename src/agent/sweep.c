@@ -41,14 +41,14 @@ static bool seen_add(struct seen *seen, uint64_t slot)
 }
 
 /* Asks the kernel by a call that every sandbox allows, and that does nothing: it reads the mask before it looks at `how`. */
-static bool readable(uint64_t address)
+bool ada_shadow_readable(uint64_t address)
 {
 	return ada_sys4(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t)) != -EFAULT;
 }
 
 static bool slot_holds_stub(uint64_t slot)
 {
-	return readable(slot) && ada_stub_is_return(*(uint64_t *)slot);
+	return ada_shadow_readable(slot) && ada_stub_is_return(*(uint64_t *)slot);
 }
 
 void ada_shadow_sweep(struct ada_thread *thread)

@@ -67,9 +67,10 @@ static uint64_t innermost_slot(uint64_t sp)
 		bool own = ada_stack_own(thread, sp);
 
 		for (int64_t i = (int64_t)ada_frames(thread) - 1; i >= 0 && !slot; i--) {
-			uint64_t candidate = ada_frame_slot(ada_frame_at(thread, i));
+			const struct ada_frame *frame = ada_frame_at(thread, i);
+			uint64_t candidate = ada_frame_slot(frame);
 
-			if (candidate > sp && ada_stack_own(thread, candidate) == own)
+			if (!ada_frame_is_unreturned(frame) && candidate > sp && ada_stack_own(thread, candidate) == own)
 				slot = candidate;
 		}
 	}

@@ -57,6 +57,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	ada_json_count(object, "gaps", lane->gaps);
 	ada_json_count(object, "orphans", thread->orphans);
 	ada_json_count(object, "skipped", thread->skipped);
+	ada_json_count(object, "unreturned", thread->unreturned);
 	ada_json_count(object, "startNs", ns_of(provider, thread->start_counter));
 	json_object_object_add(object, "ended", json_object_new_boolean(provider->ended || lane->closed));
 	return object;

@@ -13,6 +13,7 @@
     counts: kept        the same, though of what else it calls events may be lost, where they can't be recorded
     known: REASON    ada does not manage this yet: its failure is expected (xfail), and so counted
     states: STATE... what manifest.json may say of the recording (default: complete)
+    returns: some       of other calls no return is recorded
     threads: open       the program ends with threads inside calls, so not every call has an end
 
 Names: GROUP/NAME.{c,cc,rs,S}; what libraries are made of lies in GROUP/lib/.
@@ -27,7 +28,7 @@ from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
 DIRECTIVE = re.compile(r"^(?:\s*\*|//|#|/\*)\s?(expect|run|flags|libs|library|env|stdin|compilers|levels|pie|needs|trace|"
-                       r"counts|known|states|threads): ?(.*?)\s*(?:\*/)?$")
+                       r"counts|known|states|returns|threads): ?(.*?)\s*(?:\*/)?$")
 COMPILERS = {"gcc": {".c": "gcc", ".S": "gcc", ".cc": "g++"}, "clang": {".c": "clang", ".S": "clang", ".cc": "clang++"}}
 STANDARD = {".c": ["-std=gnu11"], ".S": [], ".cc": ["-std=c++20"]}
 

@@ -89,7 +89,7 @@ static void add_unplaced(struct losses_cursor *cursor)
 				"counted, but no record says where");
 		if (thread->skipped)
 			add_row(&cursor->rows.rows, thread->process, thread, 0, thread->skipped,
-				"the table of return stubs or the shadow stack was full");
+				"the shadow stack was full");
 	}
 	if (selection->threads.count != sql->session->threads.count)
 		return;

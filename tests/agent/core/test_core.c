@@ -25,12 +25,6 @@ HOOKED static long leaf(long x)
 	return x + 1;
 }
 
-HOOKED static long stranger(long x)
-{
-	BARRIER;
-	return x + 2;
-}
-
 HOOKED static long outer(long calls)
 {
 	for (long i = 0; i < calls; i++)
@@ -330,47 +324,6 @@ static void stop_is_obeyed(void **state)
 	assert_int_equal(fake_count().lost, 0);
 }
 
-/* --- sites ----------------------------------------------------------------------------------------------------------------- */
-
-static void a_full_stub_table_skips(void **state)
-{
-	struct ada_shm *shm = begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
-
-	leaf(1);
-	ada_site_limit = shm->sites;
-	for (int i = 0; i < 10; i++)
-		assert_int_equal(stranger(i), i + 2);
-	ada_site_limit = ADA_STUB_COUNT;
-	fake_drain();
-	assert_int_equal(fake_count().calls, 1);
-	assert_int_equal(entry(shm, 0)->skipped, 10);
-	assert_true(shm->sites_refused > 0);
-	assert_int_equal(stranger(1), 3);
-	fake_drain();
-	assert_int_equal(fake_count().calls, 2);
-}
-
-static bool nothing_hookable(uint64_t return_address)
-{
-	return false;
-}
-
-static void text_of_no_module_gets_no_stub(void **state)
-{
-	struct ada_shm *shm = begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
-
-	leaf(1);
-	fake_hookable = nothing_hookable;
-	for (int i = 0; i < 10; i++)
-		assert_int_equal(stranger(i), i + 2);
-	fake_hookable = NULL;
-	fake_drain();
-	assert_int_equal(fake_count().calls, 1);
-	assert_int_equal(entry(shm, 0)->skipped, 10);
-	assert_int_equal(shm->sites_refused, 1);
-	ada_site_forget_refused();
-}
-
 /* --- threads and processes --------------------------------------------------------------------------------------------- */
 
 static void *thread_few_calls(void *calls)
@@ -572,8 +525,6 @@ int main(void)
 		cmocka_unit_test(oneshot_stops_when_full),
 		cmocka_unit_test(circular_keeps_the_newest),
 		cmocka_unit_test(stop_is_obeyed),
-		cmocka_unit_test(a_full_stub_table_skips),
-		cmocka_unit_test(text_of_no_module_gets_no_stub),
 		cmocka_unit_test(threads_come_and_go),
 		cmocka_unit_test(a_thread_goes_on_after_its_end),
 		cmocka_unit_test(a_forks_child_is_a_process_of_its_own),
