@@ -12,7 +12,8 @@
  * A calibration reads (counter, true ns) and estimates the true slope from the reading before. The line in force keeps
  * all that it has said; the new one starts on it and is inclined so that it meets the true line one interval on. The
  * inclination stays within a half and twice the true slope, so that time never falls or stands still. Where the truth is
- * more than a millisecond ahead (the machine slept with its counter stopped), time steps forward to it.
+ * more than a millisecond ahead (the machine slept with its counter stopped), time steps forward to it. Where the counter itself
+ * fell (it slept, and was reset) anchors begin anew behind those from before.
  *
  * Slopes are fixed point, 2^-56 ns a tick: a record costs one 64x64 multiplication, and an hour's rounding is far below
  * 1 ns. The double of an anchor is the authority, from which the multiplier follows.
@@ -31,6 +32,7 @@
 #define CLOCK_INTERVAL_NS 100000000		/* what clock.h asks of callers */
 #define CLOCK_BASELINE_NS 50000000		/* shorter ones would turn a reading's few ns into a wrong slope */
 #define CLOCK_STEP_NS 1000000
+#define CLOCK_YOUNG_NS 10000000000		/* behind a fall of the counter: calibrations come much more often */
 #define CLOCK_TOLERANCE_NS 100			/* no new anchor while the line stays as near as this */
 #define CLOCK_RECORD_WORDS 4
 
@@ -47,6 +49,8 @@ struct ada_clock {
 	double true_slope;
 	uint64_t calibrated_ns;
 	uint64_t newest;			/* highest counter converted */
+	size_t fell, before;			/* the first anchor behind the counter's last fall, and behind the one before; 0: it never fell */
+	uint64_t young_until;			/* then: what is below was read behind that fall */
 };
 
 uint64_t ada_clock_counter(void)
@@ -121,7 +125,9 @@ static uint64_t clock_line_ns(const struct clock_line *line, uint64_t counter)
 static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
 {
 	const struct ada_clock_anchor *anchors = clock->anchors.items;
-	size_t low = 0, high = clock->anchors.count;	/* anchors[low] is the last one at or before the counter, or the first */
+	bool young = counter < clock->young_until;
+	/* anchors[low] is the last one at or before the counter, or the first, of those on its side of a fall */
+	size_t low = young ? clock->fell : clock->before, high = young || !clock->fell ? clock->anchors.count : clock->fell, end = high;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -135,7 +141,7 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,
 		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
-		.span = (high < clock->anchors.count ? anchors[high].counter : UINT64_MAX) - anchors[low].counter,
+		.span = (high < end ? anchors[high].counter : young ? clock->young_until : UINT64_MAX) - anchors[low].counter,
 	};
 }
 
@@ -195,6 +201,12 @@ static double clock_expected_ticks(const struct ada_clock *clock, uint64_t inter
 	return (double)interval_ns / clock->true_slope;
 }
 
+/* How far the next conversions may be ahead of a calibration. */
+static uint64_t clock_young_ticks(const struct ada_clock *clock)
+{
+	return (uint64_t)((double)CLOCK_YOUNG_NS / clock->true_slope);
+}
+
 /* Starts a line on `old` that meets the truth `ticks` further on, unless `old` stays near enough until then. */
 static void clock_incline(struct ada_clock *clock, const struct clock_line *old, struct ada_clock_reading now, double ticks)
 {
@@ -213,15 +225,40 @@ static void clock_incline(struct ada_clock *clock, const struct clock_line *old,
 	clock_anchor(clock, start, start_ns, slope);
 }
 
+/* The counter fell: the machine slept, and it began anew. What was read since is small, what was read before and comes late isn't,
+ * for as long as the counter takes to come near to where it was; by then all that is read. */
+static void clock_begin_anew(struct ada_clock *clock, struct ada_clock_reading now)
+{
+	size_t before = clock->anchors.count;
+
+	clock_anchor(clock, now.counter, now.ns, clock->true_slope);
+	if (clock->anchors.count == before)
+		return;
+	clock->before = clock->fell;
+	clock->fell = before;
+	clock->newest = now.counter;
+	clock->baseline = now;
+	clock->calibrated_ns = now.ns;
+	clock->young_until = now.counter + clock_young_ticks(clock);
+	clock->line = clock_line_at(clock, now.counter);
+}
+
 void ada_clock_calibrate(struct ada_clock *clock)
 {
 	struct ada_clock_reading now = clock->source.read(clock->source.context);
-	struct clock_line line = clock_line_at(clock, UINT64_MAX);
+	struct clock_line line = clock_line_at(clock, clock->fell ? clock->young_until - 1 : UINT64_MAX);
 	uint64_t interval_ns = now.ns - clock->calibrated_ns;
 
-	/* A counter that fell (reset by a sleep) has no place on the line, and no one can say what it means. */
-	if (now.counter <= line.counter || now.counter <= clock->baseline.counter || now.ns <= clock->baseline.ns)
+	if (now.ns <= clock->baseline.ns)
 		return;
+	if (now.counter < clock->baseline.counter) {
+		clock_begin_anew(clock, now);
+		return;
+	}
+	if (now.counter <= line.counter || now.counter == clock->baseline.counter)
+		return;
+	if (clock->fell)
+		clock->young_until = now.counter + clock_young_ticks(clock);
 	clock->calibrated_ns = now.ns;
 	if ((int64_t)(now.ns - clock_line_ns(&line, now.counter)) > CLOCK_STEP_NS) {
 		clock->baseline = now;

@@ -18,6 +18,7 @@
 #define READ_NS 3000000000ull		/* for a request to be there whole */
 #define WRITE_NS 5000000000ull		/* for an answer to be taken */
 #define LINGER_NS 1000000000ull		/* for the last answers, when all is over */
+#define PAUSE_MS 10
 #define PACE_NS 500000000ull
 
 enum client_state {
@@ -108,8 +109,8 @@ static void take_in(struct ada_control *control)
 {
 	int fd = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
-		if (errno == EMFILE || errno == ENFILE)
-			poll(NULL, 0, 10);	/* until a file is closed */
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			poll(NULL, 0, PAUSE_MS);	/* it stays in the queue, until a file is closed or memory is free */
 		return;
 	}
 	if (!may(fd) || !make_room(control)) {
@@ -194,7 +195,7 @@ static void attend_all(struct ada_control *control, const struct pollfd *polls, 
 		enum client_state state = state_of(control, i);
 		bool keep = true;
 		if (state == WAITING || state == STOPPING)
-			keep = !(polls[i].revents & (POLLHUP | POLLERR)) || state == WAITING;
+			keep = !(polls[i].revents & (POLLHUP | POLLERR));
 		else if (polls[i].revents)
 			keep = state == READING ? read_some(control, client) : write_some(client);
 		if (keep && (state == READING || state == WRITING) && state == state_of(control, i) && now > client->deadline_ns)
@@ -214,7 +215,8 @@ static void *serve(void *argument)
 		bool over, writing = false;
 		for (size_t i = 0; i < count; i++) {
 			enum client_state state = state_of(control, i);
-			polls[i] = (struct pollfd){ .fd = control->clients[i].fd,
+			/* One that waits for the main thread isn't looked at: that it has hung up would be news again and again. */
+			polls[i] = (struct pollfd){ .fd = state == WAITING ? -1 : control->clients[i].fd,
 						    .events = state == READING ? POLLIN : state == WRITING ? POLLOUT : 0 };
 			writing |= state == WRITING;
 		}
@@ -227,7 +229,8 @@ static void *serve(void *argument)
 			return NULL;
 		polls[count] = (struct pollfd){ .fd = control->wake, .events = POLLIN };
 		polls[count + 1] = (struct pollfd){ .fd = over ? -1 : control->socket, .events = POLLIN };
-		poll(polls, count + 2, count ? 200 : -1);
+		if (poll(polls, count + 2, count ? 200 : -1) < 0 && errno != EINTR)
+			poll(NULL, 0, PAUSE_MS);
 		if (polls[count].revents) {
 			eventfd_t news;
 			eventfd_read(control->wake, &news);

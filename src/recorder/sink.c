@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #define DIRECT_FROM (1 << 20)		/* file offset from which O_DIRECT pays */
 #define ALLOCATE_STEP (32 << 20)
 #define ALIGNMENT 4096
+#define PAUSE_MS 1
 
 struct sink_file {
 	int direct;			/* -1 not opened (yet), -2 refused */
@@ -78,14 +80,27 @@ static void open_direct(struct sink_file *file, int fd)
 		file->direct = -2;
 }
 
+/* What says nothing of the disk: no memory or no place for the request, a signal to the worker. */
+static bool is_transient(int result)
+{
+	return result == -EAGAIN || result == -EINTR || result == -EBUSY || result == -ENOMEM || result == -ECANCELED;
+}
+
+static void reap(struct ada_sink *sink);
+
+/* The kernel may have no memory for it just now, or want completions to be taken first. */
 static void submit(struct ada_sink *sink)
 {
 	while (sink->queued) {
 		int count = io_uring_submit(&sink->ring);
-		if (count == -EINTR || count == -EAGAIN || count == -EBUSY)
+		if (count > 0) {
+			sink->queued -= (unsigned)count < sink->queued ? (unsigned)count : sink->queued;
 			continue;
-		assert(count >= 0);	/* anything else is a misuse of the ring */
-		sink->queued -= (unsigned)count;
+		}
+		assert(!count || is_transient(count));	/* anything else is a misuse of the ring */
+		reap(sink);
+		if (count != -EINTR)
+			poll(NULL, 0, PAUSE_MS);
 	}
 }
 
@@ -95,6 +110,8 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 	sink->in_flight--;
 	if (tag & 1) {
 		int fd = (int)(tag >> 1);
+		if (is_transient(result))
+			result = fsync(fd) ? -errno : 0;
 		if (result < 0 && !sink->error)
 			sink->error = result;
 		close(fd);
@@ -112,8 +129,8 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 		file->direct = -2;
 		result = 0;
 	}
-	if (result == -EAGAIN || result == -EINTR)
-		result = 0;
+	if (is_transient(result))
+		result = 0;		/* without the ring, then */
 	finish(sink, block, result < 0 ? result : write_now(block));
 }
 
@@ -131,9 +148,12 @@ static void reap(struct ada_sink *sink)
 static void reap_one(struct ada_sink *sink)
 {
 	struct io_uring_cqe *cqe;
+	int rc;
 	submit(sink);
-	while (io_uring_wait_cqe(&sink->ring, &cqe) == -EINTR)
+	while ((rc = io_uring_wait_cqe(&sink->ring, &cqe)) == -EINTR)
 		;
+	if (rc)
+		poll(NULL, 0, PAUSE_MS);
 	reap(sink);
 }
 

@@ -283,6 +283,36 @@ static void test_the_real_clock_agrees_with_the_kernel(void **state)
 	ada_clock_close(NULL);
 }
 
+/* The machine slept, twice, and its counter was reset: time goes on, and what was read before and comes late keeps its own. */
+static void test_a_counter_that_falls(void **state)
+{
+	struct world world = typical;
+	struct ada_clock *clock = world_clock(&world);
+
+	for (int fall = 0; fall < 2; fall++) {
+		struct walk seen = {0};
+		uint64_t late, late_ns;
+
+		for (int i = 0; i < 30; i++) {
+			walk(&seen, &world, clock, SECOND / 10, 10);
+			ada_clock_calibrate(clock);
+		}
+		late = (uint64_t)world.counter;
+		late_ns = ada_clock_ns(clock, late);
+		world.ns += 1000 * SECOND;
+		world.counter = fall ? 1e9 : 3e10;
+		ada_clock_calibrate(clock);
+		seen.worst_ns = 0;
+		for (int i = 0; i < 30; i++) {
+			walk(&seen, &world, clock, SECOND / 10, 10);
+			assert_int_equal(ada_clock_ns(clock, late), late_ns);
+			ada_clock_calibrate(clock);
+		}
+		assert_true(seen.worst_ns < 1000);
+	}
+	ada_clock_close(clock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_a_torn_record_does_not_drag_time_along),
 		cmocka_unit_test(test_a_sleep_with_the_counter_stopped_steps_forward),
 		cmocka_unit_test(test_the_real_clock_agrees_with_the_kernel),
+		cmocka_unit_test(test_a_counter_that_falls),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
