@@ -293,6 +293,7 @@ enum ada_message_type {
 	ADA_MESSAGE_UNLOAD,
 	ADA_MESSAGE_DONE,
 	ADA_MESSAGE_FAILED,
+	ADA_MESSAGE_WAIT,		/* to the agent: the answer that it waits for is being worked on. No more than its head */
 };
 
 /* Of the thread that is borrowed, its call begun anew where the stop interrupted one. */

@@ -55,8 +55,8 @@ static int message_send(struct ada_conversation *conversation, const struct ada_
 	return sent == message->bytes ? 0 : ada_sys_failed(sent) ? (int)sent : -EPROTO;
 }
 
-/* Waits for one message into conversation->message. *fd: its descriptor, or -1. */
-static int message_receive(struct ada_conversation *conversation, uint32_t type, uint32_t bytes_min, int *fd)
+/* One message into conversation->message. *fd: its descriptor, or -1. */
+static int message_receive_any(struct ada_conversation *conversation, int *fd)
 {
 	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int) * 4)]; } control;
 	struct iovec vector = { conversation->message, MESSAGE_BYTES_MAX };
@@ -86,13 +86,28 @@ static int message_receive(struct ada_conversation *conversation, uint32_t type,
 			ada_sys_close(*fd);
 		return -EMFILE;
 	}
-	if ((header.msg_flags & MSG_TRUNC) || got < (long)sizeof *message || message->type != type ||
-	    message->bytes != got || got < bytes_min) {
+	if ((header.msg_flags & MSG_TRUNC) || got < (long)sizeof *message || message->bytes != got) {
 		if (*fd >= 0)
 			ada_sys_close(*fd);
 		return -EPROTO;
 	}
 	return 0;
+}
+
+/* A recorder that still works on its answer says so now and then: the time that this may take begins anew. */
+static int message_receive(struct ada_conversation *conversation, uint32_t type, uint32_t bytes_min, int *fd)
+{
+	const struct ada_message *message = (void *)conversation->message;
+	int status;
+
+	do
+		status = message_receive_any(conversation, fd);
+	while (!status && message->type == ADA_MESSAGE_WAIT && *fd < 0);
+	if (status || (message->type == type && message->bytes >= bytes_min))
+		return status;
+	if (*fd >= 0)
+		ada_sys_close(*fd);
+	return -EPROTO;
 }
 
 static void timeout_set(int socket, int option, int seconds)
@@ -133,14 +148,27 @@ static struct ada_shm *segment_map(int fd, uint64_t bytes)
 	return (struct ada_shm *)start;
 }
 
+/* A table of what lies behind the header, whole and aligned. */
+static bool fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t bytes)
+{
+	return offset >= sizeof(struct ada_shm) && offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
+}
+
 static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
 	/* From the table's start to the flags that the word leads to: the policy lies behind the header. */
 	uint64_t flags = offsetof(struct ada_shm, policy_flags) + shm->policy_flags;
 
-	return shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark) <= bytes && shm->policy_offset + ADA_POLICY_BYTES <= bytes &&
+	return fits(shm->marks_offset, ADA_MARKS, sizeof(struct ada_mark), bytes) && fits(shm->policy_offset, 1, ADA_POLICY_BYTES, bytes) &&
 	       (flags == shm->policy_offset + ADA_POLICY_FLAGS ||
 		flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
+}
+
+/* A pool with its map of a bit a chunk, in words, and its ring of a word a chunk. */
+static bool pool_fits(uint64_t map, uint64_t ring, uint64_t pool, uint64_t chunks, uint64_t chunk_bytes, uint64_t bytes)
+{
+	return fits(map, (chunks + 63) / 64, 8, bytes) && fits(ring, chunks, 8, bytes) && pool % 64 == 0 &&
+	       fits(pool, chunks, chunk_bytes, bytes);
 }
 
 static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
@@ -149,23 +177,20 @@ static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 
 	return !chunks || (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
 			   shm->detail_scale == ADA_DETAIL_SCALE(shm->detail_stack_bytes) &&
-			   shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale && shm->detail_offset % 64 == 0 &&
-			   chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes && shm->detail_free_offset + chunks / 8 <= bytes &&
-			   shm->detail_sealed_offset + chunks * 4 <= bytes && shm->detail_offset <= bytes &&
-			   chunks * shm->detail_chunk_bytes <= bytes - shm->detail_offset);
+			   shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale &&
+			   chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes &&
+			   pool_fits(shm->detail_free_offset, shm->detail_sealed_offset, shm->detail_offset, chunks,
+				     shm->detail_chunk_bytes, bytes));
 }
 
 static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
-	uint64_t chunks = shm->index_chunks;
-
 	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
-	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && chunks &&
-	       (!shm->heirs_offset || shm->heirs_offset + ADA_HEIRS * sizeof(struct ada_shm_heir) <= bytes) &&
-	       shm->free_offset + chunks / 8 <= bytes && shm->sealed_offset + chunks * 4 <= bytes &&
-	       shm->modules_offset + (uint64_t)ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= bytes &&
-	       shm->threads_offset + ADA_THREADS_BYTES <= bytes &&
-	       shm->index_offset <= bytes && chunks * ADA_CHUNK_BYTES <= bytes - shm->index_offset &&
+	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && shm->index_chunks &&
+	       (!shm->heirs_offset || fits(shm->heirs_offset, ADA_HEIRS, sizeof(struct ada_shm_heir), bytes)) &&
+	       fits(shm->modules_offset, ADA_MODULES_MAX, sizeof(struct ada_shm_module), bytes) &&
+	       fits(shm->threads_offset, 1, ADA_THREADS_BYTES, bytes) &&
+	       pool_fits(shm->free_offset, shm->sealed_offset, shm->index_offset, shm->index_chunks, ADA_CHUNK_BYTES, bytes) &&
 	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes);
 }
 

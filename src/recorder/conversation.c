@@ -438,8 +438,11 @@ static enum ada_message_type listen_on(struct talk *talk, union message *message
 			return 0;
 		if (message->head.type == ADA_MESSAGE_DONE || message->head.type == ADA_MESSAGE_FAILED)
 			return message->head.type;
-		if (!rc && message->head.type == ADA_MESSAGE_MODULE)
+		if (!rc && message->head.type == ADA_MESSAGE_MODULE) {
+			ada_server_owes(talk->recorder->server, talk->socket, true);
 			rc = answer_module(talk, &message->module);
+			ada_server_owes(talk->recorder->server, talk->socket, false);
+		}
 	}
 }
 
@@ -459,7 +462,9 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 		return;
 	if (peer.uid != geteuid())
 		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
+	ada_server_owes(recorder->server, socket, true);
 	int rc = greet(&talk, &message.hello);
+	ada_server_owes(recorder->server, socket, false);
 	if (!talk.provider)
 		return;
 	bool first = talk.start || talk.fork;

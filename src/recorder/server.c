@@ -15,8 +15,13 @@
 #include "base/directory.h"
 
 #define CONVERSATIONS_MAX 256
+#define PAUSE_MS 10
+#define PULSE_MS 5000			/* a quarter of what an agent waits for a recorder that says nothing */
+#define PULSES_NS 1800000000000ull	/* no answer takes half an hour: it hangs, and the program goes on without it */
 #define SOCKET_NAME "s"
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
+
+struct talking { int socket; uint64_t owes_ns; };	/* since when its agent waits for an answer; 0: it doesn't */
 
 struct ada_server {
 	struct ada_recorder *recorder;
@@ -25,10 +30,10 @@ struct ada_server {
 	int socket, abstract, quit;	/* abstract: -1 where that can't be had */
 	char secret[2 * ADA_SECRET_BYTES + 1];
 	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
-	pthread_t acceptor;
+	pthread_t acceptor, pulse;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
-	ADA_ARRAY(int) sockets;		/* of conversations under way */
+	ADA_ARRAY(struct talking) talks;	/* conversations under way */
 	size_t accepted;		/* sockets that are on their way into that array */
 };
 
@@ -41,9 +46,9 @@ static void *converse(void *argument)
 	free(argument);
 	ada_conversation_run(server->recorder, conversation.socket);
 	pthread_mutex_lock(&server->lock);
-	for (size_t i = 0; i < server->sockets.count; i++)
-		if (server->sockets.items[i] == conversation.socket) {
-			server->sockets.items[i] = server->sockets.items[--server->sockets.count];
+	for (size_t i = 0; i < server->talks.count; i++)
+		if (server->talks.items[i].socket == conversation.socket) {
+			server->talks.items[i] = server->talks.items[--server->talks.count];
 			break;
 		}
 	close(conversation.socket);
@@ -64,16 +69,16 @@ static int start(struct ada_server *server, int socket)
 	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	pthread_mutex_lock(&server->lock);
-	while (server->sockets.count >= CONVERSATIONS_MAX)
+	while (server->talks.count >= CONVERSATIONS_MAX)
 		pthread_cond_wait(&server->ended, &server->lock);
-	int rc = ada_array_push(&server->sockets, socket);
+	int rc = ada_array_push(&server->talks, (struct talking){ .socket = socket });
 	if (!rc) {
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 		rc = -pthread_create(&thread, &attributes, converse, conversation);
 		pthread_attr_destroy(&attributes);
 		if (rc)
-			server->sockets.count--;
+			server->talks.count--;
 		else
 			server->accepted = 0;
 	}
@@ -88,14 +93,14 @@ static bool accept_one(struct ada_server *server, int from)
 {
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
 	pthread_mutex_lock(&server->lock);
-	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC), code = errno;
 	server->accepted = socket >= 0;
 	/* Strangers leave half of the places to those who need no secret. */
-	if (socket >= 0 && from == server->abstract && server->sockets.count >= CONVERSATIONS_MAX / 2) {
+	if (socket >= 0 && from == server->abstract && server->talks.count >= CONVERSATIONS_MAX / 2) {
 		close(socket);
 		server->accepted = 0;
 		socket = -1;
-		errno = EAGAIN;
+		code = EAGAIN;
 	}
 	pthread_mutex_unlock(&server->lock);
 	/* No memory for a thread just now: the agent waits for some seconds. */
@@ -104,8 +109,8 @@ static bool accept_one(struct ada_server *server, int from)
 			close(socket);
 			return false;
 		}
-	if (socket < 0 && (errno == EMFILE || errno == ENFILE))
-		poll(&quit, 1, 10);	/* until a file is closed */
+	if (socket < 0 && code != EAGAIN && code != EINTR && code != ECONNABORTED)
+		poll(&quit, 1, PAUSE_MS);	/* it stays in the queue, until a file is closed or memory is free */
 	return true;
 }
 
@@ -115,14 +120,47 @@ static void *accept_all(void *argument)
 	for (;;) {
 		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN }, { .fd = server->socket, .events = POLLIN },
 					  { .fd = server->abstract, .events = POLLIN } };
-		if (poll(polls, 3, -1) < 0 && errno != EINTR)
-			return NULL;
+		if (poll(polls, 3, -1) < 0) {
+			if (errno != EINTR)
+				poll(NULL, 0, PAUSE_MS);
+			continue;
+		}
 		if (polls[0].revents)
 			return NULL;
 		for (int i = 1; i < 3; i++)
 			if (polls[i].revents && !accept_one(server, polls[i].fd))
 				return NULL;
 	}
+}
+
+/* Tells agents whose answer takes long (a large program that is planned, by this conversation or another) that it is worked on. */
+static void *send_pulses(void *argument)
+{
+	struct ada_server *server = argument;
+	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
+	static const struct ada_message pulse = { ADA_MESSAGE_WAIT, sizeof(pulse) };
+	while (poll(&quit, 1, PULSE_MS) <= 0) {
+		uint64_t now = ada_clock_boottime_ns();
+		pthread_mutex_lock(&server->lock);
+		for (size_t i = 0; i < server->talks.count; i++) {
+			const struct talking *talking = &server->talks.items[i];
+			if (talking->owes_ns && now - talking->owes_ns < PULSES_NS)
+				send(talking->socket, &pulse, sizeof(pulse), MSG_DONTWAIT | MSG_NOSIGNAL);
+		}
+		pthread_mutex_unlock(&server->lock);
+	}
+	return NULL;
+}
+
+void ada_server_owes(struct ada_server *server, int socket, bool owes)
+{
+	if (!server)
+		return;
+	pthread_mutex_lock(&server->lock);
+	for (size_t i = 0; i < server->talks.count; i++)
+		if (server->talks.items[i].socket == socket)
+			server->talks.items[i].owes_ns = owes ? ada_clock_boottime_ns() : 0;
+	pthread_mutex_unlock(&server->lock);
 }
 
 /* Through the descriptor of the directory: whoever has the one above may have exchanged it. */
@@ -233,8 +271,13 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 		make_abstract(server);
 		rc = -pthread_create(&server->acceptor, NULL, accept_all, server);
 		if (!rc) {
-			*result = server;
-			return 0;
+			rc = -pthread_create(&server->pulse, NULL, send_pulses, server);
+			if (!rc) {
+				*result = server;
+				return 0;
+			}
+			eventfd_write(server->quit, 1);
+			pthread_join(server->acceptor, NULL);
 		}
 		leave_place(server);
 	}
@@ -266,7 +309,7 @@ size_t ada_server_busy(struct ada_server *server)
 	pthread_mutex_lock(&server->lock);
 	struct pollfd waiting[] = { { .fd = server->socket, .events = POLLIN }, { .fd = server->abstract, .events = POLLIN } };
 	int more = poll(waiting, 2, 0);
-	size_t count = server->sockets.count + server->accepted + (more > 0 ? (size_t)more : 0);
+	size_t count = server->talks.count + server->accepted + (more > 0 ? (size_t)more : 0);
 	pthread_mutex_unlock(&server->lock);
 	return count;
 }
@@ -275,14 +318,15 @@ void ada_server_close(struct ada_server *server)
 {
 	eventfd_write(server->quit, 1);
 	pthread_mutex_lock(&server->lock);
-	for (size_t i = 0; i < server->sockets.count; i++)
-		shutdown(server->sockets.items[i], SHUT_RDWR);
+	for (size_t i = 0; i < server->talks.count; i++)
+		shutdown(server->talks.items[i].socket, SHUT_RDWR);
 	pthread_mutex_unlock(&server->lock);
 	pthread_join(server->acceptor, NULL);
+	pthread_join(server->pulse, NULL);
 	pthread_mutex_lock(&server->lock);
-	while (server->sockets.count) {
-		for (size_t i = 0; i < server->sockets.count; i++)
-			shutdown(server->sockets.items[i], SHUT_RDWR);
+	while (server->talks.count) {
+		for (size_t i = 0; i < server->talks.count; i++)
+			shutdown(server->talks.items[i].socket, SHUT_RDWR);
 		pthread_cond_wait(&server->ended, &server->lock);
 	}
 	pthread_mutex_unlock(&server->lock);
@@ -291,7 +335,7 @@ void ada_server_close(struct ada_server *server)
 	if (server->abstract >= 0)
 		close(server->abstract);
 	close(server->quit);
-	ada_array_free(&server->sockets);
+	ada_array_free(&server->talks);
 	pthread_mutex_destroy(&server->lock);
 	pthread_cond_destroy(&server->ended);
 	free(server);

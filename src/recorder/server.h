@@ -18,6 +18,9 @@ size_t ada_server_busy(struct ada_server *server);	/* conversations under way, a
 /* Ends all conversations, waits for their threads, removes the socket. */
 void ada_server_close(struct ada_server *server);
 
+/* Whether the agent at that socket waits for an answer: it is told now and then that one is being worked on. NULL: a conversation that
+ * no server began. */
+void ada_server_owes(struct ada_server *server, int socket, bool owes);
 /* conversation.c: one conversation from HELLO to its end. */
 void ada_conversation_run(struct ada_recorder *recorder, int socket);
 #endif

@@ -67,6 +67,8 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 	head.total_bytes = *bytes = head.policy_offset + page_up(ADA_POLICY_BYTES);
 	if (run->fault == FAULT_SEGMENT_GARBAGE)
 		memset(&head, 0x5a, sizeof head);
+	if (run->fault == FAULT_SEGMENT_RING)
+		head.sealed_offset = *bytes - CHUNKS * sizeof(uint32_t);
 	if (ftruncate(fd, run->fault == FAULT_SEGMENT_SHORT ? 4096 : *bytes))
 		abort();
 	if (run->fault == FAULT_SEGMENT_SHORT)
@@ -79,8 +81,10 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 	return fd;
 }
 
+/* Behind two words that it takes long. */
 static void answer(int socket, void *message, uint32_t bytes, void *more, uint32_t more_bytes, int fd)
 {
+	static const struct ada_message wait = { ADA_MESSAGE_WAIT, sizeof wait };
 	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
 	struct iovec vectors[] = { { message, bytes }, { more, more_bytes } };
 	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2 };
@@ -93,6 +97,8 @@ static void answer(int socket, void *message, uint32_t bytes, void *more, uint32
 		control.head.cmsg_type = SCM_RIGHTS;
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
 	}
+	for (int i = 0; i < 2; i++)
+		send(socket, &wait, sizeof wait, MSG_NOSIGNAL);
 	sendmsg(socket, &header, MSG_NOSIGNAL);
 	if (fd >= 0)
 		close(fd);

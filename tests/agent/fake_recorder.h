@@ -15,6 +15,7 @@ enum fault {
 	FAULT_TYPE,			/* a PLAN where WELCOME is due */
 	FAULT_SEGMENT_SHORT,		/* the file is shorter than was said */
 	FAULT_SEGMENT_GARBAGE,
+	FAULT_SEGMENT_RING,		/* that of sealed chunks is cut by the segment's end */
 	FAULT_PLAN_SHORT,
 	FAULT_PLAN_GARBAGE,
 	FAULT_PLAN_OTHER_MODULE,

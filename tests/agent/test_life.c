@@ -101,7 +101,9 @@ static void survives_a_bad_recorder(void **state)
 		victim(&run, "see", NULL);
 		assert_string_equal(run.output, UNSEEN);
 		assert_int_equal(run.status, 0);
-		if (run.segments && fault != FAULT_SEGMENT_GARBAGE && fault != FAULT_VERSION && fault != FAULT_TYPE)
+		if (fault == FAULT_SEGMENT_RING)
+			assert_int_equal(run.modules, 0);
+		else if (run.segments && fault != FAULT_SEGMENT_GARBAGE && fault != FAULT_VERSION && fault != FAULT_TYPE)
 			assert_int_not_equal(run.shm[0]->disabled, ADA_DISABLE_NONE);
 		if (fault != FAULT_SEGMENT_GARBAGE)
 			run_free(&run);

@@ -41,8 +41,12 @@ static int hear(int fd, void *message, size_t bytes)
 	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
 	struct iovec part = { message, bytes };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-	ssize_t got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	ssize_t got;
 	int passed = -1;
+	do {
+		header.msg_controllen = sizeof(control);
+		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
+	} while (got >= (ssize_t)sizeof(struct ada_message) && ((struct ada_message *)message)->type == ADA_MESSAGE_WAIT);
 	fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
 	fake_check(((struct ada_message *)message)->bytes == (size_t)got, "an answer's size");
 	if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
