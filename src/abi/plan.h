@@ -57,6 +57,7 @@ enum ada_function_flag {
 	ADA_FUNCTION_EXPORTED = 4,	/* in .dynsym */
 	ADA_FUNCTION_INTERCEPT = 8,	/* named in abi/intercept.h: its hook serves the agent, and never records */
 	ADA_FUNCTION_RUNTIME = 16,	/* of a language run-time that keys on return addresses: those inside get no stub */
+	ADA_FUNCTION_CALLER = 32,	/* looks at its return address, or returns twice: calls of it get no stub */
 };
 
 struct ada_plan_function {

@@ -141,7 +141,8 @@ static bool target_find(struct target *target, const struct ada_module *importer
 	if (!module || !module->plan || (module->flags & (ADA_MODULE_AGENT | ADA_MODULE_TRACED)))
 		return false;			/* a traced module's entries record by themselves */
 	number = bound_number(module, &binding, value);
-	if (number == ADA_PLAN_NONE || entry_is_hooked(module, value))
+	if (number == ADA_PLAN_NONE || entry_is_hooked(module, value) ||
+	    ada_plan_function_at(module->plan, number)->flags & ADA_FUNCTION_CALLER)
 		return false;
 	*target = (struct target){ value, ADA_FUNCTION_ID(module - ada_module_at(0), number), ada_module_number(module, number) };
 	return true;

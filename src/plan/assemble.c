@@ -46,6 +46,17 @@ static void sort_hooks(struct ada_planner *planner)
 	}
 }
 
+static uint16_t refusal_flag(enum ada_refusal refusal)
+{
+	switch (refusal) {
+	case ADA_REFUSAL_RUNTIME: return ADA_FUNCTION_RUNTIME;
+	case ADA_REFUSAL_CALLER_LOOKUP:
+	case ADA_REFUSAL_RETURNS_TWICE:
+	case ADA_REFUSAL_STACK_SWITCH: return ADA_FUNCTION_CALLER;
+	default: return 0;
+	}
+}
+
 static int convert_functions(const struct ada_planner *planner, struct ada_strings *strings,
 			     struct ada_plan_function **functions)
 {
@@ -59,7 +70,7 @@ static int convert_functions(const struct ada_planner *planner, struct ada_strin
 
 		*out = (struct ada_plan_function){
 			.address = function->address, .size = function->size, .hook = function->hook,
-			.flags = function->flags | (function->refusal == ADA_REFUSAL_RUNTIME ? ADA_FUNCTION_RUNTIME : 0),
+			.flags = function->flags | refusal_flag(function->refusal),
 			.refusal = function->refusal,
 		};
 		result = ada_strings_add(strings, function->name, strcspn(function->name, "@"), &out->name);

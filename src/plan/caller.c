@@ -2,12 +2,14 @@
  * would find while a stub stands there is not their caller.
  *
  * One walk with the sweep: how far the stack pointer is below the slot of the return address is known from the entry until
- * the flow first ends, as far as compilers move it by constants; a frame pointer set on that way stays known.
+ * the flow first ends, as far as compilers move it by constants; a frame pointer set on that way stays known. Files that
+ * aren't swept are walked for what others may call: a getcontext by any name saves its return address at once.
  */
 #include "plan/planner.h"
 
 enum { RSP = 4, RBP = 5 };
 #define NOT_KNOWN INT64_MIN
+#define UNSWEPT_MAX 64				/* instructions */
 
 void ada_caller_start(struct ada_caller_walk *walk)
 {
@@ -109,4 +111,31 @@ bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction
 	else
 		move_stack(walk, instruction);
 	return false;
+}
+
+static bool touches_at_once(const struct ada_planner *planner, const struct ada_function *function)
+{
+	struct ada_caller_walk walk;
+	ZydisDecodedInstruction instruction;
+	uint64_t at = function->address;
+
+	ada_caller_start(&walk);
+	for (uint32_t i = 0; i < UNSWEPT_MAX && ada_decode(planner, at, function->end, &instruction); i++) {
+		if (ada_caller_step(&walk, &instruction))
+			return true;
+		if (ada_ends_flow(&instruction))
+			return false;
+		at += instruction.length;
+	}
+	return false;
+}
+
+void ada_callers_refuse(struct ada_planner *planner)
+{
+	for (size_t i = 0; i < planner->functions.count; i++) {
+		struct ada_function *function = &planner->functions.items[i];
+
+		if ((function->flags & ADA_FUNCTION_EXPORTED) && !function->refusal && touches_at_once(planner, function))
+			function->refusal = ADA_REFUSAL_CALLER_LOOKUP;
+	}
 }

@@ -51,6 +51,8 @@ int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *op
 		ada_parts_settle(&planner);
 		if (!result)
 			result = ada_patch_all(&planner);
+	} else if (!result) {
+		ada_callers_refuse(&planner);
 	}
 	if (!result)
 		result = ada_plan_assemble(&planner, bytes, length);

@@ -137,6 +137,7 @@ struct ada_caller_walk {		/* both in bytes; INT64_MIN: not known */
 void ada_caller_start(struct ada_caller_walk *walk);
 /* The function's instructions in their order, from its entry on. True: this one reads or writes the return address. */
 bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction *instruction);
+void ada_callers_refuse(struct ada_planner *planner);		/* in a file that isn't swept: what is exported */
 /* Something other than a call leads to `address`: a jump in code of a part (`from_part`) or of a function, a table, a pointer.
  * True: that may be a part. */
 bool ada_part_reached(struct ada_planner *planner, uint64_t address, bool from_part);
