@@ -54,12 +54,15 @@ class Left:
         return self.process.wait(SECONDS)
 
     def close(self):
+        gate = os.open(self.gate, os.O_RDWR)         # of those that --no-wait left behind before they were recorded, too
+        os.write(gate, b"go\n" * 4)
         for pid in {int(d.name.split("_")[1]) for d in self.output.glob("session_*/pid_*")}:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        os.close(gate)
         os.close(self.master)
 
 
