@@ -13,11 +13,11 @@ LINE_S, END_S = 20, 120
 
 
 class Live:
-    """A recording under way. The program says "ready" first."""
+    """A recording under way. The program says "ready" first. `before`: words that ada's command is put behind."""
 
-    def __init__(self, ada, output, argv, *options):
+    def __init__(self, ada, output, argv, *options, before=()):
         self.ada, self.output = ada, output
-        command = [ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *argv]
+        command = [*before, ada.path, "trace", "--quiet", f"--output={output}", *options, "--", *argv]
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, start_new_session=True)
         try:

@@ -96,6 +96,7 @@ enum ada_disable {
 	ADA_DISABLE_TRACED,		/* its parent traces it (PTRACE_TRACEME): it would see the agent's system calls */
 	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
 	ADA_DISABLE_MOVED_BASE,		/* the program has another thread pointer (FS base) than libc's: no thread-local data is to be had */
+	ADA_DISABLE_MEMORY_LIMIT,	/* --index-mode=oneshot, and no memory for the rest of the buffer */
 };
 
 /* Written by the agent's handler of fatal signals, before the original disposition runs. */
@@ -138,7 +139,9 @@ struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwi
 	uint32_t id;			/* (atomic) */
 	uint32_t reserved0;
 	uint64_t unreturned;		/* calls recorded without their return: no stub was to be had */
-	uint8_t reserved[40];
+	uint64_t lost_full;		/* of lost: the whole buffer was full */
+	uint64_t lost_memory;		/* of lost: there was no memory for more of the buffer, or none allowed */
+	uint8_t reserved[24];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
 #define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8)	/* the table and, behind it, its bitmap */
@@ -217,6 +220,9 @@ struct ada_shm {
 	uint32_t returned;		/* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
 	uint32_t recorder_pid;		/* 0 once the recorder is gone in order; a blocked agent checks it */
 	uint32_t detail_returned;	/* counts detail chunks given back (atomic) */
+	uint64_t allowed_bytes;		/* of taken_bytes, at most. What the agent needs beyond is the recorder's to make, or lost (atomic) */
+	uint32_t memory_ends;		/* 1: the recorder can make no more at present, either (atomic) */
+	uint32_t reserved1;
 	/* Bytes from this very word to the flags of the policy in force: what the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */
@@ -231,14 +237,19 @@ struct ada_shm {
 	uint64_t sites_refused;		/* return addresses seen to get no stub (no module's text), and calls that found the table full */
 	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
 	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
-	 * finds no free chunk before that takes the next one itself, so that no history is recycled while the pool still grows. */
+	 * finds no free chunk before that takes the next ones itself, so that nothing is lost, recycled or waited for while the
+	 * pool still grows. */
 	uint32_t detail_front;
 	uint32_t heirs_generation;	/* counts announcements (atomic) */
 	uint32_t heirs_unlisted;	/* announced while the table was full, and neither taken back nor heard of (atomic, both) */
 	uint32_t threads_seen;		/* ids given so far (atomic) */
 	uint32_t threads_refused;	/* threads of which events are missing: no entry, no id, no memory (atomic) */
 	uint32_t modules_refused;	/* modules that found no entry: not hooked, and calls out of them are not recorded (atomic) */
-	uint32_t reserved2[9];
+	uint32_t index_front;		/* of index chunks, as detail_front (atomic) */
+	uint32_t memory_waits;		/* of waits, those for want of memory: the buffer was not full (atomic) */
+	uint32_t reserved3;
+	uint64_t taken_bytes;		/* of the pools, made by the agent: charged to the program (atomic) */
+	uint32_t reserved2[4];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */

@@ -44,25 +44,38 @@ static uint64_t chunk_news(const struct ada_core *core)
 	return news;
 }
 
-bool ada_chunk_hopeless(const struct ada_thread *thread)
+/* --on-full=block, and only a full buffer is worth waiting for: memory may never come. */
+static bool waits(const struct ada_thread *thread, const struct ada_shm *shm)
 {
-	return thread->dropping && thread->index == (uint64_t)&thread->parked &&
-	       ada_core->shm->on_full != ADA_ON_FULL_BLOCK && thread->news == chunk_news(ada_core);
+	return shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING && thread->dropping != ADA_LACK_MEMORY;
 }
 
-static bool chunk_take(struct ada_thread *thread, uint32_t *number)
+bool ada_chunk_hopeless(const struct ada_thread *thread)
+{
+	return thread->dropping && thread->index == (uint64_t)&thread->parked && !waits(thread, ada_core->shm) &&
+	       thread->news == chunk_news(ada_core);
+}
+
+static enum ada_lack chunk_take(struct ada_thread *thread, uint32_t *number)
 {
 	struct ada_core *core = ada_core;
 	uint64_t news = chunk_news(core);
+	enum ada_lack lack = ADA_LACK_NONE;
 
-	if (ada_pool_take(&core->index, number))
-		return true;
-	if (core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
-		return true;
+	if (!ada_pool_take(&core->index, number))
+		lack = ada_pool_extend(&core->index, core->shm, number);
+	if (lack && core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
+		lack = ADA_LACK_NONE;
+	if (!lack)
+		return lack;
 	thread->news = news;
-	if (core->shm->index_mode == ADA_INDEX_ONESHOT)
-		ada_core_disable(ADA_DISABLE_ONESHOT_FULL);
-	return false;
+	if (core->shm->index_mode == ADA_INDEX_ONESHOT) {
+		if (lack == ADA_LACK_FULL)
+			ada_core_disable(ADA_DISABLE_ONESHOT_FULL);
+		else if (__atomic_load_n(&core->shm->memory_ends, __ATOMIC_RELAXED))
+			ada_core_disable(ADA_DISABLE_MEMORY_LIMIT);
+	}
+	return lack;
 }
 
 /* --- one thread's chunk ----------------------------------------------------------------------------------------------- */
@@ -101,10 +114,8 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 {
 	struct ada_core *core = ada_core;
 	struct ada_chunk *chunk = chunk_at(core, number);
-	uint64_t bit = 1ull << number % 64;
 
-	if (!(__atomic_fetch_or(&core->touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(chunk, ADA_CHUNK_BYTES, MADV_POPULATE_WRITE);
+	ada_pool_touch(&core->index, number);
 	chunk->first_seq = ada_sequence;
 	chunk->thread = thread->id;
 	chunk->entry = thread->entry - core->entries;
@@ -114,7 +125,7 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	ada_detail_open(thread, chunk);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	thread->sequence = (ada_sequence - ADA_EVENT_FIRST) << 32;
-	thread->dropping = 0;
+	thread->dropping = ADA_LACK_NONE;
 	thread->index = (uint64_t)chunk;
 	__atomic_store_n(&thread->entry->chunk, number, __ATOMIC_RELEASE);
 	lost_tell(thread);
@@ -154,7 +165,15 @@ void ada_chunk_close(struct ada_thread *thread)
 	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
-struct wait { uint32_t returned; bool recording; };
+/* What is sealed comes back once it is in the file. */
+static bool some_sealed(const struct ada_shm *shm)
+{
+	uint64_t tail = __atomic_load_n(&shm->sealed_tail, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) != tail;
+}
+
+struct wait { uint32_t returned; enum ada_lack lack; bool recording; };
 
 static void wait_open(void *argument)
 {
@@ -169,20 +188,22 @@ static void wait_open(void *argument)
 		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
 		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
 			ada_core_disable(ADA_DISABLE_NO_RECORDER);
-		waiting = ada_core_recording();
+		waiting = ada_core_recording() && (wait->lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
 		if (waiting)
 			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
 	}
 	wait->recording = waiting;
 }
 
-bool ada_core_wait(struct ada_thread *thread, uint32_t returned)
+bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)
 {
 	struct ada_shm *shm = ada_core->shm;
 	uint64_t start = ada_sys_counter();
-	struct wait wait = { .returned = returned };
+	struct wait wait = { .returned = returned, .lack = lack };
 
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
+	if (lack == ADA_LACK_MEMORY)
+		__atomic_fetch_add(&shm->memory_waits, 1, __ATOMIC_RELAXED);
 	if (thread)
 		ada_slow_pause(thread, wait_open, &wait);
 	else
@@ -196,27 +217,39 @@ bool ada_chunk_room(struct ada_thread *thread)
 	uint32_t number;
 
 	for (;;) {
+		enum ada_lack lack;
+
 		if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
 			return true;
 		ada_chunk_close(thread);
-		if (!ada_core_recording())
+		if (!ada_core_recording() || (thread->dropping == ADA_LACK_MEMORY && ada_chunk_hopeless(thread)))
 			return false;
-		if (chunk_take(thread, &number)) {
+		lack = chunk_take(thread, &number);
+		if (!lack) {
 			chunk_open(thread, number);
 			return true;
 		}
 		if (ada_core->shm->on_full != ADA_ON_FULL_BLOCK || ada_core->shm->index_mode != ADA_INDEX_STREAMING ||
-		    !ada_core_wait(thread, thread->news)) {
-			thread->dropping = 1;
+		    !ada_core_wait(thread, thread->news, lack)) {
+			thread->dropping = lack;
 			return false;
 		}
 	}
 }
 
 /* One instruction: a handler in between adds its own. */
+static void count(uint64_t *counter, uint64_t events)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*counter) : "r"(events) : "cc");
+}
+
 void ada_event_lost(struct ada_thread *thread, uint64_t events)
 {
-	__asm__ volatile("addq %1,%0" : "+m"(thread->entry->lost) : "r"(events) : "cc");
+	count(&thread->entry->lost, events);
+	if (thread->dropping == ADA_LACK_FULL)
+		count(&thread->entry->lost_full, events);
+	else if (thread->dropping == ADA_LACK_MEMORY)
+		count(&thread->entry->lost_memory, events);
 }
 
 bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,

@@ -27,7 +27,13 @@ struct ada_pool {
 	uint64_t *free_words;			/* bitmap, 1: free */
 	uint64_t *sealed;			/* ring: abi/wire.h */
 	uint64_t *head, *tail;			/* of the ring */
+	uint32_t *front;			/* chunks from here on were in no one's hands yet: none of them is free */
+	uint32_t step;				/* taken of them at a time */
+	uint32_t share;				/* of what the agent may make: one part in so many */
+	uint32_t no_advice;			/* 1: this kernel can't make memory without the risk of a SIGBUS */
+	uint64_t *touched;			/* bitmap: chunks this process has page tables for */
 };
+enum ada_lack { ADA_LACK_NONE = 0, ADA_LACK_FULL = 1, ADA_LACK_MEMORY = 2 };	/* why there is no chunk: all are in use, or ... */
 
 /* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
 struct ada_core {
@@ -37,11 +43,9 @@ struct ada_core {
 	struct ada_shm_thread *entries;
 	uint64_t *entries_free;			/* bitmap of those whose threads are over and drained */
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
-	uint32_t detail_front_ends;		/* 1: only the recorder allocates detail chunks */
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
 	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
-	/* Chunks this process has page tables for */
 	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];
 	uint64_t detail_touched[ADA_DETAIL_BUFFER_MAX / (ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(0)) / 64 + 1];
 	struct ada_thread threads[ADA_THREADS_MAX];
@@ -86,8 +90,9 @@ struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: no
 /* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
 bool ada_thread_may_wait(uint32_t *returned);
 /* --on-full=block: until the recorder has given something back since its count was `returned`, with the program's signals open.
- * `thread`: in the slow path of this one; NULL: in none. False: nobody empties the pool. */
-bool ada_core_wait(struct ada_thread *thread, uint32_t returned);
+ * `thread`: in the slow path of this one; NULL: in none. False: give up. Nobody empties the pool; or memory is what lacks, and there is
+ * nothing in the pool that would be given back. */
+bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 
 /* --- rseq.c */
@@ -99,6 +104,11 @@ bool ada_pool_take(const struct ada_pool *pool, uint32_t *number);	/* a free chu
 void ada_pool_return(const struct ada_pool *pool, uint32_t number);
 void ada_pool_seal(const struct ada_pool *pool, uint32_t number);
 bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number);	/* the one that was sealed first, out of the ring */
+
+/* --- extend.c */
+/* A chunk that nobody had yet; makes a few more free. Else says why not. */
+enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32_t *number);
+void ada_pool_touch(const struct ada_pool *pool, uint32_t number);	/* page tables for a chunk that has memory */
 
 /* --- chunk.c: all with signals blocked */
 /* What is known of the moment of an event that C code writes. registers NULL: nothing, and then it has no detail. */

@@ -8,7 +8,6 @@
  *   CLAIMED    before the pin is read (full barrier): a marker that widens the pin after that meets CLAIMED, and waits
  *   horizon    before OPEN of what was recycled: whoever finds the old records gone finds why
  */
-#include <sys/mman.h>
 #include "agent/core.h"
 
 static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t number)
@@ -34,33 +33,13 @@ static bool free_take(struct ada_core *core, uint32_t *number)
 	return false;
 }
 
-static void touch(struct ada_core *core, uint32_t number)
-{
-	uint64_t bit = 1ull << number % 64;
-
-	if (!(__atomic_fetch_or(&core->detail_touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(chunk_at(core, number), core->detail.chunk_bytes, MADV_POPULATE_WRITE);
-}
-
-/* The recorder allocates ahead of use; where a program is faster, or the machine is busy, what comes next is allocated here: no
- * history is recycled while there is room for it. Memory that can't be had, or kernels that can't say so, leave it to the
- * recorder from then on. */
+/* No history is recycled while there is room for it. */
 static bool front_take(struct ada_core *core, uint32_t *number)
 {
-	uint32_t front = __atomic_load_n(&core->shm->detail_front, __ATOMIC_RELAXED);
-	uint64_t bit;
-
-	do {
-		if (front >= core->detail.count || __atomic_load_n(&core->detail_front_ends, __ATOMIC_RELAXED))
-			return false;
-	} while (!__atomic_compare_exchange_n(&core->shm->detail_front, &front, front + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	if (ada_sys_advise(chunk_at(core, front), core->detail.chunk_bytes, MADV_POPULATE_WRITE)) {
-		__atomic_store_n(&core->detail_front_ends, 1, __ATOMIC_RELAXED);
+	if (ada_pool_extend(&core->detail, core->shm, number))
 		return false;
-	}
-	bit = 1ull << front % 64;
-	__atomic_fetch_or(&core->detail_touched[front / 64], bit, __ATOMIC_RELAXED);
-	*number = front;
+	if (core->detail.step > 1)
+		__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -136,7 +115,7 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index)
 	if (!ada_setup.detail_scale || !take(core, &number))
 		return;
 	chunk = chunk_at(core, number);
-	touch(core, number);
+	ada_pool_touch(&core->detail, number);
 	chunk->thread = index->thread;
 	chunk->first_seq = index->first_seq;
 	chunk->first_counter = ada_sys_counter();

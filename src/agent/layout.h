@@ -108,7 +108,7 @@ struct ada_thread {
 	uint32_t tid;
 	uint32_t number;			/* in the table of threads of this process */
 	uint32_t chunk;				/* that index points to */
-	uint32_t dropping;			/* no chunk was free at the last look */
+	uint32_t dropping;			/* enum ada_lack: no chunk was to be had at the last look */
 	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
 	struct ada_shm_thread *entry;		/* in the shared table */
 	uint32_t detail_chunk;			/* that detail points to */

@@ -17,7 +17,9 @@
 
 bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
 {
-	for (uint32_t word = 0; word < (pool->count + 63) / 64; word++) {
+	uint32_t front = __atomic_load_n(pool->front, __ATOMIC_RELAXED);
+
+	for (uint32_t word = 0; word < ((front < pool->count ? front : pool->count) + 63) / 64; word++) {
 		uint64_t bits = __atomic_load_n(&pool->free_words[word], __ATOMIC_RELAXED);
 
 		while (bits) {

@@ -63,7 +63,7 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 		if (!ada_core_recording() || (*thread)->index || !ada_thread_may_wait(&returned))
 			return ada_core_recording() && (*thread)->index;
 		ada_slow_end(*thread);		/* a handler may come meanwhile, and attach */
-		ada_core_wait(NULL, returned);
+		ada_core_wait(NULL, returned, ADA_LACK_FULL);
 	}
 }
 

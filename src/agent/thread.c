@@ -12,6 +12,7 @@
 
 #define NO_ENTRY UINT32_MAX
 #define REFUSALS_A_TRY 256			/* events of a thread that could not attach until it tries again */
+#define EXTEND_BYTES (256u << 10)		/* of a pool: memory is made faster in larger pieces */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
@@ -117,15 +118,17 @@ void ada_core_attach(struct ada_shm *shm)
 		.chunks = (char *)shm + shm->index_offset, .chunk_bytes = ADA_CHUNK_BYTES, .count = shm->index_chunks,
 		.free_words = (uint64_t *)((char *)shm + shm->free_offset),
 		.sealed = (uint64_t *)((char *)shm + shm->sealed_offset), .head = &shm->sealed_head, .tail = &shm->sealed_tail,
+		.front = &shm->index_front, .step = EXTEND_BYTES / ADA_CHUNK_BYTES, .share = 1, .touched = core->touched,
 	};
 	core->detail = (struct ada_pool){
 		.chunks = (char *)shm + shm->detail_offset, .chunk_bytes = shm->detail_chunk_bytes, .count = shm->detail_chunks,
 		.free_words = (uint64_t *)((char *)shm + shm->detail_free_offset),
 		.sealed = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
 		.head = &shm->detail.sealed_head, .tail = &shm->detail.sealed_tail,
+		.front = &shm->detail_front, .share = 2, .touched = core->detail_touched,
+		.step = shm->detail_chunks ? (EXTEND_BYTES + shm->detail_chunk_bytes - 1) / shm->detail_chunk_bytes : 1,
 	};
 	core->detail_scanned = 0;
-	core->detail_front_ends = 0;
 	setup_fill(shm);
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
 }
@@ -218,7 +221,7 @@ static bool entry_again(struct ada_core *core)
 static bool entry_free(struct ada_core *core, uint32_t *number)
 {
 	uint32_t count = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
-	struct ada_pool used = { .count = count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX, .free_words = core->entries_free };
+	struct ada_pool used = { .front = &core->shm->thread_count, .count = ADA_THREADS_MAX, .free_words = core->entries_free };
 
 	if (ada_pool_take(&used, number))
 		return true;

@@ -217,7 +217,7 @@ static uint64_t drained_until(const struct ada_details *details)
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->chunks; n++) {
 		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;
-		if (!ada_sealed_is_filled(entry, n, segment->chunks) || number >= ada_segment_chunks_ready(segment))
+		if (!ada_sealed_is_filled(entry, n, segment->chunks) || !ada_segment_chunk_reach(segment, number))
 			return 0;		/* the head goes on behind filled places only: of anyone */
 		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;

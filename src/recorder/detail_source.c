@@ -11,7 +11,7 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	if (!entry)
 		return NULL;
 	uint32_t number = __atomic_load_n(&entry->chunk, __ATOMIC_ACQUIRE);
-	if (number >= ada_segment_chunks_ready(segment))
+	if (!ada_segment_chunk_reach(segment, number))
 		return NULL;
 	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
 	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);

@@ -17,6 +17,7 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_NO_ANSWER: return "the recorder did not answer its agent in time: the machine is too busy";
 	case ADA_DISABLE_NOT_READY: return "it ended, or was ended, before its agent was ready";
 	case ADA_DISABLE_MOVED_BASE: return "it has a thread pointer of its own (arch_prctl, wrfsbase), where the agent finds nothing";
+	case ADA_DISABLE_MEMORY_LIMIT: return "memory limit: there was no memory for the rest of the oneshot buffer";
 	case ADA_DISABLE_INTERNAL: return "the agent met a broken invariant and switched itself off";
 	}
 	return "the agent gave a reason that this recorder does not know";

@@ -154,7 +154,7 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 		drain->tail++;
 		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 		count++;
-		if (number >= ada_segment_chunks_ready(drain->segment)) {
+		if (!ada_segment_chunk_reach(drain->segment, number)) {
 			drain->bad_chunks++;
 			continue;
 		}
@@ -169,7 +169,7 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 static uint32_t open_chunk(const struct ada_drain *drain, uint32_t entry)
 {
 	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
-	if (number >= ada_segment_chunks_ready(drain->segment))
+	if (!ada_segment_chunk_reach(drain->segment, number))
 		return UINT32_MAX;
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->entry != entry)
@@ -315,8 +315,9 @@ void ada_drain_finish(struct ada_drain *drain)
 {
 	ADA_ARRAY(struct place) places = { 0 };
 	ada_drain_sealed(drain);
-	for (uint32_t number = 0; number < ada_segment_chunks_ready(drain->segment); number++) {
-		if (ada_segment_chunk_is_free(drain->segment, number))
+	for (uint32_t number = 0; number < ada_segment_chunk_count(drain->segment); number++) {
+		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
+		    !ada_segment_chunk_reach(drain->segment, number))
 			continue;	/* its memory need not even be looked at */
 		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);

@@ -10,8 +10,9 @@
 static uint64_t last_counter(const struct ada_segment *segment)
 {
 	uint64_t last = 0;
-	for (uint32_t number = 0; number < ada_segment_chunks_ready(segment); number++) {
-		if (ada_segment_chunk_is_free(segment, number))
+	for (uint32_t number = 0; number < ada_segment_chunk_count(segment); number++) {
+		if (ada_segment_chunk_is_free(segment, number) || !ada_segment_chunk_is_there(segment, number) ||
+		    !ada_segment_chunk_reach(segment, number))
 			continue;
 		const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
 		uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);

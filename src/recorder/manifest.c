@@ -151,18 +151,23 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 
 static void add_lanes(json_object *manifest, const struct ada_provider *provider)
 {
-	uint64_t overwritten = 0, gaps = 0;
+	uint64_t overwritten = 0, gaps = 0, full = 0, memory = 0;
 	json_object *threads = json_object_new_array(), *index = json_object_new_object();
 	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
 		overwritten += provider->drain.lanes.items[i].overwritten;
 		gaps += provider->drain.lanes.items[i].gaps;
 	}
-	for (uint32_t id = 0; id < provider->thread_count; id++)
+	for (uint32_t id = 0; id < provider->thread_count; id++) {
 		json_object_array_add(threads, thread_of(provider, id));
+		full += provider->thread_table[id].lost_full;
+		memory += provider->thread_table[id].lost_memory;
+	}
 	json_object_object_add(index, "always_persisted",
 			       json_object_new_boolean(provider->recorder->options->index_mode == ADA_INDEX_STREAMING));
 	ada_json_count(index, "event_count", ada_provider_events(provider));
 	ada_json_count(index, "lost", ada_provider_lost(provider));
+	ada_json_count(index, "lost_buffer_full", full);
+	ada_json_count(index, "lost_memory_limit", memory);
 	ada_json_count(index, "overwritten", overwritten);
 	ada_json_count(index, "gaps", gaps);
 	json_object_object_add(manifest, "index_lane", index);
@@ -182,6 +187,7 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 	ada_json_count(index, "bufferBytes", (uint64_t)provider->header.index_chunks * ADA_CHUNK_BYTES);
 	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
 	ada_json_count(index, "waits", provider->header.waits);
+	ada_json_count(index, "memoryWaits", provider->header.memory_waits);
 	ada_json_count(index, "waitNs", ada_manifest_length_ns(provider, provider->header.wait_ticks));
 	json_object_object_add(buffering, "index", index);
 	json_object_object_add(buffering, "detail", ada_manifest_detail_buffer(provider));

@@ -146,6 +146,19 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 			     provider->modules.items[i].problem.text);
 }
 
+/* Why agents dropped events: " (buffer full)"; nothing where it was for other reasons. */
+static void add_reasons(const struct ada_recorder *recorder, char *text, size_t size)
+{
+	uint64_t full = 0, memory = 0;
+	for (size_t i = 0; i < recorder->providers.count; i++)
+		for (uint32_t k = 0; k < recorder->providers.items[i]->thread_count; k++) {
+			full += recorder->providers.items[i]->thread_table[k].lost_full;
+			memory += recorder->providers.items[i]->thread_table[k].lost_memory;
+		}
+	if (full || memory)
+		add(text, size, " (%s%s%s)", full ? "buffer full" : "", full && memory ? ", " : "", memory ? "memory limit" : "");
+}
+
 /* Events, processes and images: what was lost without being asked for. */
 static void add_lost(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
 {
@@ -155,8 +168,10 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		bool as_asked;
 		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused || provider->header.modules_refused;
 	}
-	if (totals->lost)
+	if (totals->lost) {
 		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
+		add_reasons(recorder, text, size);
+	}
 	if (missing)
 		add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
 	if (cut)

@@ -14,6 +14,7 @@
 #include "recorder/detail.h"
 #include "recorder/exit.h"
 #include "recorder/heir.h"
+#include "recorder/limit.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/session.h"
@@ -162,6 +163,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 					       .on_full = options->on_full,
 					       .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					       .detail_stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
+					       .allowed_bytes = ada_limit_room(pid, 0),
 					       .pid = (uint32_t)pid, .provider = provider->number };
 	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the session is ending") : 0;
 	if (!rc)

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "recorder/segment_parts.h"
 
 #define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
@@ -129,7 +130,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout)
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_shm layout = { 0 };
-	*segment = (struct ada_segment){ .fd = -1, .collapses = !options->shared->own };
+	*segment = (struct ada_segment){ .fd = -1, .collapses = !options->shared->own, .room_bytes = UINT64_MAX };
 	*agent_fd = -1;
 	lay_out(segment, &layout, options);
 	int rc = ada_shared_file(options->shared, segment->total_bytes, &segment->fd, agent_fd, error);
@@ -151,10 +152,13 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.pid = options->pid;
 	layout.provider = options->provider;
 	layout.recorder_pid = (uint32_t)getpid();
+	layout.index_front = segment->chunks_ready;
+	layout.allowed_bytes = options->allowed_bytes;
 	layout.policy_flags = layout.policy_offset + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
 	layout.detail.pin.start = ADA_PIN_NONE;
 	layout.detail.own_start = UINT64_MAX;
 	*segment->shm = layout;
+	segment->looked_ns = ada_clock_boottime_ns();
 	ada_segment_grow_detail(segment, ada_segment_recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AT_ONCE);
 	return 0;
 fail:
@@ -183,19 +187,18 @@ bool ada_segment_in_use(const struct ada_segment *segment)
 	return false;
 }
 
-void ada_segment_leave(struct ada_segment *segment)
-{
-	__atomic_store_n(&segment->shm->stop, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&segment->shm->recorder_pid, 0, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-static void tell_returned(struct ada_segment *segment)
+void ada_segment_tell(struct ada_segment *segment)
 {
 	__atomic_fetch_add(&segment->shm->returned, 1, __ATOMIC_RELEASE);
 	if (segment->shm->on_full == ADA_ON_FULL_BLOCK)
 		syscall(SYS_futex, &segment->shm->returned, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void ada_segment_leave(struct ada_segment *segment)
+{
+	__atomic_store_n(&segment->shm->stop, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&segment->shm->recorder_pid, 0, __ATOMIC_RELEASE);
+	ada_segment_tell(segment);
 }
 
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
@@ -203,7 +206,7 @@ void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
 	__atomic_store_n(&ada_segment_chunk(segment, chunk)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
 	/* Orders all reads of the chunk, and its status, before the agent may take it. */
 	__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
-	tell_returned(segment);
+	ada_segment_tell(segment);
 }
 
 bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32_t status, struct ada_shm_thread *copy)
@@ -213,7 +216,7 @@ bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32
 		return false;
 	*copy = *thread;
 	__atomic_fetch_or(&segment->threads_free[entry / 64], 1ull << entry % 64, __ATOMIC_RELEASE);
-	tell_returned(segment);
+	ada_segment_tell(segment);
 	return true;
 }
 

@@ -37,7 +37,9 @@ struct ada_segment {
 	uint32_t threads_ready, modules_ready;
 	uint32_t detail_ready;		/* all before it have pages */
 	uint32_t detail_taken;		/* where detail_exhausted: up to here the agent took chunks itself */
-	bool exhausted;			/* there was no memory left */
+	uint64_t room_bytes;		/* that the pools may still get from here: ada_segment_allow */
+	bool exhausted;			/* there was no memory for the index when that was last said */
+	uint64_t looked_ns, sealed_then;	/* how fast the program is */
 	bool collapses;			/* huge pages don't come by themselves, and the kernel has given those asked for */
 	bool detail_exhausted;		/* or nearly so: the rest is for the index */
 };
@@ -47,6 +49,7 @@ struct ada_segment_options {
 	uint64_t index_buffer_bytes;
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
+	uint64_t allowed_bytes;		/* that the agent may make itself until ada_segment_allow says more */
 	uint64_t detail_buffer_bytes;	/* 0: no detail lane */
 	uint32_t detail_stack_bytes;
 	enum ada_detail_mode detail_mode;
@@ -57,8 +60,12 @@ uint64_t ada_segment_bytes(const struct ada_segment_options *options);	/* of the
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
 void ada_segment_destroy(struct ada_segment *segment);	/* for the recorder: others may still have it */
-/* Allocates ahead of what the agent has taken. True where there may be more to do soon. */
-bool ada_segment_grow(struct ada_segment *segment);
+/* Allocates ahead of what the agent has taken, a step at a time. */
+enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT };	/* of the next step: not now, soon, at once */
+enum ada_growth ada_segment_grow(struct ada_segment *segment);
+/* How many bytes more the recorder may give to the pools, and the agent make for itself: each is charged to another control group.
+ * Before the first time there is no limit to the recorder's. */
+void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes);
 /* True while any process (but this one) has it mapped or open: forks that have not said HELLO yet, for one. */
 bool ada_segment_in_use(const struct ada_segment *segment);
 /* The recorder takes no more: the agent records no more, and no one waits for a chunk. */
@@ -80,10 +87,23 @@ static inline struct ada_policy_table *ada_segment_policy_table(const struct ada
 	return (struct ada_policy_table *)(segment->policy + (uint64_t)number * ADA_POLICY_TABLE_BYTES);
 }
 
-/* How many chunks have memory: none beyond may be touched. */
-static inline uint32_t ada_segment_chunks_ready(const struct ada_segment *segment)
+/* How many chunks there may be: those too that the agent made itself. Which of them have memory, ada_segment_chunk_is_there says of
+ * their headers. None may be touched without. */
+static inline uint32_t ada_segment_chunk_count(const struct ada_segment *segment)
 {
-	return __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
+	uint32_t ready = __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
+	uint32_t front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
+	front = front < segment->chunks ? front : segment->chunks;
+	return front > ready ? front : ready;
+}
+bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk);
+/* Of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
+bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk);
+
+/* What the pools have, roughly. */
+static inline uint64_t ada_segment_pool_bytes(const struct ada_segment *segment)
+{
+	return (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES + (uint64_t)segment->detail_ready * segment->detail_chunk_bytes;
 }
 
 /* Detail chunks that there may be: those too that the agent took before they were allocated here. Which of them have memory,

@@ -6,10 +6,15 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
+#include "base/clock.h"
 #include "recorder/segment_parts.h"
 
-#define CHUNKS_AHEAD 768u		/* 24 MiB: about 8 ms of the fastest producer */
+#define CHUNKS_AT_FIRST 256u		/* 8 MiB */
+#define CHUNKS_AHEAD 512u		/* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
+#define AHEAD_MS 10u
+#define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
+#define RATE_NS 1000000ull
 #define DETAIL_AT_START 8u
 #define DETAIL_AHEAD 32u
 #define DETAIL_STEP 16u
@@ -51,6 +56,17 @@ static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 	return rc;
 }
 
+/* The same, and it counts. */
+static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
+{
+	if (bytes > segment->room_bytes)
+		return -ENOMEM;
+	int rc = pool_room(segment, from, bytes);
+	if (!rc && segment->room_bytes != UINT64_MAX)
+		segment->room_bytes -= bytes;
+	return rc;
+}
+
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes)
 {
 	/* As faults: those keep to small pages where they are asked to, and an fallocate would wait until the grower's, of the
@@ -60,21 +76,61 @@ int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t byt
 	return allocate(segment, from, bytes);
 }
 
+/* Of what the agent says it has made: is that so? */
+static bool is_resident(const void *start, size_t bytes)
+{
+	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
+	size_t count = bytes / ADA_PAGE;
+	/* The last one first: pages are made in order, and there may be many chunks without any. */
+	if (count > sizeof(pages) || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
+	    mincore((void *)start, bytes, pages))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!(pages[i] & 1))
+			return false;
+	return true;
+}
+
+bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
+	       (chunk < ada_segment_chunk_count(segment) && is_resident(ada_segment_chunk(segment, chunk), ADA_PAGE));
+}
+
+bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
+{
+	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
+	       (chunk < ada_segment_chunk_count(segment) &&
+		!ada_segment_room((struct ada_segment *)segment, ada_segment_chunk(segment, chunk), ADA_CHUNK_BYTES));
+}
+
+/* Here too, what the agent made by itself. Returns how many are ready. */
+static uint32_t chunks_catch_up(struct ada_segment *segment)
+{
+	uint32_t ready = segment->chunks_ready, count = ada_segment_chunk_count(segment);
+	if (count > ready && !pool_room(segment, (uint8_t *)ada_segment_chunk(segment, ready), (uint64_t)(count - ready) * ADA_CHUNK_BYTES))
+		__atomic_store_n(&segment->chunks_ready, ready = count, __ATOMIC_RELEASE);
+	return ready;
+}
+
 int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 {
-	uint32_t left = segment->chunks - segment->chunks_ready;
-	uint32_t count = step < left ? step : left;
-	uint64_t from = (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES;
-	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
-	collapse(segment, segment->pool + from, bytes);
-	int rc = pool_room(segment, segment->pool + from, bytes);
+	uint32_t first = chunks_catch_up(segment), left = segment->chunks - first;
+	uint32_t end = first + (step < left ? step : left), front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
+	uint64_t bytes = (uint64_t)(end - first) * ADA_CHUNK_BYTES;
+	collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	int rc = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	__atomic_store_n(&segment->shm->memory_ends, rc != 0, __ATOMIC_RELAXED);
 	if (rc)
 		return rc;
-	uint32_t first = segment->chunks_ready;
 	/* Before the bits: whoever sees a chunk in use finds it below. */
-	__atomic_store_n(&segment->chunks_ready, first + count, __ATOMIC_RELEASE);
-	for (uint32_t chunk = first; chunk < first + count; chunk++)
+	__atomic_store_n(&segment->chunks_ready, end, __ATOMIC_RELEASE);
+	/* What the agent has taken of it meanwhile is the agent's. */
+	while (front < end && !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	for (uint32_t chunk = front; chunk < end; chunk++)
 		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	ada_segment_tell(segment);
 	return 0;
 }
 
@@ -93,7 +149,7 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = ada_huge_up(to) < all ? ada_huge_up(to) : all;
 	if (huge && end > ready)
 		collapse(segment, segment->detail_pool + from, up - from);
-	int rc = end <= ready ? 0 : huge ? pool_room(segment, segment->detail_pool + from, to - from) :
+	int rc = end <= ready ? 0 : huge ? pool_room_new(segment, segment->detail_pool + from, to - from) :
 		 allocate(segment, segment->detail_pool + from, to - from);
 	while (!rc && ready < end && !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE,
 								   __ATOMIC_ACQUIRE))
@@ -111,16 +167,8 @@ static uint32_t detail_catch_up(struct ada_segment *segment)
 
 bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk)
 {
-	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
-	uint8_t *start = segment->detail_pool + (uint64_t)chunk * segment->detail_chunk_bytes;
-	size_t count = segment->detail_chunk_bytes / ADA_PAGE;
-	/* The last one first: pages are made in order, and there may be many chunks without any. */
-	if (count > sizeof(pages) || mincore(start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
-	    mincore(start, segment->detail_chunk_bytes, pages))
+	if (!is_resident(ada_segment_detail_chunk(segment, chunk), segment->detail_chunk_bytes))
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (!(pages[i] & 1))
-			return false;
 	/* Next time without asking. */
 	__atomic_compare_exchange_n((uint32_t *)&segment->detail_ready, &chunk, chunk + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
@@ -149,7 +197,7 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 	struct statvfs room;
 	bool spare = !fstatvfs(segment->fd, &room) && (!room.f_blocks || (room.f_bavail > room.f_blocks / SPARED &&
 		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
-	if (!count)
+	if (!count || bytes > segment->room_bytes / 2)		/* the rest is for the index */
 		return;
 	if (!spare || detail_allocate(segment, first + count, true)) {
 		detail_end(segment);
@@ -206,28 +254,39 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
 }
 
-/* Each process gets as much ahead as a fast one needs, while there is plenty; a crowd would take all the memory that there is
- * for buffers, so beyond half of it only those get it that have begun to fill what they have. */
-static bool chunks_wanted(const struct ada_segment *segment)
+/* So many free ones are wanted now; 0: there are enough, or all. A program that fills chunks gets what it filled lately in AHEAD_MS.
+ * Each process gets a start, while there is plenty; a crowd would take all the memory that there is for buffers, so beyond half of it
+ * only those get it that have begun to fill what they have. */
+static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 {
+	uint64_t now = ada_clock_boottime_ns(), sealed = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_RELAXED);
+	uint64_t filled = sealed - segment->sealed_then, passed = now - segment->looked_ns + 1;
 	struct statvfs room;
-	uint32_t free = bits_set(segment->free_map, segment->chunks);
-	if (segment->chunks_ready == segment->chunks || free >= CHUNKS_AHEAD)
-		return false;
-	if (segment->chunks_ready - free > 1)
-		return true;
-	return fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2;
+	if (segment->chunks_ready == segment->chunks)
+		return 0;
+	if (segment->chunks_ready - free <= 1 && !sealed)
+		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
+		       CHUNKS_AT_FIRST : 0;
+	filled = filled < segment->chunks ? filled : segment->chunks;
+	uint64_t soon = filled * AHEAD_MS * 1000000 / passed, ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	if (passed > RATE_NS) {
+		segment->looked_ns = now;
+		segment->sealed_then = sealed;
+	}
+	return free < ahead ? (uint32_t)ahead : 0;
 }
 
-bool ada_segment_grow(struct ada_segment *segment)
+enum ada_growth ada_segment_grow(struct ada_segment *segment)
 {
 	if (segment->exhausted)
-		return false;
-	bool again = false;
+		return ADA_GROWTH_CALM;
+	enum ada_growth growth = ADA_GROWTH_CALM;
+	uint32_t ready = chunks_catch_up(segment), free = bits_set(segment->free_map, segment->chunks);
+	uint32_t wanted = chunks_wanted(segment, free);
 	int rc = ada_segment_grow_tables(segment);
-	if (!rc && chunks_wanted(segment)) {
+	if (!rc && wanted) {
 		rc = ada_segment_grow_chunks(segment, CHUNKS_STEP);
-		again = true;
+		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
 	}
 	if (rc)
 		segment->exhausted = true;
@@ -235,8 +294,19 @@ bool ada_segment_grow(struct ada_segment *segment)
 	uint32_t detail = rc ? 0 : detail_wanted(segment);
 	if (detail) {
 		ada_segment_grow_detail(segment, detail);
-		again = true;
+		growth = growth ? growth : ADA_GROWTH_MORE;
 	}
-	return again && !rc;
+	return rc ? ADA_GROWTH_CALM : growth;
 }
 
+void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes)
+{
+	struct ada_shm *shm = segment->shm;
+	uint64_t taken = __atomic_load_n(&shm->taken_bytes, __ATOMIC_RELAXED);
+	uint64_t allowed = taken < UINT64_MAX - agent_bytes ? taken + agent_bytes : UINT64_MAX;
+	bool more = allowed > __atomic_exchange_n(&shm->allowed_bytes, allowed, __ATOMIC_RELAXED);
+	segment->room_bytes = room_bytes;
+	segment->exhausted = false;
+	if (more && ada_segment_chunk_count(segment) < segment->chunks)
+		ada_segment_tell(segment);
+}

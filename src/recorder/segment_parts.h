@@ -11,6 +11,8 @@ static inline uint64_t ada_huge_up(uint64_t bytes)
 	return (bytes + ADA_HUGE_PAGE - 1) & ~(ADA_HUGE_PAGE - 1);
 }
 
+void ada_segment_tell(struct ada_segment *segment);	/* wakes the agent's threads that wait for a chunk */
+
 /* All give memory ahead of use; 0 or -errno. */
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes);	/* before the pools: small pages */
 int ada_segment_grow_tables(struct ada_segment *segment);	/* of threads and modules, where they want it */

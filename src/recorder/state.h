@@ -62,6 +62,7 @@ struct ada_provider {
 	struct ada_segment segment;
 	bool mapped;
 	bool growing;			/* the grower is at work in it: set under `lock`, taken back without */
+	uint64_t allowed_ns;		/* when it last looked at the limits of the process: the grower's */
 	pthread_mutex_t facts;		/* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
 	bool windows_changed;		/* as `changed`, because of windows: main thread's */

@@ -125,7 +125,8 @@ def test_losses_are_marked_in_place_and_counted(record):
     manifest, = check_session(session)
     seen, end = numbers(session, manifest)
     assert (len(seen), end) == (5101, 5124)
-    assert manifest["index_lane"] == {"always_persisted": True, "event_count": 5104, "lost": 23, "overwritten": 0, "gaps": 3}
+    assert manifest["index_lane"] == {"always_persisted": True, "event_count": 5104, "lost": 23, "lost_buffer_full": 0, "lost_memory_limit": 0,
+                                       "overwritten": 0, "gaps": 3}
     assert b"23 events LOST" in result.stderr
 
 

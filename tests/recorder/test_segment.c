@@ -228,6 +228,73 @@ static void agent_outruns_growth(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* The same of the index: what the agent took of the front is the recorder's to read, and growth goes on behind it. */
+static void agent_makes_chunks(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t ready = segment.chunks_ready, made = ready + HUGE_PAGE / ADA_CHUNK_BYTES, none = made + 2 * HUGE_PAGE / ADA_CHUNK_BYTES;
+	assert_int_equal(segment.shm->index_front, ready);
+	segment.shm->index_front = none + 1;
+	memset(ada_segment_chunk(&segment, made), 1, ADA_CHUNK_BYTES);
+	uint64_t memory = memory_of(agent_fd);
+	assert_int_equal(ada_segment_chunk_count(&segment), none + 1);
+	assert_true(ada_segment_chunk_is_there(&segment, ready - 1));
+	assert_true(ada_segment_chunk_is_there(&segment, made));
+	assert_true(ada_segment_chunk_reach(&segment, made));
+	assert_false(ada_segment_chunk_is_there(&segment, none));
+	assert_false(ada_segment_chunk_is_there(&segment, none + 1));
+	assert_false(ada_segment_chunk_reach(&segment, none + 1));
+	assert_int_equal(memory_of(agent_fd), memory);
+	assert_true(ada_segment_chunk_reach(&segment, none));
+	assert_true(memory_of(agent_fd) > memory);
+	memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+	uint32_t returned = segment.shm->returned;
+	while (ada_segment_grow(&segment))
+		;
+	assert_true(segment.shm->returned > returned);	/* who found none looks again */
+	assert_true(segment.chunks_ready > none + 1);
+	assert_int_equal(segment.shm->index_front, segment.chunks_ready);
+	assert_int_equal(free_chunks(&segment), segment.chunks_ready - none - 1);
+	assert_false(ada_segment_chunk_is_free(&segment, none));
+	segment.shm->index_front = UINT32_MAX;		/* a hostile one */
+	assert_int_equal(ada_segment_chunk_count(&segment), 2048);
+	assert_false(ada_segment_chunk_reach(&segment, UINT32_MAX));
+	ada_segment_grow(&segment);
+	assert_int_equal(segment.chunks_ready, 2048);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* Of limits: nothing is made beyond, both sides are told, and growth goes on when there is more. */
+static void grows_as_far_as_it_is_allowed(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t ready = segment.chunks_ready;
+	ada_segment_allow(&segment, 5 << 20, 1000);
+	assert_int_equal(segment.shm->allowed_bytes, 1000);
+	assert_int_equal(segment.shm->memory_ends, 0);
+	memset(segment.free_map, 0, 2048 / 8);
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(segment.chunks_ready, ready + 128);	/* 4 MiB */
+	assert_int_equal(segment.shm->memory_ends, 1);
+	uint32_t returned = segment.shm->returned;
+	segment.shm->taken_bytes = 500;
+	ada_segment_allow(&segment, 10 << 20, 2000);
+	assert_int_equal(segment.shm->allowed_bytes, 2500);
+	assert_int_equal(segment.shm->returned, returned + 1);
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(segment.chunks_ready, ready + 3 * 128);
+	ada_segment_allow(&segment, UINT64_MAX, UINT64_MAX);
+	assert_int_equal(segment.shm->allowed_bytes, UINT64_MAX);
+	memset(segment.free_map, 0, 2048 / 8);
+	assert_true(ada_segment_grow(&segment));
+	assert_int_equal(segment.shm->memory_ends, 0);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 static void chunks_come_back(void **state)
 {
 	struct ada_segment segment = create(1 << 20);
@@ -306,7 +373,8 @@ static void become_one_who_mounts(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(chunks_come_back),
+		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
+		IN_BOTH(grows_as_far_as_it_is_allowed), IN_BOTH(chunks_come_back),
 		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
 		IN(open_filled, grows_with_use_where_room_is_scarce), IN(open_small, grows_no_further_than_there_is_room),
 	};

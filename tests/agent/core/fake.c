@@ -104,7 +104,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	uint64_t threads_bytes = ADA_THREADS_BYTES, offset = 4096, total;
 	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
 				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
-				.pid = getpid(), .recorder_pid = getpid() };
+				.pid = getpid(), .recorder_pid = getpid(), .index_front = chunks };
 	uint64_t *words;
 	int fd = memfd_create("ada", MFD_CLOEXEC);
 

@@ -1,0 +1,176 @@
+"""A buffer is full when all of it is in use, not when nobody has made its memory yet.
+
+The recorder is stopped while the program runs: whatever it had no time for, on any machine, it has no time for now.
+"""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+from harness import NO_OWN_MEMORY, check_recording
+from live import Live
+
+CHUNK = 1022            # events of an index chunk: abi/wire.h
+OWN, DEV_SHM = (), NO_OWN_MEMORY
+OPTIONS = ("--detail=off", "--no-libcalls")
+
+
+@pytest.fixture
+def live(ada, build_dir, tmp_path):
+    """live(THREADS, CALLS, OPTION..., before=WORDS, inside=WORDS): the program, ready; words that ada, or it, is put behind."""
+    programs = []
+
+    def start(threads, calls, *options, before=(), inside=()):
+        program = build_dir / "tests" / "growth" / "growth_program"
+        if subprocess.run([*before, "/bin/true"], capture_output=True).returncode:
+            pytest.skip("needs user namespaces")
+        programs.append(Live(ada, tmp_path / "out", [*inside, program, threads, calls], *options, before=before))
+        return programs[-1]
+    yield start
+    for program in programs:
+        with contextlib.suppress(OSError):
+            os.kill(program.process.pid, signal.SIGCONT)
+        program.close()
+
+
+def run_alone(program):
+    os.kill(program.process.pid, signal.SIGSTOP)
+    program.tell("go\n")
+    os.kill(program.process.pid, signal.SIGCONT)
+
+
+def leaves(ada, recording):
+    return sum(row["calls"] for row in ada.rows("report", recording.path) if row["function"] == "leaf")
+
+
+def index_of(recording):
+    manifest, = recording.manifests().values()
+    return manifest["index_lane"], manifest["buffering"]["index"], manifest["recording"]
+
+
+@pytest.mark.parametrize("before", [OWN, DEV_SHM], ids=["own", "dev-shm"])
+@pytest.mark.parametrize("options", [(), ("--on-full=block",), ("--index-mode=oneshot",), ("--index-mode=circular",)],
+                         ids=["drop", "block", "oneshot", "circular"])
+@pytest.mark.parametrize("threads, calls", [(1, 900000), (2, 450000), (500, 1000)])
+def test_all_of_the_buffer_is_used(live, ada, threads, calls, options, before):
+    """64 MB hold 2,093,056 events, less what is left of each thread's last chunk."""
+    program = live(threads, calls, *OPTIONS, *options, before=before)
+    run_alone(program)
+    program.end()
+    recording = check_recording(ada, program.output)
+    lane, buffer, _ = index_of(recording)
+    assert (recording.lost(), lane["overwritten"], lane["lost_buffer_full"], lane["lost_memory_limit"]) == (0, 0, 0, 0)
+    assert (buffer["waits"], buffer["memoryWaits"]) == (0, 0)
+    assert leaves(ada, recording) == threads * calls
+
+
+def test_what_does_not_fit_is_lost_for_that_reason(live, ada):
+    program = live(1, 1200000, *OPTIONS)
+    run_alone(program)
+    _, summary = program.end()
+    recording = check_recording(ada, program.output)
+    lane, _, _ = index_of(recording)
+    held = lane["event_count"] - lane["gaps"]
+    assert held >= 2047 * CHUNK and lane["lost_memory_limit"] == 0
+    assert lane["lost"] == lane["lost_buffer_full"] > 0
+    assert "LOST" not in summary                # --quiet
+
+
+def test_oneshot_ends_when_the_buffer_is_full(live, ada):
+    program = live(1, 1200000, *OPTIONS, "--index-mode=oneshot")
+    run_alone(program)
+    program.end()
+    recording = check_recording(ada, program.output, states=("stopped",))
+    lane, _, state = index_of(recording)
+    assert lane["lost"] == 0 and lane["event_count"] >= 2047 * CHUNK
+    assert state["reason"] == "the oneshot buffer is full"
+
+
+def test_circular_keeps_a_whole_buffer(live, ada):
+    program = live(1, 3000000, *OPTIONS, "--index-mode=circular")
+    run_alone(program)
+    program.end()
+    lane, _, _ = index_of(check_recording(ada, program.output))
+    assert lane["lost"] == lane["overwritten"] and lane["event_count"] >= 2040 * CHUNK
+
+
+# --- limits ---------------------------------------------------------------------------------------------------------------
+
+SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh", *NO_OWN_MEMORY)
+
+
+@pytest.mark.parametrize("mode", ["streaming", "oneshot"])
+def test_no_memory_left(live, ada, need, mode):
+    """/dev/shm has no more: no SIGBUS, and what is lost is lost for that reason."""
+    need(os.geteuid() == 0, "root, for a /dev/shm of its own")
+    program = live(1, 2000000, *OPTIONS, f"--index-mode={mode}", "--index-buffer=128M", before=SMALL_DEV_SHM)
+    run_alone(program)
+    program.end()
+    recording = check_recording(ada, program.output, states=("complete", "failed"))
+    lane, _, state = index_of(recording)
+    assert lane["event_count"] > 15000 * 32 and lane["lost_buffer_full"] == 0
+    if state["reason"]:
+        assert mode == "oneshot" and state["reason"].startswith("memory limit")
+    else:
+        assert lane["lost"] == lane["lost_memory_limit"] > 0
+
+
+@pytest.fixture
+def group(need):
+    """A control group with 128 MB, and swap for none of it: its directory."""
+    own = dict(reversed(line.split(":", 2)[1:]) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
+    for path, controllers in own.items():
+        if "memory" in controllers.split(","):
+            root, limit = pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes"
+            break
+        if not controllers:
+            root, limit = pathlib.Path("/sys/fs/cgroup" + path), "memory.max"
+    directory = root / f"ada-test-{os.getpid()}"
+    try:
+        directory.mkdir()
+        (directory / limit).write_text(str(128 << 20))
+    except OSError:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        need(False, "a control group of memory to make another in")
+    yield directory
+    directory.rmdir()
+
+
+def enter(group):
+    return "/bin/sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"
+
+
+def kills_in(group):
+    names = {"memory.events": "oom_kill", "memory.oom_control": "oom_kill"}
+    text = next((group / name).read_text() for name in names if (group / name).exists())
+    return dict(line.split() for line in text.splitlines())["oom_kill"]
+
+
+@pytest.mark.parametrize("mode", ["streaming", "oneshot"])
+def test_a_control_group_has_its_limit(live, ada, group, mode):
+    """Recorder and program in 128 MB, and a buffer of 1 GB: at most a quarter of what they leave is used."""
+    program = live(2, 3000000, *OPTIONS, f"--index-mode={mode}", "--index-buffer=1G", before=enter(group))
+    run_alone(program)
+    program.end()
+    recording = check_recording(ada, program.output, states=("complete", "failed"))
+    lane, _, state = index_of(recording)
+    assert kills_in(group) == "0"
+    assert lane["lost_buffer_full"] == 0 and CHUNK * 64 < lane["event_count"] < (64 << 20) / 32
+    if state["reason"]:
+        assert mode == "oneshot" and state["reason"].startswith("memory limit")
+    else:
+        assert lane["lost"] == lane["lost_memory_limit"] > 0
+
+
+def test_a_limit_of_the_program_alone(live, ada, group):
+    """What the program makes is charged to it, what the recorder makes is not."""
+    program = live(2, 3000000, *OPTIONS, "--index-buffer=1G", inside=enter(group))
+    run_alone(program)
+    program.end()
+    assert kills_in(group) == "0"
+    manifest = [m for m in check_recording(ada, program.output).manifests().values() if m["program"].endswith("growth_program")][-1]
+    lane = manifest["index_lane"]
+    assert lane["lost"] == lane["lost_memory_limit"] > 0
