@@ -10,7 +10,7 @@
  *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing ("Rings" below)
  *   heirs     | struct ada_shm_heir[]        |  images and processes that are to come out of this one
  *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
- *             |                              |  number is published, and never reused. Full: the provider stops
+ *             |                              |  number is published, and never another's. Full: what comes then is left alone
  *   threads   | struct ada_shm_thread[]      |  one a thread that lives or isn't drained yet ("Threads" below)
  *             | bitmap of free entries       |  1 = its thread is over and drained. Recorder sets, agent clears (takes)
  *   index     | index pool: chunks           |
@@ -84,7 +84,6 @@ enum ada_disable {
 	ADA_DISABLE_NONE = 0,
 	ADA_DISABLE_ONESHOT_FULL,	/* --index-mode=oneshot and the buffer is full: as asked */
 	ADA_DISABLE_STOPPED,		/* the recorder asked for it */
-	ADA_DISABLE_MODULES_FULL,
 	ADA_DISABLE_NO_MEMORY,		/* mmap failed */
 	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
 	ADA_DISABLE_PROTOCOL,		/* versions differ, or an answer made no sense */
@@ -152,13 +151,13 @@ struct ada_shm_module {			/* 512 bytes */
 	uint32_t build_id_bytes;
 	uint8_t build_id[ADA_BUILD_ID_MAX];
 	uint64_t base;			/* load bias */
-	uint64_t load_counter, unload_counter;	/* TSC */
+	uint64_t load_counter, unload_counter;	/* TSC: first and last */
 	uint32_t hooked;		/* entries patched */
 	uint32_t mismatched;		/* entries whose bytes were not as planned: left alone */
 	uint32_t imports;		/* GOT slots hooked */
 	uint32_t flags;			/* enum ada_module_flag */
 	uint32_t function_base;		/* of the plan reply: number in the policy's tables of its function 0; 0: none has one */
-	uint32_t reserved;
+	uint32_t loads;			/* times it was loaded: the same file at the same base is the same module again */
 	char path[424];
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");

@@ -268,6 +268,39 @@ static void patches_write(struct application *job)
 	}
 }
 
+/* For the next time that the module is loaded. Without memory it is not hooked then. */
+static void entries_keep(struct application *job)
+{
+	struct ada_module *module = job->module;
+	uint32_t count = module->plan->hook_count;
+
+	if (!module->entries)
+		module->entries = ada_sys_map(count * sizeof *module->entries);
+	for (uint32_t i = 0; module->entries && i < count; i++)
+		if (job->entries[i])
+			module->entries[i] = job->entries[i];
+}
+
+int ada_apply_again(struct ada_module *module)
+{
+	const struct ada_plan_header *plan = module->plan;
+	struct application job = { .module = module, .entries = module->entries };
+	int status;
+
+	if (!plan || !module->entries)
+		return 0;
+	memset(module->applied, 0, plan->function_count / 8 + 1);
+	for (uint32_t i = 0; i < plan->hook_count; i++)
+		if (module->entries[i] && (is_intercept(&job, hook_at(plan, i)) || !bytes_fit(module, hook_at(plan, i))))
+			module->entries[i] = 0;
+	status = text_protect(module, true);
+	if (!status)
+		patches_write(&job);
+	if (text_protect(module, false))
+		ada_count_error();
+	return status;
+}
+
 int ada_apply(struct ada_module *module, uint32_t id, bool late)
 {
 	struct application job = { .module = module, .id = id, .late = late };
@@ -283,6 +316,8 @@ int ada_apply(struct ada_module *module, uint32_t id, bool late)
 		if (text_protect(module, false))
 			ada_count_error();
 	}
+	if (!status && job.entries)
+		entries_keep(&job);
 	if (job.entries)
 		ada_sys_unmap(job.entries, module->plan->hook_count * sizeof *job.entries);
 	entry = ada_module_entry(id);

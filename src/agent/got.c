@@ -192,25 +192,40 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 {
 	uint32_t count = module->plan->import_count;
 	struct ada_region *region;
-	int status = ada_region_reserve(&region, module->start, module->end, wanted);
+	int status = wanted ? ada_region_reserve(&region, module->start, module->end, wanted) : 0;
 
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct ada_hook_spec spec = { .function_id = targets[i].function_id, .target = targets[i].address,
 					      .number = targets[i].policy_number };
 		uint8_t *body;
 
-		if (!targets[i].address)
+		if (!targets[i].address || entries[i])
 			continue;
 		entries[i] = entry_of(targets, entries, i, targets[i].address);
 		if (!entries[i])
 			status = ada_region_hook(region, &spec, &entries[i], &body);
 	}
-	return status ? status : ada_region_seal(region);
+	return status || !wanted ? status : ada_region_seal(region);
+}
+
+/* Trampolines that the module had when it was loaded before, where the slot leads to the same function again. */
+static uint32_t entries_reuse(const struct target *targets, uint64_t *entries, const struct target *kept, uint32_t count)
+{
+	const uint64_t *kept_entries = (const uint64_t *)(kept + count);
+	uint32_t reused = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (targets[i].address && targets[i].address == kept[i].address && targets[i].function_id == kept[i].function_id &&
+		    targets[i].policy_number == kept[i].policy_number) {
+			entries[i] = kept_entries[i];
+			reused++;
+		}
+	return reused;
 }
 
 void ada_got_apply(struct ada_module *module, uint32_t id)
 {
-	uint32_t count = module->plan->import_count, wanted = 0, hooked = 0;
+	uint32_t count = module->plan->import_count, wanted = 0, hooked = 0, reused;
 	size_t bytes = count * (sizeof(struct target) + 2 * sizeof(uint64_t));
 	struct target *targets = count ? ada_sys_map(bytes) : NULL;
 	uint64_t *entries = (uint64_t *)(targets + count), *before = entries + count;
@@ -225,7 +240,8 @@ void ada_got_apply(struct ada_module *module, uint32_t id)
 		before[i] = *(uint64_t *)(module->bias + import->slot);
 		wanted += target_find(&targets[i], module, import);
 	}
-	if (wanted && trampolines_build(module, targets, entries, wanted) == 0 && relro_protect(module, true) == 0) {
+	reused = module->imports ? entries_reuse(targets, entries, module->imports, count) : 0;
+	if (wanted && trampolines_build(module, targets, entries, wanted - reused) == 0 && relro_protect(module, true) == 0) {
 		for (uint32_t i = 0; i < count; i++)
 			if (targets[i].address)
 				hooked += slot_write(module->bias + import_at(module->plan, i)->slot, before[i], entries[i]);
@@ -235,7 +251,9 @@ void ada_got_apply(struct ada_module *module, uint32_t id)
 		ada_count_error();
 	}
 	ada_module_entry(id)->imports = hooked;
-	ada_sys_unmap(targets, bytes);
+	if (module->imports)
+		ada_sys_unmap(module->imports, bytes);
+	module->imports = targets;
 }
 
 /* The slots stay: who has read one already takes the same way. */

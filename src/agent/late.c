@@ -37,7 +37,7 @@ static bool plan_choose(struct ada_module *module, const struct ada_plan_header 
 	return same;
 }
 
-static int module_late(struct ada_conversation *conversation, uint32_t id)
+int ada_late_module(struct ada_conversation *conversation, uint32_t id)
 {
 	struct ada_module *module = ada_module_at(id), job;
 	struct ada_shm_module *entry = ada_module_entry(id);
@@ -58,6 +58,7 @@ static int module_late(struct ada_conversation *conversation, uint32_t id)
 		if (reply.flags && ada_apply(&job, id, true))
 			ada_count_error();
 		module->applied = job.applied;
+		module->entries = job.entries;
 	}
 	return ada_connect_applied(conversation, id);
 }
@@ -83,7 +84,7 @@ __attribute__((used)) static long late_run(void)
 
 		if ((module->state == ADA_MODULE_PLANNED || module->state == ADA_MODULE_DONE) && module->start < module->end &&
 		    !(module->flags & (ADA_MODULE_AGENT | ADA_MODULE_VDSO)))
-			status = module_late(conversation, id);
+			status = ada_late_module(conversation, id);
 	}
 	ada_connect_end(conversation);
 	return status;

@@ -49,9 +49,16 @@ struct ada_module {			/* same number as in the segment's table */
 	uint32_t function_base;			/* number in the policy's tables of its function 0; 0: none has one */
 	uint8_t *applied;			/* bit by function: its entry is patched; NULL: no one's is */
 	struct ada_symbols symbols;
+	/* Kept when it is unloaded, for the same file at the same place again */
+	uint64_t *entries;			/* by hook number: where its jump goes; 0: not hooked. NULL: none is */
+	void *imports;				/* got.c's: targets and trampolines of its GOT slots */
+	const void *thunk;			/* loader.c's, for its DT_INIT; NULL: none yet */
+	bool fresh;				/* loaded, or loaded again, since loader.c last looked */
 };
 
-/* --- module.c: the table. Modules are numbered in the order of their finding, and a number is never used again. --- */
+/* --- module.c: the table. Modules are numbered in the order of their finding. A module that is unloaded keeps its number, and with it
+ * plan, trampolines and stubs: the same file at the same place is this module again, so that a plugin that comes and goes costs
+ * nothing each time. Where the table is full a module is left alone, and counted. --- */
 extern struct ada_module ada_modules[ADA_MODULES_MAX];		/* state.S */
 struct ada_module *ada_module_at(uint32_t id);
 struct ada_shm_module *ada_module_entry(uint32_t id);		/* its half in the segment */
@@ -92,6 +99,7 @@ bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes);	/* every
 /* Patches those entries of a module that its plan, reply and filter say and that aren't patched yet. `late`: while the program
  * runs, with every other thread stopped. */
 int ada_apply(struct ada_module *module, uint32_t id, bool late);
+int ada_apply_again(struct ada_module *module);		/* the same patches, after the module was loaded again */
 void ada_got_apply(struct ada_module *module, uint32_t id);	/* needs the module relocated */
 /* GOT hooks that lead to a function of module `to` whose entry is patched by now go on behind its hook: one event a call.
  * entries: by hook number, its trampoline; 0: none. */
@@ -169,6 +177,8 @@ void ada_unwinder_start(void);			/* finds the real dl_iterate_phdr */
 
 /* --- loader.c, late.c --- */
 extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */
+/* Asks for the hooks of a module that the policy has come to name since its plan was applied. 0 or -errno. */
+int ada_late_module(struct ada_conversation *conversation, uint32_t id);
 void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */
 void ada_late_forbid(void);			/* no longer */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */

@@ -68,26 +68,46 @@ static Elf64_Dyn *init_entry(const struct ada_module *module)
 	return NULL;
 }
 
-static void watch_init(uint32_t first)
+/* A module's is made once, however often it is loaded. */
+static void thunks_make(uint32_t count)
 {
-	uint32_t count = ada_module_count() - first;
 	size_t bytes = count * sizeof(struct init_thunk);
 	struct init_thunk *thunks = count ? ada_sys_map(bytes) : NULL;
+	uint32_t used = 0;
 
 	if (!thunks)
 		return;
-	for (uint32_t i = 0; i < count; i++)
-		thunk_write(&thunks[i], ada_module_at(first + i));
-	if (ada_sys_failed(ada_sys_protect(thunks, bytes, PROT_READ | PROT_EXEC)))
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		struct ada_module *module = ada_module_at(first + i);
-		Elf64_Dyn *entry = init_entry(module);
+	for (uint32_t id = 0; id < ada_module_count(); id++) {
+		struct ada_module *module = ada_module_at(id);
 
+		if (!module->fresh || module->thunk || !init_entry(module) || used == count)
+			continue;
+		thunk_write(&thunks[used], module);
+		module->thunk = &thunks[used++];
+	}
+	if (!ada_sys_failed(ada_sys_protect(thunks, bytes, PROT_READ | PROT_EXEC)))
+		return;
+	for (uint32_t id = 0; id < ada_module_count(); id++)
+		if ((uint64_t)ada_module_at(id)->thunk - (uint64_t)thunks < bytes)
+			ada_module_at(id)->thunk = NULL;
+}
+
+static void watch_init(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t id = 0; id < ada_module_count(); id++)
+		count += ada_module_at(id)->fresh && !ada_module_at(id)->thunk && init_entry(ada_module_at(id));
+	thunks_make(count);
+	for (uint32_t id = 0; id < ada_module_count(); id++) {
+		struct ada_module *module = ada_module_at(id);
+		Elf64_Dyn *entry = module->fresh && module->thunk ? init_entry(module) : NULL;
+
+		module->fresh = false;
 		if (!entry)
 			continue;
 		module->init = module->bias + entry->d_un.d_ptr;
-		entry->d_un.d_ptr = (uint64_t)&thunks[i] - module->bias;
+		entry->d_un.d_ptr = (uint64_t)module->thunk - module->bias;
 	}
 }
 
@@ -96,7 +116,6 @@ static void modules_changed(void *unused)
 {
 	struct ada_conversation *conversation = NULL;
 	struct ada_shm *shm = ada_core_shm();
-	uint32_t first = ada_module_count();
 
 	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_ACQUIRE) || !ada_process_is_own())
 		return;
@@ -107,7 +126,7 @@ static void modules_changed(void *unused)
 		ada_count_error();
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();
-	watch_init(first);
+	watch_init();
 	ada_base_follow();
 	if (conversation)
 		ada_connect_end(conversation);

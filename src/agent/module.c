@@ -81,10 +81,25 @@ static bool is_known(const struct link_map *map)
 	return false;
 }
 
+/* Unloaded, and what is loaded at its place now may be it again. */
+static bool may_be_again(const struct ada_module *module, const struct link_map *map)
+{
+	return module->state == ADA_MODULE_GONE && module->bias == map->l_addr;
+}
+
+/* No entry is left for it, and none that may be it is there. */
+static bool has_no_room(const struct link_map *map)
+{
+	for (uint32_t id = 0; id < module_count; id++)
+		if (may_be_again(&ada_modules[id], map))
+			return false;
+	return module_count == ADA_MODULES_MAX;
+}
+
 bool ada_module_changed(void)
 {
 	for (const struct link_map *map = loader_list(); map; map = map->l_next)
-		if (!is_known(map))
+		if (!is_known(map) && !has_no_room(map))
 			return true;
 	for (uint32_t id = 0; id < module_count; id++)
 		if (ada_modules[id].state != ADA_MODULE_GONE && !is_listed(&ada_modules[id]))
@@ -237,9 +252,52 @@ static void module_add(const struct link_map *map, struct ada_shm *shm, const ui
 	entry->base = module->bias;
 	entry->load_counter = ada_sys_counter();
 	entry->flags = module->flags;
+	entry->loads = 1;
+	module->fresh = true;
 	__atomic_store_n(&entry->present, 1, __ATOMIC_RELEASE);	/* after all that a reader looks at */
 	module_count++;
 	__atomic_store_n(&shm->module_count, module_count, __ATOMIC_RELEASE);
+}
+
+static bool is_same_file(const struct ada_module *module, const struct ada_shm_module *entry, const struct ada_shm_module *known)
+{
+	size_t at = 0;
+
+	while (entry->path[at] && entry->path[at] == known->path[at])
+		at++;
+	return module->segment_count && entry->build_id_bytes && entry->build_id_bytes == known->build_id_bytes &&
+	       !memcmp(entry->build_id, known->build_id, entry->build_id_bytes) && entry->path[at] == known->path[at];
+}
+
+/* The module that this one was before it was unloaded: the same file at the same place. False: there is none. */
+static bool module_again(const struct link_map *map, struct ada_conversation *conversation)
+{
+	struct ada_module found = { .map = map, .bias = map->l_addr };
+	struct ada_shm_module entry = { .present = 0 };
+	struct ada_module *module = NULL;
+	uint32_t id;
+
+	for (id = 0; id < module_count && !module; id++)
+		if (may_be_again(&ada_modules[id], map))
+			module = &ada_modules[id];
+	if (!module || !conversation || !segments_find(&found, NULL))
+		return false;
+	span_find(&found);
+	build_id_find(&found, &entry);
+	path_find(&found, &entry);
+	if (!is_same_file(&found, &entry, ada_module_entry(--id)) || found.end != module->end)
+		return false;
+	module->map = map;
+	module->segments = found.segments;
+	module->segment_count = found.segment_count;
+	ada_symbols_read(&module->symbols, map->l_ld, module->bias);
+	module->fresh = true;
+	module->state = module->flags & ADA_MODULE_TRACED ? ADA_MODULE_PLANNED : ADA_MODULE_DONE;
+	ada_module_entry(id)->loads++;
+	__atomic_store_n(&ada_module_entry(id)->present, 1, __ATOMIC_RELEASE);
+	if (ada_apply_again(module) || (module->start < module->end && ada_late_module(conversation, id)))
+		ada_count_error();
+	return true;
 }
 
 static bool build_id_equal(const struct ada_plan_header *plan, const struct ada_shm_module *entry)
@@ -295,6 +353,7 @@ static void modules_remove_gone(struct ada_conversation *conversation)
 		if (ada_modules[id].state == ADA_MODULE_GONE || is_listed(&ada_modules[id]))
 			continue;
 		ada_modules[id].state = ADA_MODULE_GONE;
+		ada_modules[id].segment_count = 0;		/* they lay in its memory */
 		ada_module_entry(id)->unload_counter = ada_sys_counter();
 		__atomic_store_n(&ada_module_entry(id)->present, 2, __ATOMIC_RELEASE);
 		if (conversation)
@@ -306,20 +365,21 @@ static void modules_remove_gone(struct ada_conversation *conversation)
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary)
 {
 	struct ada_shm *shm = ada_core_shm();
-	uint32_t first;
+	uint32_t first, refused = 0;
 	int status = 0;
 
 	modules_remove_gone(conversation);
 	first = module_count;
 	for (const struct link_map *map = loader_list(); map; map = map->l_next) {
-		if (is_known(map))
+		if (is_known(map) || module_again(map, conversation))
 			continue;
-		if (module_count == ADA_MODULES_MAX) {
-			ada_core_disable(ADA_DISABLE_MODULES_FULL);
-			break;
-		}
-		module_add(map, shm, auxiliary);
+		if (module_count < ADA_MODULES_MAX)
+			module_add(map, shm, auxiliary);
+		else
+			refused++;
 	}
+	if (refused > shm->modules_refused)
+		shm->modules_refused = refused;
 	/* All are in the table before the first is hooked: an event may only name a module that the segment holds. */
 	for (uint32_t id = first; conversation && id < module_count && !status; id++)
 		if (ada_modules[id].state == ADA_MODULE_KNOWN)

@@ -6,7 +6,6 @@ const char *ada_disable_text(enum ada_disable reason)
 	case ADA_DISABLE_NONE: return "";
 	case ADA_DISABLE_ONESHOT_FULL: return "the oneshot buffer is full";
 	case ADA_DISABLE_STOPPED: return "the recorder stopped it";
-	case ADA_DISABLE_MODULES_FULL: return "it loaded more modules than can be recorded";
 	case ADA_DISABLE_NO_MEMORY: return "it had no memory left for the agent";
 	case ADA_DISABLE_NO_RECORDER: return "the agent lost its connection to the recorder";
 	case ADA_DISABLE_PROTOCOL: return "agent and recorder are of different versions";

@@ -116,6 +116,7 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	ada_json_count(object, "loadNs", ns_of(provider, module->load_counter));
 	json_object_object_add(object, "unloadNs", module->present == 2 ?
 			       json_object_new_uint64(ns_of(provider, module->unload_counter)) : NULL);
+	ada_json_count(object, "loads", module->loads);
 	ada_json_count(object, "functions", coverage.functions);
 	ada_json_count(object, "hooked", coverage.hooked);
 	ada_json_count(object, "mismatched", module->mismatched);

@@ -232,8 +232,9 @@ static void hooks_what_is_loaded_late(void **state)
 		assert_true(module->hooked >= 2);
 		assert_int_equal(module->imports, 1);
 		assert_true(module->unload_counter > module->load_counter);
+		assert_int_equal(module->loads, 3);	/* at the same place each time */
 	}
-	assert_int_equal(loaded, 3);
+	assert_int_equal(loaded, 1);
 	assert_int_equal(run.shm[0]->internal_errors, 0);
 	run_free(&run);
 }
