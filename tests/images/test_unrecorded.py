@@ -94,12 +94,12 @@ def test_what_takes_no_agent_in(make, reason, how, count, starter, tmp_path, nee
     assert sum(reason in text for text in missing) >= min(len(missing), 64)
 
 
-@pytest.mark.parametrize("limit, cut_short", [("-v 65536", True), ("-v 20000", False), ("-n 3", False)])
-def test_no_room_for_the_agent(limit, cut_short, count):
+@pytest.mark.parametrize("limit", ["-v 65536", "-v 20000", "-n 3"])
+def test_no_room_for_the_agent(limit, count):
     """The agent is loaded and has no room for its segment; or the loader has none for the agent."""
     result = 127 if "-n" in limit else 0        # then the loader has no file left for libc, either
     complete, cut, missing = count("/bin/bash", "-c", f"ulimit {limit}; exec /bin/echo", status=result)
-    assert (complete, len(cut), len(missing)) == (1, cut_short, not cut_short)
+    assert (complete, len(cut), len(missing)) == (1, 0, 1)
 
 
 def test_a_full_dev_shm(count, need):
