@@ -115,14 +115,16 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_message *message)
 {
 	struct atf_message reason;
+	uint64_t size;
 	int fd, status;
 
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+	status = atf_file_size(fd, &size, &reason);	/* before the lock, which anybody may have who has opened a device */
+	if (!status && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		status = atf_fail(&reason, ATF_ERROR_SYSTEM, "still being written by another process");
-	else
+	else if (!status)
 		status = recover_fd(fd, path, &reason);
 	atf_say_of(message, path, reason.text);
 	close(fd);

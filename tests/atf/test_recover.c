@@ -2,9 +2,12 @@
 #include "fixture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 #include "atf/internal.h"
 
 #define COUNT 300
@@ -172,6 +175,7 @@ static void test_what_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
 	struct bytes crashed, finished = finished_and_crashed(fixture->path, &crashed);
+	int device;
 
 	finished.length -= 100;
 	bytes_write(fixture->path, finished.bytes, finished.length);
@@ -188,6 +192,10 @@ static void test_what_is_refused(void **state)
 	expect_recovery(fixture->path, -ATF_ERROR_NOT_ATF, "not an ATF index file: it does not begin with \"ATI2\"");
 	expect_recovery("/nonexistent/index.atf", -ATF_ERROR_SYSTEM, "No such file or directory");
 	expect_recovery("/dev/null", -ATF_ERROR_NOT_ATF, "not a regular file");
+	device = open("/dev/null", O_RDONLY | O_CLOEXEC);	/* another process's lock of it, say */
+	flock(device, LOCK_SH | LOCK_NB);
+	expect_recovery("/dev/null", -ATF_ERROR_NOT_ATF, "not a regular file");
+	close(device);
 	free(crashed.bytes);
 	free(finished.bytes);
 }
