@@ -1,6 +1,6 @@
 /* Functions of libc whose entry the agent takes over, in every process, so that recording goes on across exec, crashes
- * are seen, seccomp, tracers and thread pointers of the program's own are survived and non-local jumps are recognised. All calls come through here, libc's own too (system,
- * popen, posix_spawn).
+ * are seen, seccomp, tracers and thread pointers of the program's own are survived, limits of memory are the program's alone and
+ * non-local jumps are recognised. All calls come through here, libc's own too (system, popen, posix_spawn).
  * The planner plans a hook for each name that a module exports, even in modules that are not traced; the agent replaces
  * the function (it may go on into the hook's body, the original).
  */
@@ -16,6 +16,10 @@
 	X(prctl) \
 	X(ptrace) \
 	X(syscall) \
+	X(setrlimit) \
+	X(getrlimit) \
+	X(prlimit) \
+	X(mlockall) \
 	X(longjmp) \
 	X(__longjmp_chk)
 

@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include "agent/life.h"
+#include "agent/space.h"
 #include "agent/sys.h"
 
 #define ANSWER_SECONDS 20			/* a recorder that lives has many to answer on a busy machine; one that is gone closes */
@@ -133,9 +134,12 @@ static struct ada_shm *segment_map(int fd, uint64_t bytes)
 
 	if (!file_holds(fd, bytes))
 		return NULL;
+	ada_space_expect(room_bytes);
 	room = ada_sys6(SYS_mmap, 0, room_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ada_sys_failed(room))
+	if (ada_sys_failed(room)) {
+		ada_space_note(0, room_bytes);
 		return ada_sys_map_fd(fd, bytes, PROT_READ | PROT_WRITE, true);
+	}
 	start = (room + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 	if (ada_sys_failed(ada_sys6(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0))) {
 		ada_sys_unmap((void *)room, room_bytes);
@@ -145,6 +149,7 @@ static struct ada_shm *segment_map(int fd, uint64_t bytes)
 		ada_sys_unmap((void *)room, start - room);
 	end = start + room_bytes - HUGE_PAGE;
 	ada_sys_unmap((void *)end, room + room_bytes - end);
+	ada_space_note(start, bytes);
 	return (struct ada_shm *)start;
 }
 

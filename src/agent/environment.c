@@ -163,6 +163,8 @@ enum ada_heir_kind ada_environment_way(struct ada_way *way)
 	if (ada_sys_failed(ada_sys4(SYS_faccessat, AT_FDCWD, (long)"/proc/self/fd", R_OK, 0)))
 		return ADA_HEIR_ROOT;
 	fd = ada_connect_agent();
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return ADA_HEIR_NO_MEMORY;
 	if (fd < 0)
 		return ADA_HEIR_ROOT;
 	way->fd = ada_sys4(SYS_fcntl, fd, F_DUPFD, 3, 0);		/* without close-on-exec */

@@ -11,7 +11,10 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include "agent/life.h"
+#include "agent/space.h"
 #include "agent/sys.h"
 
 #define STACK_WORDS 512				/* pointers of an environment that is built on the program's stack */
@@ -28,11 +31,18 @@ typedef int fexecve_function(int, char *const *, char *const *);
 typedef long syscall_function(long, long, long, long, long, long, long);
 typedef int execveat_function(int, const char *, char *const *, char *const *, int);
 
+static bool may_be_executed(int directory, const char *path, int flags)
+{
+	long status = ada_sys4(SYS_faccessat2, directory, (long)path, X_OK, flags | AT_EACCESS);
+
+	return !status || status == -ENOSYS;
+}
+
 /* Calls the original with the agent's entries added, and announces what it does to the recorder. The environment is built in the
  * thread's room, or on the stack, where it fits, because a vfork child that execs can't give memory back to the parent that it
  * borrowed it from.
  */
-static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
+static int exec_call(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
 		     int flags)
 {
 	if (which == ADA_INTERCEPT_execve)
@@ -43,6 +53,18 @@ static int exec_with(enum ada_intercept which, int directory, const char *path, 
 		return ((syscall_function *)originals[which])(SYS_execveat, directory, (long)path, (long)arguments, (long)environment,
 							      flags, 0);
 	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
+}
+
+/* With the program's own limit of address space. A hard limit can't be taken back, so where the image is not there it is not lent. */
+static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
+		     int flags)
+{
+	bool lent = ada_space_is_limited() && may_be_executed(directory, path, flags) && ada_space_limit_lend();
+	int result = exec_call(which, directory, path, arguments, environment, flags);
+
+	if (lent)
+		ada_space_limit_take_back();
+	return result;
 }
 
 static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path,
@@ -272,6 +294,106 @@ static int replace_arch_prctl(int code, unsigned long base)
 	return ((arch_prctl_function *)originals[ADA_INTERCEPT_arch_prctl])(code, base);
 }
 
+/* --- limits of memory, which are for the program's own ----------------------------------------------------------------------- */
+
+typedef int setrlimit_function(unsigned, const struct rlimit *);
+typedef int getrlimit_function(unsigned, struct rlimit *);
+typedef int prlimit_function(int, unsigned, const struct rlimit *, struct rlimit *);
+typedef int mlockall_function(int);
+
+/* A vfork child has limits of its own, of which nothing is known here. */
+static bool limit_is_own(int pid, unsigned resource)
+{
+	return resource == RLIMIT_AS && !ada_quiet() && !ada_quiet_filtered() && ada_process_is_own() &&
+	       (!pid || (uint32_t)pid == ada_process_pid());
+}
+
+struct limit_change { bool own, dressed; struct rlimit asked, kernel; };
+
+/* What to hand to the kernel instead of `asked`. */
+static const struct rlimit *limit_begin(struct limit_change *change, int pid, unsigned resource, const struct rlimit *asked)
+{
+	change->own = limit_is_own(pid, resource);
+	change->dressed = change->own && asked &&
+			  ada_sys_peek(&change->asked, (uint64_t)asked, sizeof *asked) == sizeof *asked &&
+			  ada_space_limit_dress(&change->asked, &change->kernel);
+	return change->dressed ? &change->kernel : asked;
+}
+
+/* `old`: what the kernel says that it was. */
+static void limit_end(const struct limit_change *change, bool kept, struct rlimit *old)
+{
+	if (kept && change->own && old)
+		ada_space_limit_undress(old);
+	if (kept && change->dressed)
+		ada_space_limit_is(&change->asked);
+}
+
+static int replace_setrlimit(unsigned resource, const struct rlimit *asked)
+{
+	struct limit_change change;
+	const struct rlimit *limit = limit_begin(&change, 0, resource, asked);
+	int result = ((setrlimit_function *)originals[ADA_INTERCEPT_setrlimit])(resource, limit);
+
+	limit_end(&change, !result, NULL);
+	return result;
+}
+
+static int replace_getrlimit(unsigned resource, struct rlimit *limit)
+{
+	int result = ((getrlimit_function *)originals[ADA_INTERCEPT_getrlimit])(resource, limit);
+
+	if (!result && limit_is_own(0, resource))
+		ada_space_limit_undress(limit);
+	return result;
+}
+
+static int replace_prlimit(int pid, unsigned resource, const struct rlimit *asked, struct rlimit *old)
+{
+	struct limit_change change;
+	const struct rlimit *limit = limit_begin(&change, pid, resource, asked);
+	int result = ((prlimit_function *)originals[ADA_INTERCEPT_prlimit])(pid, resource, limit, old);
+
+	limit_end(&change, !result, old);
+	return result;
+}
+
+static long mlockall_call(long flags)
+{
+	return ((mlockall_function *)originals[ADA_INTERCEPT_mlockall])(flags);
+}
+
+static int replace_mlockall(int flags)
+{
+	return ada_lock_all(flags, mlockall_call);
+}
+
+static long syscall_mlockall(long flags)
+{
+	return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+}
+
+/* prlimit64(pid, resource, asked, old), or setrlimit(resource, asked), or getrlimit(resource, old) */
+static long syscall_limit(long number, long a, long b, long c, long d)
+{
+	const bool both = number == SYS_prlimit64;
+	const struct rlimit *asked = both ? (void *)c : number == SYS_setrlimit ? (void *)b : NULL;
+	struct rlimit *old = both ? (void *)d : number == SYS_getrlimit ? (void *)b : NULL;
+	struct limit_change change;
+	const struct rlimit *limit = limit_begin(&change, both ? a : 0, both ? b : a, asked);
+	long result;
+
+	if (both)
+		c = (long)limit;
+	else if (asked)
+		b = (long)limit;
+	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, 0, 0);
+	limit_end(&change, !result, old);
+	return result;
+}
+
+/* --- system calls by number ------------------------------------------------------------------------------------------------- */
+
 /* exec by syscall(): the agent comes along all the same. Under seccomp the call stays the very one that it was. */
 static long syscall_exec(long number, long a, long b, long c, long d, long e)
 {
@@ -337,6 +459,10 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 		return ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
 	if (number == SYS_execve || number == SYS_execveat)
 		return syscall_exec(number, a, b, c, d, e);
+	if (number == SYS_mlockall)
+		return ada_lock_all(a, syscall_mlockall);
+	if (number == SYS_prlimit64 || number == SYS_setrlimit || number == SYS_getrlimit)
+		return syscall_limit(number, a, b, c, d);
 	if (number == SYS_rseq && ada_process_is_own())		/* a vfork child has an area, or none, of its own */
 		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);

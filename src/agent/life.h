@@ -183,6 +183,10 @@ void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in
 void ada_late_forbid(void);			/* no longer */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */
 
+/* --- lock.c */
+/* mlockall without what is ours. `call`: mlockall as the program has called it, 0 or else errno is set. */
+long ada_lock_all(long flags, long (*call)(long flags));
+
 /* --- intercept.c, crash.c, deliver.c --- */
 struct sigaction;
 /* The replacement of the function at `address` (of the file), or NULL; and where to put its original's way on. */

@@ -15,6 +15,7 @@
  */
 #include <sys/mman.h>
 #include "agent/core.h"
+#include "agent/space.h"
 
 #define GROWN_BYTES 131072ull			/* the first mapping of its own */
 #define GROWN_FACTOR 4

@@ -9,6 +9,7 @@
  * What fails leaves the program untouched from there on: the hooks that are in place pass through.
  */
 #include "agent/life.h"
+#include "agent/space.h"
 #include "agent/sys.h"
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
@@ -60,6 +61,7 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	if (!ada_environment_take(environment) || !gnu_get_libc_version || !unwindable)
 		return;
 	mask = ada_sys_signals_block();
+	ada_space_note_agent();
 	if (!ada_connect(&conversation, ADA_HELLO_START, NULL)) {
 		if (ada_connect_segment(conversation, &bytes))
 			status = life_begin(conversation, (const uint64_t *)(end + 1));

@@ -2,11 +2,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <linux/futex.h>
 #include <time.h>
+#include "agent/space.h"
 #include "agent/sys.h"
+
+static bool future_locked;
 
 uint64_t ada_sys_signals_block(void)
 {
@@ -22,11 +24,39 @@ void ada_sys_signals_restore(uint64_t mask)
 	ada_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask);
 }
 
+bool ada_sys_future_locked(bool locked)
+{
+	return __atomic_exchange_n(&future_locked, locked, __ATOMIC_SEQ_CST);
+}
+
+/* What can't be accessed is locked, but not filled. */
+static long map_unlocked(void *wish, size_t bytes, int protection, int flags, int fd)
+{
+	long memory = ada_sys6(SYS_mmap, (long)wish, bytes, PROT_NONE, flags, fd, 0), status;
+
+	if (ada_sys_failed(memory))
+		return memory;
+	ada_sys4(SYS_munlock, memory, bytes, 0, 0);
+	status = ada_sys_protect((void *)memory, bytes, protection);
+	if (!ada_sys_failed(status))
+		return memory;
+	ada_sys4(SYS_munmap, memory, bytes, 0, 0);
+	return status;
+}
+
 static void *map(void *wish, size_t bytes, int protection, int flags, int fd)
 {
-	long memory = ada_sys6(SYS_mmap, (long)wish, bytes, protection, flags, fd, 0);
+	long memory;
 
-	return ada_sys_failed(memory) ? NULL : (void *)memory;
+	ada_space_expect(bytes);
+	if (__atomic_load_n(&future_locked, __ATOMIC_RELAXED) && !ada_quiet_filtered())
+		memory = map_unlocked(wish, bytes, protection, flags, fd);
+	else
+		memory = ada_sys6(SYS_mmap, (long)wish, bytes, protection, flags, fd, 0);
+	if (ada_sys_failed(memory))
+		memory = 0;
+	ada_space_note(memory, bytes);
+	return (void *)memory;
 }
 
 void *ada_sys_map(size_t bytes)
@@ -52,7 +82,11 @@ void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared)
 
 long ada_sys_unmap(void *start, size_t bytes)
 {
-	return ada_sys4(SYS_munmap, (long)start, bytes, 0, 0);
+	long result = ada_sys4(SYS_munmap, (long)start, bytes, 0, 0);
+
+	if (!ada_sys_failed(result))
+		ada_space_forget((uint64_t)start, bytes);
+	return result;
 }
 
 long ada_sys_protect(void *start, size_t bytes, int protection)
@@ -70,30 +104,6 @@ extern char ada_state[] __attribute__((visibility("hidden"))), ada_state_end[] _
 bool ada_state_open(void)
 {
 	return !ada_sys_failed(ada_sys_protect(ada_state, ada_state_end - ada_state, PROT_READ | PROT_WRITE));
-}
-
-/* The first number of a file that begins with one; 0 where it can't be read. */
-static uint64_t number_read(const char *path)
-{
-	char text[32];
-	long bytes = ada_sys_read_file(path, text, sizeof text);
-	uint64_t number = 0;
-
-	for (long i = 0; i < bytes && text[i] >= '0' && text[i] <= '9'; i++)
-		number = number * 10 + (text[i] - '0');
-	return number;
-}
-
-uint64_t ada_space_left(void)
-{
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
-	uint64_t used;
-
-	if (ada_quiet() || ada_quiet_filtered() || ada_sys_failed(ada_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit)) ||
-	    limit.rlim_cur == RLIM_INFINITY)
-		return UINT64_MAX;
-	used = number_read("/proc/self/statm") * 4096;
-	return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
 uint32_t ada_sys_pid(void)

@@ -58,14 +58,14 @@ void ada_sys_signals_restore(uint64_t mask);
 void *ada_sys_map(size_t bytes);			/* private, anonymous, read and write; NULL: no memory */
 void *ada_sys_map_at(void *wish, size_t bytes, int protection);	/* exactly there and only if nothing is; else NULL */
 void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared);	/* NULL on failure */
-long ada_sys_unmap(void *start, size_t bytes);
+long ada_sys_unmap(void *start, size_t bytes);		/* of ours */
+/* Whether the kernel locks whatever is mapped from now on (mlockall): ours is unlocked again. Returns what it was. */
+bool ada_sys_future_locked(bool locked);
 long ada_sys_protect(void *start, size_t bytes, int protection);
 long ada_sys_advise(void *start, size_t bytes, int advice);
 
 /* The tables of state.S may be written from now on. False: no memory. */
 bool ada_state_open(void);
-/* Address space (bytes) that the program's limit leaves; UINT64_MAX: there is no limit, or it can't be asked for. */
-uint64_t ada_space_left(void);
 
 uint32_t ada_sys_pid(void);				/* never cached: vfork children share our memory */
 uint32_t ada_sys_tid(void);

@@ -38,7 +38,7 @@ const char *ada_heir_text(uint32_t kind)
 	case ADA_HEIR_DISPATCHED: return "a process whose system calls are dispatched to user space started it";
 	case ADA_HEIR_COUNTER: return "its process may not read the time stamp counter (PR_SET_TSC)";
 	case ADA_HEIR_ROOT: return "its root (chroot, container) holds neither the agent nor /proc, by which it could be handed over";
-	case ADA_HEIR_NO_MEMORY: return "its parent had no memory to take the agent along";
+	case ADA_HEIR_NO_MEMORY: return "it was executed where no memory or file descriptor was left to take the agent along";
 	case ADA_HEIR_FORK: return "it could not reach the recorder: it had no memory or file descriptor left for that";
 	case ADA_HEIR_FORK_UNREACHED: return "it could not reach the recorder from its root, network namespace and user";
 	case ADA_HEIR_FORK_DISABLED: return "its parent was no longer recorded";
