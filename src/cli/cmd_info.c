@@ -270,7 +270,7 @@ static void print_skipped(struct info *info, const struct ada_process *process)
 static void print_reasons(struct info *info)
 {
 	const json_object *missing = ada_json_get(info->session->document, "notRecorded");
-	char text[512];
+	char text[1024];
 
 	for (size_t i = 0; i < info->session->processes.count; i++) {
 		const struct ada_process *process = info->session->processes.items[i];
@@ -285,7 +285,7 @@ static void print_reasons(struct info *info)
 	for (size_t i = 0; i < ada_json_length(missing); i++) {
 		const json_object *entry = json_object_array_get_idx(missing, i);
 
-		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.200s",
+		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.600s",
 			 (unsigned)ada_json_u64(entry, "pid", 0), ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
 		print_line(info->output, "note", text);
 	}
