@@ -8,25 +8,29 @@
  * of two threads that share their thread-local data. What isn't an event (life.h) then tries the process's spare stack.
  *
  * A wait with signals open (--on-full=block) goes back to the program's stack for so long. Handlers in between have slow paths
- * too: they begin below what the wait has left here, and where that is too little they run where they are.
+ * too: they begin below what the wait has left here, and where that is too little they run where they are. A handler may also
+ * fork: what the slow path was at work on isn't there in the child, nor is what it left here, so there it ends with the wait.
  */
 #include "agent/core.h"
 
 #define LEAST_BYTES 16384			/* free of a stack, for a slow path to begin there */
 #define SPARE_BYTES 65536
+#define OPEN ~0ull				/* instead of a mask: signals are not blocked, and stay so */
 
 void ada_switch(void *argument, void (*work)(void *), uint64_t stack, uint64_t *left) __asm__("__morestack") ADA_HIDDEN;
+_Noreturn void ada_switch_back(uint64_t left) ADA_HIDDEN;
 
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
 static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
 /* This thread's stack: from `bottom` up to `end`, in use from `top` up, by waits whose frame on the program's stack is at
  * `wait_sp`; `program` is where the program's stack was left. */
-static __thread struct { uint64_t bottom, end, top, wait_sp, program; uint32_t busy; } stack;
+static __thread struct { uint64_t bottom, end, top, wait_sp, program; uint32_t busy, given_up; } stack;
 static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
 /* The thread, where its hooks may not write by themselves (rseq.c): ada_self is no one then. NULL: they may. */
 static __thread struct ada_thread *unseen;
 static uint64_t spare;				/* the process's, for who has none; 0: there is none */
 static uint32_t spare_busy;
+static uint32_t forks;				/* how many this process is away from the first */
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------- */
 
@@ -122,7 +126,8 @@ void ada_slow_end(struct ada_thread *thread)
 
 	self_set(thread);
 	slow.thread = NULL;
-	ada_sys_signals_restore(mask);
+	if (mask != OPEN)
+		ada_sys_signals_restore(mask);
 }
 
 void ada_slow_abandoned(void)
@@ -150,6 +155,7 @@ struct ada_thread *ada_slow_thread(void)
 
 void ada_slow_forked(void)
 {
+	forks++;
 	ada_self = &ada_no_thread;
 	hidden = unseen = NULL;
 	if (slow.thread)			/* the slow path that found out: it has no thread any more */
@@ -175,22 +181,32 @@ bool ada_slow_has_stack(void)
 /* False: `work` has not been called. */
 static bool run_on_own(void (*work)(void *), void *argument)
 {
-	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	uint64_t here = (uint64_t)__builtin_frame_address(0), top, wait_sp;
 
 	/* As in ada_slow_begin: the wait was left by a jump. */
 	if (stack.wait_sp && here > stack.wait_sp && own_stack(ada_slow_thread(), stack.wait_sp, here))
 		ada_slow_stack(stack.bottom, stack.end);
 	if (stack.top - stack.bottom < LEAST_BYTES || __atomic_exchange_n(&stack.busy, 1, __ATOMIC_ACQUIRE))
 		return false;
-	ada_switch(argument, work, stack.top, &stack.program);
+	top = stack.top;
+	wait_sp = stack.wait_sp;
+	stack.given_up = 0;
+	ada_switch(argument, work, top, &stack.program);
+	if (stack.given_up) {
+		stack.top = top;
+		stack.wait_sp = wait_sp;
+	}
 	__atomic_store_n(&stack.busy, 0, __ATOMIC_RELEASE);
 	return true;
 }
 
-void ada_slow_run(void (*work)(void *), void *argument)
+struct ada_thread *ada_slow_run(struct ada_thread *thread, void (*work)(void *), void *argument)
 {
 	if (!run_on_own(work, argument))
 		work(argument);
+	else if (stack.given_up)
+		return ada_slow_thread();
+	return thread;
 }
 
 void ada_aside(void (*work)(void *), void *argument)
@@ -215,37 +231,58 @@ void ada_aside_start(void)
 
 /* --- waits ---------------------------------------------------------------------------------------------------------------- */
 
-struct pause { struct ada_thread *thread; void (*wait)(void *); void *argument; };
+struct pause { struct ada_thread *thread; void (*wait)(void *); void *argument; uint64_t program; };
 
-static void pause_run(void *argument)
+static bool is_child(uint32_t forks_before)
 {
-	const struct pause *pause = argument;
+	return forks != forks_before || !ada_core->present;
+}
+
+/* False: this is a child of who began to wait. */
+static bool pause_run(const struct pause *pause)
+{
+	uint32_t before = forks;
 
 	ada_slow_end(pause->thread);
 	pause->wait(pause->argument);
-	ada_slow_begin(0);
+	if (!ada_slow_begin(0)) {
+		slow.thread = is_child(before) ? ada_self : pause->thread;
+		slow.mask = OPEN;
+		ada_self = &ada_no_thread;
+	}
+	return !is_child(before);
 }
 
-/* On the program's stack. */
+/* On the program's stack. In a child, nothing that lay on the other one counts. */
 static void pause_run_apart(void *argument)
 {
+	const struct pause pause = *(const struct pause *)argument;
+	bool same;
+
 	stack.wait_sp = (uint64_t)__builtin_frame_address(0);
 	__atomic_store_n(&stack.busy, 0, __ATOMIC_RELEASE);
-	pause_run(argument);
+	same = pause_run(&pause);
 	stack.busy = 1;
+	if (!same) {
+		stack.given_up = 1;
+		ada_switch_back(pause.program);
+	}
 }
 
-void ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument)
+bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument)
 {
-	struct pause pause = { thread, wait, argument };
-	uint64_t top = stack.top, program = stack.program, wait_sp = stack.wait_sp;
+	struct pause pause = { thread, wait, argument, stack.program };
+	uint64_t top = stack.top, wait_sp = stack.wait_sp;
 
 	if ((uint64_t)&pause - stack.bottom >= stack.end - stack.bottom) {
-		pause_run(&pause);
-		return;
+		if (!thread->index)		/* at work on nothing yet */
+			return pause_run(&pause);
+		wait(argument);			/* with signals blocked: there is no way to give up from here */
+		return true;
 	}
-	ada_switch(&pause, pause_run_apart, program, &stack.top);
+	ada_switch(&pause, pause_run_apart, pause.program, &stack.top);
 	stack.top = top;
-	stack.program = program;
+	stack.program = pause.program;
 	stack.wait_sp = wait_sp;
+	return true;
 }

@@ -173,43 +173,38 @@ static bool some_sealed(const struct ada_shm *shm)
 	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) != tail;
 }
 
-struct wait { uint32_t returned; enum ada_lack lack; bool recording; };
+struct wait { uint32_t *word, value; };
 
+/* Reads nothing itself: what a handler forks has another segment by now. */
 static void wait_open(void *argument)
 {
-	struct wait *wait = argument;
-	struct ada_shm *shm = ada_core->shm;
-	uint32_t returned = wait->returned;
-	bool waiting = true;
+	const struct wait *wait = argument;
 
-	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
-		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
-
-		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
-		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
-			ada_core_disable(ADA_DISABLE_NO_RECORDER);
-		waiting = ada_core_recording() && (wait->lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
-		if (waiting)
-			ada_sys_futex_wait(&shm->returned, returned, WAIT_NS);
-	}
-	wait->recording = waiting;
+	ada_sys_futex_wait(wait->word, wait->value, WAIT_NS);
 }
 
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)
 {
 	struct ada_shm *shm = ada_core->shm;
 	uint64_t start = ada_sys_counter();
-	struct wait wait = { .returned = returned, .lack = lack };
+	struct wait wait = { &shm->returned, returned };
+	bool waiting = true;
 
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
 	if (lack == ADA_LACK_MEMORY)
 		__atomic_fetch_add(&shm->memory_waits, 1, __ATOMIC_RELAXED);
-	if (thread)
-		ada_slow_pause(thread, wait_open, &wait);
-	else
-		wait_open(&wait);
+	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
+		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
+
+		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
+		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
+			ada_core_disable(ADA_DISABLE_NO_RECORDER);
+		waiting = ada_core_recording() && !ada_quiet() && (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
+		if (waiting && !ada_slow_pause(thread, wait_open, &wait))
+			return false;
+	}
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
-	return wait.recording;
+	return waiting;
 }
 
 bool ada_chunk_room(struct ada_thread *thread)

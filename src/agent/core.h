@@ -69,11 +69,13 @@ bool ada_slow_forbidden(void);			/* no system call may be made: no slow path beg
 void ada_slow_end(struct ada_thread *thread);
 void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
 void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is, or for the calling one */
-/* In a slow path: calls work(argument) on this thread's stack of ours, or where it is. */
-void ada_slow_run(void (*work)(void *), void *argument);
+/* In the slow path of `thread`: calls work(argument) on this thread's stack of ours, or where it is. Returns whose slow path it
+ * is now: another's where the work was given up in a fork's child. */
+struct ada_thread *ada_slow_run(struct ada_thread *thread, void (*work)(void *), void *argument);
 bool ada_slow_has_stack(void);			/* ada_slow_run will find it */
-/* In a slow path, anywhere: calls wait(argument) as if the slow path had ended, on the program's stack. */
-void ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument);
+/* In a slow path, anywhere: calls wait(argument) as if the slow path had ended, on the program's stack. In the child of a fork
+ * in between it goes on behind ada_slow_run; or returns false, where there was none. */
+bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument);
 struct ada_thread *ada_slow_thread(void);	/* whose slow path it is, or ada_self */
 void ada_slow_stack(uint64_t bottom, uint64_t end);	/* this thread's stack from now on; both 0: it has none */
 void ada_slow_forked(void);
@@ -89,9 +91,9 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
 /* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
 bool ada_thread_may_wait(uint32_t *returned);
-/* --on-full=block: until the recorder has given something back since its count was `returned`, with the program's signals open.
- * `thread`: in the slow path of this one; NULL: in none. False: give up. Nobody empties the pool; or memory is what lacks, and there is
- * nothing in the pool that would be given back. */
+/* --on-full=block, in the slow path of `thread`: until the recorder has given something back since its count was `returned`, with
+ * the program's signals open. False: give up. Nobody empties the pool; or memory is what lacks, and there is nothing in the pool that
+ * would be given back; or no system call may be made any more; or this is a fork's child. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 

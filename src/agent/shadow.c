@@ -233,6 +233,6 @@ void ada_core_longjmp(uint64_t sp)
 	if (!jump.thread)
 		return;
 	if (jump.thread->index)
-		ada_slow_run(jump_follow, &jump);
+		jump.thread = ada_slow_run(jump.thread, jump_follow, &jump);
 	ada_slow_end(jump.thread);
 }

@@ -62,8 +62,8 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 		}
 		if (!ada_core_recording() || (*thread)->index || !ada_thread_may_wait(&returned))
 			return ada_core_recording() && (*thread)->index;
-		ada_slow_end(*thread);		/* a handler may come meanwhile, and attach */
-		ada_core_wait(NULL, returned, ADA_LACK_FULL);
+		ada_core_wait(*thread, returned, ADA_LACK_FULL);
+		ada_slow_end(ada_slow_thread());	/* a handler may have attached meanwhile */
 	}
 }
 
@@ -97,7 +97,7 @@ ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const st
 			ada_event_lost(call.thread, events_of(&call));
 		} else {
 			if (begin(&call.thread, (uint64_t)slot))
-				ada_slow_run(enter, &call);
+				call.thread = ada_slow_run(call.thread, enter, &call);
 			if (call.thread)
 				ada_slow_end(call.thread);
 			else
@@ -123,7 +123,7 @@ ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers
 	if (!may_record(&call))
 		return;
 	if (begin(&call.thread, slot))
-		ada_slow_run(leave, &call);
+		call.thread = ada_slow_run(call.thread, leave, &call);
 	if (call.thread)
 		ada_slow_end(call.thread);
 	else

@@ -299,7 +299,7 @@ struct ada_thread *ada_thread_attach(void)
 	entries_are_full = false;
 	thread = place_take(core);
 	if (thread && ada_room_take(thread))
-		ada_slow_run(thread_fill, thread);
+		ada_slow_run(thread, thread_fill, thread);
 	if (thread && thread->entry) {
 		refusals = 0;
 		return thread;
@@ -342,14 +342,18 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 	*seq = events - 1;
 }
 
+struct closing { struct ada_thread *thread; bool done; };
+
 /* Everything left open is left by the thread's end. */
 static void thread_close(void *argument)
 {
-	struct ada_thread *thread = argument;
+	struct closing *closing = argument;
+	struct ada_thread *thread = closing->thread;
 
 	while (ada_core_recording() && ada_frames(thread))
 		ada_shadow_close(thread, ada_frame_at(thread, ada_frames(thread) - 1), ADA_EVENT_EXCEPTION);
 	ada_chunk_close(thread);
+	closing->done = true;
 }
 
 void ada_core_thread_end(void)
@@ -359,11 +363,16 @@ void ada_core_thread_end(void)
 	if (!thread)
 		return;
 	if (thread->index && !ada_core_is_forked()) {
-		ada_slow_run(thread_close, thread);
-		__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
-		ada_room_leave();
-		place_return(ada_core, thread);
-		thread = &ada_no_thread;
+		struct closing closing = { thread, false };
+		struct ada_thread *now = ada_slow_run(thread, thread_close, &closing);
+
+		if (closing.done) {
+			__atomic_store_n(&thread->entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
+			ada_room_leave();
+			place_return(ada_core, thread);
+			now = &ada_no_thread;
+		}
+		thread = now;
 	}
 	ada_slow_end(thread);
 }

@@ -43,16 +43,25 @@ static bool accessors_fit(uint64_t caller)
 	       own.dlfo_link_map == accessor.dlfo_link_map;
 }
 
+struct leaving { struct ada_thread *thread; struct ada_moment moment; };
+
+static void leave(void *argument)
+{
+	const struct leaving *leaving = argument;
+
+	ada_shadow_leave(leaving->thread, &leaving->moment, ADA_EVENT_EXCEPTION);
+}
+
 /* The frame at `slot` is left by unwinding. */
 ADA_SLOW void ada_unwound_slow(uint64_t slot)
 {
-	struct ada_thread *thread = ada_core_recording() ? ada_slow_begin(slot) : NULL;
+	struct leaving leaving = { ada_core_recording() ? ada_slow_begin(slot) : NULL, { NULL, slot } };
 
-	if (!thread)
+	if (!leaving.thread)
 		return;
-	if (thread->index && ada_core_recording())
-		ada_shadow_leave(thread, &(struct ada_moment){ NULL, slot }, ADA_EVENT_EXCEPTION);
-	ada_slow_end(thread);
+	if (leaving.thread->index && ada_core_recording())
+		leaving.thread = ada_slow_run(leaving.thread, leave, &leaving);
+	ada_slow_end(leaving.thread);
 }
 
 /* 0: no frame lies above the stack pointer, on the same stack as far as that is known. */

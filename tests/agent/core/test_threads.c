@@ -1,6 +1,12 @@
-/* The table of threads: entries are used again, and a full one costs only who comes too late. */
+/* The table of threads: entries are used again, and a full one costs only who comes too late. And what a handler forks while its
+ * thread waits goes on, recorded or not. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "agent/core.h"
 #include "fake.h"
 #include "../../test.h"
@@ -121,11 +127,74 @@ static void a_full_table_costs_one_thread(void **state)
 	assert_int_equal(fake_count().calls, 4 + 10);
 }
 
+static struct ada_shm *volatile before;	/* the parent's segment; NULL: in the child */
+static bool recorded;				/* the child, and from its fork on */
+static int child_status = -1;
+
+static void fork_on_alarm(int number)
+{
+	pid_t pid = fork();
+
+	if (!pid && recorded) {
+		ada_core_forked();
+		fake_begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+		munmap(before, before->total_bytes);
+		before = NULL;
+		outer(2000);
+	} else if (!pid) {
+		before = NULL;
+	} else {
+		waitpid(pid, &child_status, 0);
+		fake_drain_start();
+	}
+}
+
+static void fork_in_a_wait(bool with_segment)
+{
+	const struct itimerval once = { { 0, 0 }, { 0, 50000 } };
+	struct sigaction action = { .sa_handler = fork_on_alarm }, old;
+	const long calls = 5000;
+	struct ada_shm *shm;
+
+	recorded = with_segment;
+	shm = before = begin(2, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	sigaction(SIGALRM, &action, &old);
+	setitimer(ITIMER_REAL, &once, NULL);
+	if (outer(calls) != calls)
+		_exit(1);
+	if (!before) {				/* the child */
+		outer(10);
+		if (recorded)
+			fake_drain();
+		_exit(recorded && (fake_count().calls < 2000 + 1 + 11 || fake_count().errors || fake_frames()) ? 2 : 7);
+	}
+	sigaction(SIGALRM, &old, NULL);
+	fake_drain_stop();
+	fake_drain();
+	assert_true(WIFEXITED(child_status));
+	assert_int_equal(WEXITSTATUS(child_status), 7);
+	assert_true(shm->waits);
+	assert_int_equal(fake_count().calls, calls + 1);
+	assert_int_equal(fake_count().lost + fake_count().errors, 0);
+}
+
+static void the_child_of_a_wait_goes_on_unrecorded(void **state)
+{
+	fork_in_a_wait(false);
+}
+
+static void the_child_of_a_wait_goes_on_recorded(void **state)
+{
+	fork_in_a_wait(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_used_again),
 		cmocka_unit_test(a_full_table_costs_one_thread),
+		cmocka_unit_test(the_child_of_a_wait_goes_on_unrecorded),
+		cmocka_unit_test(the_child_of_a_wait_goes_on_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

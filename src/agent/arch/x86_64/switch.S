@@ -30,4 +30,19 @@ __morestack:
 	ret
 	.cfi_endproc
 	.size __morestack,.-__morestack
+
+# void ada_switch_back(uint64_t left): that call of ada_switch returns, from wherever this is, as if its work were done.
+	.globl ada_switch_back
+	.hidden ada_switch_back
+	.type ada_switch_back,@function
+ada_switch_back:
+	mov %rdi,%rsp
+	pop %r15
+	pop %r14
+	pop %r13
+	pop %r12
+	pop %rbx
+	pop %rbp
+	ret
+	.size ada_switch_back,.-ada_switch_back
 	.section .note.GNU-stack,"",@progbits
