@@ -37,6 +37,7 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 		errno = ENAMETOOLONG;
 		return failed(details, thread, number, -ATF_ERROR_SYSTEM);
 	}
+	ada_lane_spare_files(&details->options.lane);
 	do
 		rc = atf_detail_writer_open(&thread->writer, path, &options);
 	while (rc && ada_lane_room_made(&details->options.lane));

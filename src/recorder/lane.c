@@ -19,6 +19,12 @@ static int told(int rc, const struct ada_lane *lane, const char *directory, stru
 	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(rc));
 }
 
+void ada_lane_spare_files(const struct ada_lane_options *options)
+{
+	if (options->spare_some)
+		options->spare_some(options->context);
+}
+
 bool ada_lane_room_made(const struct ada_lane_options *options)
 {
 	return ada_lane_short_of_files(-errno) && options->make_room && options->make_room(options->context);
@@ -42,6 +48,7 @@ static int wake(struct ada_lane *lane, const struct ada_lane_options *options, c
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
+	ada_lane_spare_files(options);
 	do
 		rc = atf_index_writer_wake(lane->writer, path);
 	while (rc && ada_lane_room_made(options));
@@ -62,6 +69,7 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 	if (ada_array_reserve(&lane->segments, 1))
 		return ada_error_system(error, ENOMEM, "%s", thread);
 	int rc;
+	ada_lane_spare_files(options);
 	do
 		rc = atf_index_writer_open(&lane->writer, path, &writer);
 	while (rc && ada_lane_room_made(options));

@@ -23,6 +23,8 @@ struct ada_lane_options {
 	bool circular;			/* events that are not there were overwritten, as asked */
 	/* Where there is no descriptor left: lays files of other lanes to rest. False: there were none. NULL: can't */
 	bool (*make_room)(void *context);
+	/* Before a file is opened: the same, where only those are left that all else needs. NULL: can't */
+	void (*spare_some)(void *context);
 	void *context;
 };
 
@@ -65,7 +67,9 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);
 bool ada_lane_rest(struct ada_lane *lane);	/* gives its descriptor back until it has more to write; false: it had none */
-/* After a failure (errno) to open a file: true where it may work now. */
+/* Before a file is opened: some descriptors stay for all that is no lane's. */
+void ada_lane_spare_files(const struct ada_lane_options *options);
+/* After a failure (errno) to open one: true where it may work now. */
 bool ada_lane_room_made(const struct ada_lane_options *options);
 /* No descriptor was to be had for what failed so. */
 static inline bool ada_lane_short_of_files(int rc)

@@ -4,6 +4,7 @@
  */
 #include "recorder/recorder.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 
 #define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)
+#define SPARED_FILES 1024		/* descriptors that lanes leave to processes, conversations and manifests; half of few */
 
 /* Of every process: descriptors are this one's. */
 static bool make_room(void *context)
@@ -34,7 +36,18 @@ static bool make_room(void *context)
 	bool rested = false;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		rested |= !provider->ended && ada_drain_rest(&provider->drain);
-	return rested;
+	return rested || ada_sink_release(recorder->sink);
+}
+
+/* The kernel gives the lowest number that is free. */
+static void spare_some(void *context)
+{
+	struct ada_recorder *recorder = context;
+	int next = fcntl(recorder->wake, F_DUPFD_CLOEXEC, 0);
+	if (next >= 0)
+		close(next);
+	if (next < 0 || next >= recorder->lane_files)
+		make_room(recorder);
 }
 
 static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
@@ -57,7 +70,8 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	ada_policy_attach(recorder->policy, recorder);
 	recorder->lane_options = (struct ada_lane_options){
 		.sink = ada_sink_atf(recorder->sink), .clock = recorder->clock,
-		.circular = options->index_mode == ADA_INDEX_CIRCULAR, .make_room = make_room, .context = recorder,
+		.circular = options->index_mode == ADA_INDEX_CIRCULAR, .make_room = make_room,
+		.spare_some = spare_some, .context = recorder,
 		.segment_events = options->segment_bytes ? (options->segment_bytes - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) /
 							   sizeof(struct ada_event) : 0 };
 	recorder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -99,16 +113,18 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 }
 
 /* Signals by descriptor and many files, both put back in the child. */
-static int prepare_process(struct ada_loop *loop, struct ada_inheritance *inheritance, struct ada_error *error)
+static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 {
+	struct ada_recorder *recorder = loop->recorder;
+	struct ada_inheritance *inheritance = &recorder->inheritance;
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
 	struct rlimit files;
 	sigset_t set;
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaddset(&set, signals[i]);
-	if (loop->recorder->options->mark_signal)
-		sigaddset(&set, loop->recorder->options->mark_signal);
+	if (recorder->options->mark_signal)
+		sigaddset(&set, recorder->options->mark_signal);
 	/* Blocks of files come and go all the time: from the heap, and kept there, they are not zeroed by the kernel each time. */
 	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK_BYTES);
@@ -116,6 +132,8 @@ static int prepare_process(struct ada_loop *loop, struct ada_inheritance *inheri
 	files = inheritance->files;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
+	rlim_t spared = files.rlim_cur / 2 < SPARED_FILES ? files.rlim_cur / 2 : SPARED_FILES;
+	recorder->lane_files = files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - spared) : INT_MAX;
 	loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (loop->signals < 0)
 		return ada_error_system(error, errno, "signalfd");
@@ -161,7 +179,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	*exit_status = ADA_EXIT_FAILED;
-	rc = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, &recorder.inheritance, error);
+	rc = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, error);
 	if (rc)
 		goto out;
 	ada_say_open();

@@ -37,6 +37,7 @@ struct ada_sink {
 	struct io_uring ring;
 	bool has_ring;
 	unsigned in_flight, queued;
+	unsigned closing;		/* of those in flight: fsyncs, whose descriptors are still open */
 	int error;			/* of the first fsync that failed */
 	ADA_ARRAY(struct sink_file) files;	/* by descriptor */
 };
@@ -115,6 +116,7 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 		if (result < 0 && !sink->error)
 			sink->error = result;
 		close(fd);
+		sink->closing--;
 		return;
 	}
 	struct atf_block *block = (struct atf_block *)(uintptr_t)tag;
@@ -243,6 +245,7 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 		struct io_uring_sqe *entry = next_entry(sink);
 		io_uring_prep_fsync(entry, fd, 0);
 		io_uring_sqe_set_data64(entry, (uint64_t)fd << 1 | 1);
+		sink->closing++;
 		return 0;
 	}
 	int rc = sync && fsync(fd) ? -errno : 0;
@@ -274,6 +277,14 @@ void ada_sink_poll(struct ada_sink *sink)
 		return;
 	submit(sink);
 	reap(sink);
+}
+
+bool ada_sink_release(struct ada_sink *sink)
+{
+	bool any = sink->closing;
+	while (sink->closing)
+		reap_one(sink);
+	return any;
 }
 
 int ada_sink_close(struct ada_sink *sink)

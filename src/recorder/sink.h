@@ -10,6 +10,7 @@ struct ada_sink;
 int ada_sink_open(struct ada_sink **sink, bool no_ring);	/* no_ring: for tests; else a ring where there can be one */
 struct atf_sink *ada_sink_atf(struct ada_sink *sink);
 void ada_sink_poll(struct ada_sink *sink);		/* submits what is queued, takes what is done: no waiting */
+bool ada_sink_release(struct ada_sink *sink);		/* waits for files that are being made durable and closed; false: there were none */
 /* Waits for everything, closes all files. 0, or the first -errno of a file that could not be made durable. */
 int ada_sink_close(struct ada_sink *sink);
 #endif

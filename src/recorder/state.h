@@ -140,6 +140,7 @@ struct ada_recorder {
 	uint8_t secret[ADA_SECRET_BYTES];	/* that agents of other users must know */
 	bool has_secret;
 	char agent[PATH_MAX];		/* libada-agent.so */
+	int lane_files;			/* descriptors from this number on are for all but files of lanes */
 	bool main_heard;		/* the spawned program's agent said HELLO */
 };
 #endif

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -109,6 +110,30 @@ static void files(char **arguments)
 	fork_one();
 }
 
+static void *meet_twice(void *barrier)
+{
+	pthread_barrier_wait(barrier);
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* crowd N: N threads that end together; a child while they live, and one behind them. */
+static void crowd(char **arguments)
+{
+	int count = atoi(arguments[0]);
+	pthread_t threads[count];
+	pthread_barrier_t barrier;
+	pthread_barrier_init(&barrier, NULL, (unsigned)count + 1);
+	for (int i = 0; i < count; i++)
+		check(!pthread_create(&threads[i], NULL, meet_twice, &barrier), "pthread_create");
+	pthread_barrier_wait(&barrier);
+	fork_one();
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	fork_one();
+}
+
 /* counter: a child of a process that may not read the time stamp counter. */
 static void counter(char **arguments)
 {
@@ -163,8 +188,8 @@ int main(int count, char **arguments)
 {
 	static const struct { const char *name; void (*run)(char **arguments); } all[] = {
 		{ "chain", chain }, { "spawn", spawns }, { "kill", kills }, { "exec", becomes }, { "raw", becomes_raw },
-		{ "failing", failing }, { "files", files }, { "counter", counter }, { "confined", confined },
-		{ "root", root }, { "away", away }, { "user", user }, { "traced", traced },
+		{ "failing", failing }, { "files", files }, { "crowd", crowd }, { "counter", counter },
+		{ "confined", confined }, { "root", root }, { "away", away }, { "user", user }, { "traced", traced },
 	};
 	for (size_t i = 0; count > 1 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(arguments[1], all[i].name)) {

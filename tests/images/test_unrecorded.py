@@ -21,7 +21,7 @@ CODE32 = bytes.fromhex("b80100000031dbcd80")
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory):
     path = tmp_path_factory.mktemp("starter") / "starter"
-    subprocess.run(["gcc", "-O1", "-o", path, pathlib.Path(__file__).with_name("starter.c")], check=True)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", path, pathlib.Path(__file__).with_name("starter.c")], check=True)
     return path
 
 
@@ -31,8 +31,8 @@ def count(ada, tmp_path):
     if ada is None:
         pytest.skip("tests ada itself")
 
-    def record(*command, timeout=60, status=0, inside=()):
-        result = run([*inside, ada.path, "trace", f"--output={tmp_path / 'out'}", *SMALL, "--", *command], timeout=timeout)
+    def record(*command, options=SMALL, timeout=60, status=0, inside=()):
+        result = run([*inside, ada.path, "trace", f"--output={tmp_path / 'out'}", *options, "--", *command], timeout=timeout)
         summary = result.stderr.decode(errors="replace")
         assert result.status == status, summary
         session = Session(tmp_path / "out")
@@ -118,6 +118,12 @@ def test_a_full_dev_shm(count, need):
 def test_a_fork_without_files(count, starter):
     complete, cut, missing = count(starter, "files")
     assert (complete, cut, len(missing)) == (1, [], 1) and "descriptor" in missing[0]
+
+
+def test_more_threads_than_ada_has_descriptors(count, starter):
+    """Their files leave some to manifests and to processes that come, be they written or on their way to the disk."""
+    few = ("/bin/bash", "-c", 'ulimit -n 60 && exec "$@"', "bash")
+    assert count(starter, "crowd", 200, options=("--detail=off",), inside=few) == (3, [], [])
 
 
 def test_a_fork_of_a_process_that_is_recorded_no_more(count, starter):

@@ -120,6 +120,28 @@ static void passing_errors_of_the_ring(void **state)
 
 static void without_ring(void **state) { round_trip(true, 100); }
 
+static int lowest_free(void)
+{
+	int next = dup(0);
+	close(next);
+	return next;
+}
+
+static void closed_files_give_their_descriptors_back(void **state)
+{
+	struct ada_sink *sink;
+	char paths[4][96];
+	assert_int_equal(ada_sink_open(&sink, false), 0);
+	int before = lowest_free();
+	write_files(sink, paths, 4, 100);
+	ada_sink_release(sink);
+	assert_int_equal(lowest_free(), before);
+	assert_false(ada_sink_release(sink));
+	assert_int_equal(ada_sink_close(sink), 0);
+	for (size_t i = 0; i < 4; i++)
+		check_file(paths[i], 100 * 777);
+}
+
 static void existing_files_are_kept(void **state)
 {
 	char path[96];
@@ -140,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_files), cmocka_unit_test(large_files), cmocka_unit_test(without_ring),
 		cmocka_unit_test(passing_errors_of_the_ring),
+		cmocka_unit_test(closed_files_give_their_descriptors_back),
 		cmocka_unit_test(existing_files_are_kept),
 	};
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
