@@ -67,7 +67,8 @@ struct ada_module *ada_module_of(uint64_t address);		/* the one whose span holds
 bool ada_module_changed(void);					/* the link map differs from the table */
 bool ada_module_settled(void);					/* the loader is at rest, and the table is up to date */
 bool ada_module_move_agent_last(void);				/* our own entry of the link map; false: not found */
-uint64_t ada_module_find_symbol(const char *name);		/* its first definition outside the agent; 0: none */
+/* Its first definition behind the agent, as the loader finds one for RTLD_NEXT: a definition before it may call ours. 0: none. */
+uint64_t ada_module_find_symbol(const char *name);
 /* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
  * at the start only. `conversation` NULL: they are entered in the table, and left alone for good. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary);

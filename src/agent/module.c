@@ -135,14 +135,18 @@ bool ada_module_move_agent_last(void)
 uint64_t ada_module_find_symbol(const char *name)
 {
 	struct ada_symbols symbols;
+	bool behind = false;
 
 	for (const struct link_map *map = loader_list(); map; map = map->l_next) {
-		const Elf64_Sym *symbol;
+		const Elf64_Sym *symbol = NULL;
 
-		ada_symbols_read(&symbols, map->l_ld, map->l_addr);
-		symbol = map->l_ld == _DYNAMIC ? NULL : ada_symbols_find(&symbols, name, "");
+		if (behind) {
+			ada_symbols_read(&symbols, map->l_ld, map->l_addr);
+			symbol = ada_symbols_find(&symbols, name, "");
+		}
 		if (symbol)
 			return map->l_addr + symbol->st_value;
+		behind |= map->l_ld == _DYNAMIC;
 	}
 	return 0;
 }
