@@ -175,7 +175,7 @@ static bool dress(int number, const struct sigaction *action, struct sigaction *
 {
 	bool own = action->sa_handler != SIG_DFL;
 
-	if (action->sa_handler == SIG_IGN || !ada_process_is_own())
+	if (action->sa_handler == SIG_IGN || ada_base_moved() || !ada_process_is_own())
 		return false;
 	if (own ? !ada_signal_named(number) && !(ada_crash_signal(number) && (action->sa_flags & SA_RESETHAND)) :
 		  !ada_crash_watches(number))
@@ -219,7 +219,7 @@ static enum ada_restraint_kind prctl_kind(int option, long two)
 
 static void prctl_done(int option, long two, bool kept)
 {
-	if (kept && option == PR_SET_SYSCALL_USER_DISPATCH && two == PR_SYS_DISPATCH_OFF)
+	if (kept && option == PR_SET_SYSCALL_USER_DISPATCH && two == PR_SYS_DISPATCH_OFF && !ada_base_moved())
 		ada_quiet_dispatch((struct ada_dispatch){ false, NULL });
 }
 
@@ -304,7 +304,7 @@ typedef int mlockall_function(int);
 /* A vfork child has limits of its own, of which nothing is known here. */
 static bool limit_is_own(int pid, unsigned resource)
 {
-	return resource == RLIMIT_AS && !ada_quiet() && !ada_quiet_filtered() && ada_process_is_own() &&
+	return resource == RLIMIT_AS && !ada_base_moved() && !ada_quiet() && !ada_quiet_filtered() && ada_process_is_own() &&
 	       (!pid || (uint32_t)pid == ada_process_pid());
 }
 

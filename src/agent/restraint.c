@@ -77,9 +77,10 @@ void ada_restraint_begin(struct ada_restraint *restraint, enum ada_restraint_kin
 {
 	bool mute;
 
-	*restraint = (struct ada_restraint){ .kind = kind };
-	if (kind == ADA_RESTRAINT_NONE)
+	*restraint = (struct ada_restraint){ .kind = ADA_RESTRAINT_NONE };
+	if (kind == ADA_RESTRAINT_NONE || ada_base_moved())
 		return;
+	restraint->kind = kind;
 	if (ada_core_is_forked())		/* and no hook has run in it */
 		ada_process_forked_slow();
 	mute = ada_core_is_silent() || ada_quiet();

@@ -5,6 +5,7 @@
  * run: libc -> 0
  * run: syscall -> 0
  * run: nowhere -> 0
+ * run: edge -> 0
  * states: failed complete
  * expect: before 11, guest 5050, outer 6, after 11
  */
