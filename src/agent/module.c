@@ -273,24 +273,36 @@ static bool is_same_file(const struct ada_module *module, const struct ada_shm_m
 	       !memcmp(entry->build_id, known->build_id, entry->build_id_bytes) && entry->path[at] == known->path[at];
 }
 
+/* NULL: none of those that were at its place is it. */
+static struct ada_module *module_before(struct ada_module *found)
+{
+	struct ada_shm_module entry = { .present = 0 };
+	uint32_t id = 0;
+
+	while (id < module_count && !may_be_again(&ada_modules[id], found->map))
+		id++;
+	if (id == module_count || !segments_find(found, NULL))
+		return NULL;
+	span_find(found);
+	build_id_find(found, &entry);
+	path_find(found, &entry);
+	for (; id < module_count; id++)
+		if (may_be_again(&ada_modules[id], found->map) && found->end == ada_modules[id].end &&
+		    is_same_file(found, &entry, ada_module_entry(id)))
+			return &ada_modules[id];
+	return NULL;
+}
+
 /* The module that this one was before it was unloaded: the same file at the same place. False: there is none. */
 static bool module_again(const struct link_map *map, struct ada_conversation *conversation)
 {
 	struct ada_module found = { .map = map, .bias = map->l_addr };
-	struct ada_shm_module entry = { .present = 0 };
-	struct ada_module *module = NULL;
+	struct ada_module *module = conversation ? module_before(&found) : NULL;
 	uint32_t id;
 
-	for (id = 0; id < module_count && !module; id++)
-		if (may_be_again(&ada_modules[id], map))
-			module = &ada_modules[id];
-	if (!module || !conversation || !segments_find(&found, NULL))
+	if (!module)
 		return false;
-	span_find(&found);
-	build_id_find(&found, &entry);
-	path_find(&found, &entry);
-	if (!is_same_file(&found, &entry, ada_module_entry(--id)) || found.end != module->end)
-		return false;
+	id = module - ada_modules;
 	module->map = map;
 	module->segments = found.segments;
 	module->segment_count = found.segment_count;
