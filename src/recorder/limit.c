@@ -121,13 +121,16 @@ static uint64_t machine_room(void)
 	return available > all / MACHINE_SHARE ? available - all / MACHINE_SHARE : 0;
 }
 
-uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
+uint64_t ada_limit_left(pid_t pid)
 {
 	char path[40], groups[8192];
-	uint64_t machine = machine_room(), left = UINT64_MAX;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	if (read_text(path, groups, sizeof(groups)))
-		left = ada_limit_groups_left(groups, GROUPS);
+	return read_text(path, groups, sizeof(groups)) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
+}
+
+uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
+{
+	uint64_t machine = machine_room(), left = ada_limit_left(pid);
 	if (left == UINT64_MAX)
 		return machine;
 	/* What they have is in what is used: of all that there is beside the program's own they get a share. */

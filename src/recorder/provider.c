@@ -20,6 +20,9 @@
 #include "recorder/session.h"
 #include "recorder/space.h"
 
+#define BEGINNING_BYTES (8ull << 20)	/* what a segment begins with, where there is plenty: huge pages */
+#define LEAST_LEFT_BYTES (4ull << 20)	/* of a control group: below, the rest is the programs'; and as much of it for each of them: */
+#define UNFOLDS_BYTES (768ull << 10)	/* what a process that has just begun still touches */
 #define SLICE 64			/* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull	/* for pre-rolls in events: nobody knows how long those take */
 
@@ -158,14 +161,19 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	pthread_mutex_lock(&recorder->starting);
 	provider->number = (uint32_t)recorder->providers.count;		/* which only grows here */
 	const struct ada_trace_options *options = recorder->options;
+	uint64_t used = __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED);
 	struct ada_segment_options segment = { .shared = &recorder->shared, .index_buffer_bytes = options->index_buffer_bytes,
 					       .index_mode = options->index_mode,
 					       .on_full = options->on_full,
 					       .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					       .detail_stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
-					       .allowed_bytes = ada_limit_room(pid, 0),
+					       .allowed_bytes = ada_limit_room(pid, used),
+					       .scarce = ada_limit_room(getpid(), used) < BEGINNING_BYTES,
 					       .pid = (uint32_t)pid, .provider = provider->number };
-	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the session is ending") : 0;
+	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") : 0;
+	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
+	if (!rc && ada_limit_left(getpid()) < least)
+		rc = ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
 	if (!rc)
 		rc = ada_space_fit(&segment, ada_space_left(pid), error);
 	if (!rc)

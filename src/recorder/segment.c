@@ -116,7 +116,7 @@ static void *map_aligned(const struct ada_segment *segment)
 }
 
 /* What lies before the pools is used here and there: each touch would make a huge page of it. */
-static int prepare(struct ada_segment *segment, const struct ada_shm *layout)
+static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset) ?: ada_segment_grow_tables(segment) ?:
@@ -124,7 +124,7 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout)
 	       policy_begin(segment) ?:
 	       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map,
 							  segment->maps_end - layout->detail_free_offset) : 0) ?:
-	       ada_segment_grow_chunks(segment, CHUNKS_AT_START);
+	       (scarce ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
 }
 
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
@@ -142,7 +142,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 		goto fail;
 	}
 	point(segment, memory, &layout);
-	rc = prepare(segment, &layout);
+	rc = prepare(segment, &layout, options->scarce);
 	if (rc) {
 		rc = ada_error_system(error, -rc, "no room in %s for a buffer", ada_shared_text(options->shared));
 		goto fail;
@@ -159,7 +159,10 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	layout.detail.own_start = UINT64_MAX;
 	*segment->shm = layout;
 	segment->looked_ns = ada_clock_boottime_ns();
-	ada_segment_grow_detail(segment, ada_segment_recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AT_ONCE);
+	if (options->scarce)
+		segment->room_bytes = 0;	/* until more is allowed */
+	else
+		ada_segment_grow_detail(segment, ada_segment_recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AT_ONCE);
 	return 0;
 fail:
 	if (*agent_fd >= 0)

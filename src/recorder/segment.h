@@ -53,6 +53,7 @@ struct ada_segment_options {
 	uint64_t detail_buffer_bytes;	/* 0: no detail lane */
 	uint32_t detail_stack_bytes;
 	enum ada_detail_mode detail_mode;
+	bool scarce;			/* limits leave little memory: it begins with about a megabyte */
 	uint32_t pid, provider;
 };
 

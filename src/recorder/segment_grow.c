@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "recorder/segment_parts.h"
 
+#define CHUNKS_SMALL 8u			/* 256 KiB */
 #define CHUNKS_AT_FIRST 256u		/* 8 MiB */
 #define CHUNKS_AHEAD 512u		/* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
 #define AHEAD_MS 10u
@@ -118,7 +119,8 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	uint32_t first = chunks_catch_up(segment), left = segment->chunks - first;
 	uint32_t end = first + (step < left ? step : left), front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
 	uint64_t bytes = (uint64_t)(end - first) * ADA_CHUNK_BYTES;
-	collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	if (bytes <= segment->room_bytes)
+		collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
 	int rc = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
 	__atomic_store_n(&segment->shm->memory_ends, rc != 0, __ATOMIC_RELAXED);
 	if (rc)
@@ -131,6 +133,20 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	for (uint32_t chunk = front; chunk < end; chunk++)
 		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
 	ada_segment_tell(segment);
+	return 0;
+}
+
+int ada_segment_begin_small(struct ada_segment *segment)
+{
+	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
+	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
+	madvise(segment->pool, bytes, MADV_NOHUGEPAGE);
+	int rc = ada_segment_room(segment, segment->pool, bytes);
+	if (rc)
+		return rc;
+	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
+	for (uint32_t chunk = 0; chunk < count; chunk++)
+		segment->free_map[chunk / 64] |= 1ull << chunk % 64;
 	return 0;
 }
 

@@ -140,6 +140,8 @@ struct ada_recorder {
 	uint8_t secret[ADA_SECRET_BYTES];	/* that agents of other users must know */
 	bool has_secret;
 	char agent[PATH_MAX];		/* libada-agent.so */
+	/* For the next one: what the pools of those that live have, and how many these are (atomic): the grower's */
+	uint64_t pool_bytes, pool_count;
 	int lane_files;			/* descriptors from this number on are for all but files of lanes */
 	bool main_heard;		/* the spawned program's agent said HELLO */
 };

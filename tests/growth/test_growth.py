@@ -3,13 +3,14 @@
 The recorder is stopped while the program runs: whatever it had no time for, on any machine, it has no time for now.
 """
 import contextlib
+import json
 import os
 import pathlib
 import signal
 import subprocess
 
 import pytest
-from harness import NO_OWN_MEMORY, check_recording
+from harness import NO_OWN_MEMORY, Session, check_recording, run
 from live import Live
 
 CHUNK = 1022            # events of an index chunk: abi/wire.h
@@ -174,3 +175,17 @@ def test_a_limit_of_the_program_alone(live, ada, group):
     manifest = [m for m in check_recording(ada, program.output).manifests().values() if m["program"].endswith("growth_program")][-1]
     lane = manifest["index_lane"]
     assert lane["lost"] == lane["lost_memory_limit"] > 0
+
+
+def test_a_crowd_in_a_control_group(ada, group, tmp_path):
+    """Eighty that live at the same time in 128 MB: each is recorded, with less than it would like, or named; none is killed."""
+    for name in ("go", "ready"):
+        os.mkfifo(tmp_path / name)
+    script = (f"exec 3<>{tmp_path}/go 4<>{tmp_path}/ready; for i in {{1..80}}; do {{ echo >&4; read -rn1 -u3; }} & done; "
+              "for i in {1..80}; do read -r -u4; done; printf %80s >&3; wait")
+    result = run([*enter(group), ada.path, "trace", f"--output={tmp_path / 'out'}", "--", "/bin/bash", "-c", script])
+    assert (result.status, kills_in(group)) == (0, "0"), result.stderr.decode()
+    document = json.loads((Session(tmp_path / "out").path / "session.json").read_text())
+    reasons = [entry["reason"] for entry in document["notRecorded"]]
+    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > 20
+    assert all(reason.startswith("memory limit") for reason in reasons)

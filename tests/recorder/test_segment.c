@@ -145,6 +145,30 @@ static void grows_with_use_where_room_is_scarce(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
+static void begins_small_where_memory_is_scarce(void **state)
+{
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 64 << 20, .detail_buffer_bytes = 64 << 20,
+					       .detail_stack_bytes = 128, .scarce = true };
+	struct ada_segment segment;
+	struct stat file;
+	if (shared.directory < 0)
+		skip();
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
+	assert_int_equal(fstat(segment.fd, &file), 0);
+	assert_in_range(file.st_blocks * 512, 1, 5 << 18);
+	assert_int_equal(segment.free_map[0], 0xff);
+	assert_int_equal(segment.shm->index_front, 8);
+	ada_segment_grow(&segment);
+	assert_int_equal(segment.chunks_ready, 8);
+	assert_int_equal(segment.detail_ready, 0);
+	ada_segment_allow(&segment, 64 << 20, 0);
+	ada_segment_grow(&segment);
+	assert_true(segment.chunks_ready > 8 && segment.detail_ready);
+	ada_segment_destroy(&segment);
+	close(agent_fd);
+}
+
 /* All of it is used up: what is free has its memory, and growth ends. */
 static void grows_no_further_than_there_is_room(void **state)
 {
@@ -376,6 +400,7 @@ int main(void)
 		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
 		IN_BOTH(grows_as_far_as_it_is_allowed), IN_BOTH(chunks_come_back),
 		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
+		IN_BOTH(begins_small_where_memory_is_scarce),
 		IN(open_filled, grows_with_use_where_room_is_scarce), IN(open_small, grows_no_further_than_there_is_room),
 	};
 	if (geteuid())
