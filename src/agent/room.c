@@ -118,12 +118,14 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames)
 	return true;
 }
 
-/* A vfork's child has its parent's room, but not its number: the parent will not need them again before it has gone on. */
+/* A vfork's child has its parent's room, but not its number: the words are the child's, but where a handler made it that came
+ * between the parent and its exec. Who has taken them, and is neither, is gone. */
 uint64_t *ada_room_words(size_t count)
 {
 	uint32_t tid = ada_sys_tid();
 
-	if (!own || count > WORDS || own->words_tid == tid)
+	if (!own || count > WORDS || own->words_tid == tid ||
+	    (own->words_tid && own->words_tid == ada_core->threads[own->number].tid))
 		return NULL;
 	own->words_tid = tid;
 	return own->words;

@@ -188,11 +188,39 @@ static void the_child_of_a_wait_goes_on_recorded(void **state)
 	fork_in_a_wait(true);
 }
 
+/* A handler that comes between a thread and its exec may execute something in a vfork child. */
+static void a_vfork_child_leaves_words_in_use_alone(void **state)
+{
+	static uint64_t *volatile words, *volatile child_words;
+
+	begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+	outer(1);
+	words = ada_room_words(8);
+	assert_non_null(words);
+	if (!vfork()) {
+		child_words = ada_room_words(8);
+		_exit(0);
+	}
+	assert_null(child_words);
+	ada_room_words_return(words);
+	for (volatile int i = 0; i < 2; i++) {	/* the first one never gives them back */
+		child_words = NULL;
+		if (!vfork()) {
+			child_words = ada_room_words(8);
+			_exit(0);
+		}
+		assert_ptr_equal(child_words, words);
+	}
+	assert_ptr_equal(ada_room_words(8), words);
+	ada_room_words_return(words);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_used_again),
 		cmocka_unit_test(a_full_table_costs_one_thread),
+		cmocka_unit_test(a_vfork_child_leaves_words_in_use_alone),
 		cmocka_unit_test(the_child_of_a_wait_goes_on_unrecorded),
 		cmocka_unit_test(the_child_of_a_wait_goes_on_recorded),
 	};
