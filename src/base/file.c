@@ -96,11 +96,11 @@ int ada_file_write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int file_write_fd(int fd, const void *bytes, size_t length)
+static int file_write_fd(int fd, const void *bytes, size_t length, bool durable)
 {
 	int status = ada_file_write_all(fd, bytes, length);
 
-	if (!status && fsync(fd))
+	if (!status && durable && fsync(fd))
 		status = -errno;
 	if (close(fd) && !status)
 		status = -errno;
@@ -123,20 +123,20 @@ static int file_open_temporary(int directory, const char *name, char temporary[P
 	return fd < 0 ? -errno : fd;
 }
 
-int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length)
+int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length, bool durable)
 {
 	char temporary[PATH_MAX];
 	int fd = file_open_temporary(directory, name, temporary), status;
 
 	if (fd < 0)
 		return fd;
-	status = file_write_fd(fd, bytes, length);
+	status = file_write_fd(fd, bytes, length, durable);
 	if (!status && renameat(directory, temporary, directory, name))
 		status = -errno;
 	if (status)
 		unlinkat(directory, temporary, 0);
 	/* Some can't be synced, by their file system or as they may not be read; the rename is then as durable as it is. */
-	else if (fsync(directory) && errno != EINVAL && errno != EBADF)
+	else if (durable && fsync(directory) && errno != EINVAL && errno != EBADF)
 		status = -errno;
 	return status;
 }
@@ -149,7 +149,7 @@ int ada_file_replace(const char *path, const void *bytes, size_t length, struct 
 
 	if (!status) {
 		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		status = fd < 0 ? -errno : ada_file_replace_at(fd, slash ? slash + 1 : path, bytes, length);
+		status = fd < 0 ? -errno : ada_file_replace_at(fd, slash ? slash + 1 : path, bytes, length, true);
 		if (fd >= 0)
 			close(fd);
 	}

@@ -1,6 +1,7 @@
 /* Files: whole reads and writes, replacing atomically, directories. 0 or -errno unless said otherwise. */
 #ifndef ADA_BASE_FILE_H
 #define ADA_BASE_FILE_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include "base/error.h"
@@ -15,7 +16,9 @@ int ada_file_write_all(int fd, const void *bytes, size_t length);
 /* Writes a new file beside it (PATH.NUMBER.tmp, mode 0600), fsync, rename, fsync of the directory: readers see the old or the new
  * whole, and no link that lies there is followed. */
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error);
-int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length);	/* the same, without a message */
+/* The same, without a message. Not durable: no fsync. Nobody waits for the disk, and after a power failure the file may be empty or
+ * in part what it was to be: for whoever reads such files with a checksum. */
+int ada_file_replace_at(int directory, const char *name, const void *bytes, size_t length, bool durable);
 /* snprintf into a buffer of PATH_MAX; -ENAMETOOLONG where it does not fit. */
 int ada_path(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #endif

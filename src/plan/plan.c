@@ -136,7 +136,8 @@ static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct a
 	if (result)
 		return result;
 	set_identity(bytes, identity);
-	if (!cache || ada_file_replace_at(cache->directory, cache->name, bytes, length) || open_cached(plan, cache, identity))
+	/* A program waits for its plan, and should not wait for a disk: what a power failure leaves fails its checks. */
+	if (!cache || ada_file_replace_at(cache->directory, cache->name, bytes, length, false) || open_cached(plan, cache, identity))
 		result = open_memory(plan, bytes, length, elf->path, error);
 	free(bytes);
 	return result;

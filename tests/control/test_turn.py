@@ -91,7 +91,8 @@ def parts(tmp_path_factory):
 
 
 def record(ada, parts, output, call):
-    environment = dict(os.environ, LD_PRELOAD=str(parts / "slow.so"), SLOW_CALL=call, SLOW_GATE=str(output) + ".gate")
+    environment = dict(os.environ, LD_PRELOAD=str(parts / "slow.so"), SLOW_CALL=call, SLOW_GATE=str(output) + ".gate",
+                       XDG_CACHE_HOME=str(output) + ".cache")      # plans are made meanwhile, and kept
     # A sanitized recorder comes behind slow.so in the list, which does no harm here.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     result = ada.trace(output, [parts / "program", BEFORE, MEANWHILE], "--on-full=block", "--index-buffer=1M", env=environment)
