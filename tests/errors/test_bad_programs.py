@@ -121,4 +121,4 @@ def test_no_room_for_the_segment(ada, tmp_path):
     """RLIMIT_AS too low for the recording's memory: the program runs as ever, and the session says why there is nothing of it."""
     result = ada("trace", f"--output={tmp_path}", "--", "/bin/bash", "-c", "ulimit -v 65536; exec /bin/echo ran", timeout=30)
     assert (result.stdout, result.status) == (b"ran\n", 0)
-    assert b"was not recorded to its end: it had no memory left for the agent" in result.stderr
+    assert b"was not recorded: its limit of address space (RLIMIT_AS) leaves no room for a recording" in result.stderr
