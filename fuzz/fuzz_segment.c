@@ -94,7 +94,7 @@ static void seal(struct agent *agent, uint32_t i)
 	uint64_t place = segment->shm->sealed_head++;
 
 	ada_segment_chunk(segment, writer->chunk)->status = ADA_CHUNK_SEALED;
-	segment->sealed_ring[place % segment->chunks] = ada_sealed_entry(place, segment->chunks, writer->chunk);
+	segment->sealed_ring[place % segment->numbers] = ada_sealed_entry(place, segment->numbers, writer->chunk);
 	writer->chunk = writer->detail = ADA_NONE;
 }
 
@@ -176,7 +176,7 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	case 3: put(&segment->modules[which], offset, sizeof(*segment->modules), number); break;
 	case 4: put(&segment->heirs[which], offset, sizeof(*segment->heirs), number); break;
 	case 5: put(ada_segment_chunk(segment, which), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
-	case 6: put(segment->sealed_ring, offset, SOME * 8, which & 1 ? number : ada_sealed_entry(offset % SOME, segment->chunks, (uint32_t)number)); break;
+	case 6: put(segment->sealed_ring, offset, SOME * 8, which & 1 ? number : ada_sealed_entry(offset % SOME, segment->numbers, (uint32_t)number)); break;
 	case 7: put(segment->free_map, offset, 8, number); break;
 	case 8: put(&segment->marks[which], offset, sizeof(*segment->marks), number); break;
 	case 9: put(segment->policy + ADA_POLICY_STATES, offset, 4096, number); break;

@@ -208,8 +208,10 @@ int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segm
 	segment->shm->index_mode = options->index_mode;
 	segment->shm->on_full = options->on_full;
 	segment->shm->detail_mode = segment->detail_mode = options->detail_mode;
-	if (!options->detail_buffer_bytes)
-		segment->shm->detail_chunks = segment->detail_chunks = 0;
+	if (!options->detail_buffer_bytes) {
+		segment->shm->detail_chunks = segment->detail_chunks = segment->detail_numbers = 0;
+		segment->shm->detail_small_chunks = segment->detail_small_chunks = 0;
+	}
 	segment->shm->provider = options->provider;
 	*agent_fd = fcntl(nowhere, F_DUPFD_CLOEXEC, 0);
 	if (fuzz_segment_made)

@@ -9,6 +9,9 @@
  *                  | header | unused | record 0  | record 1  |             | record    |
  *                  +--------+--------+-----------+-----------+--         --+-----------+
  *
+ * That of a small index chunk is small, too: as its events begin at ADA_SMALL_BEHIND + 64, offsets are reckoned from
+ * detail_scale * ADA_SMALL_BEHIND before its start. Where there is none, it is an ordinary one, filled to the same place.
+ *
  *   record         0         8            16   24   32   40     44           46      48    112           112 + room
  *                  +---------+------------+----+----+----+------+------------+-------+-----+-------------+--------------+
  *                  | counter | function   | lr | fp | sp | kind | stack_size | flags | x[8]| stack, room | vectors[8]   |
@@ -20,7 +23,7 @@
  *
  * The event in the index ring has detail_seq ADA_NO_DETAIL where its record has kind 0 or there is no detail chunk.
  *
- * States of a detail chunk (status, atomic). The ring of sealed chunks is a queue in the order of sealing, so its tail is
+ * States of a detail chunk (status, atomic). Each class has a ring of its own. The ring of sealed chunks is a queue in the order of sealing, so its tail is
  * the chunk whose newest event is oldest. Agents append, agents and the recorder take out (compare-and-swap of sealed_tail).
  *
  *   FREE --- agent takes its bit ---> OPEN ---- with its index chunk ----> SEALED, in the ring
@@ -124,7 +127,9 @@ struct ada_detail_control {
 	uint64_t settled;
 	uint64_t own_start, own_end;
 	uint64_t reserved1[5];
+	uint64_t small_head, small_tail;	/* of the ring of small chunks, whose entries count from the first of them */
+	uint64_t reserved2[6];
 };
-static_assert(sizeof(struct ada_detail_control) == 128, "detail control");
+static_assert(sizeof(struct ada_detail_control) == 192, "detail control");
 static_assert(offsetof(struct ada_detail_control, settled) == 64, "a line of the recorder's own");
 #endif

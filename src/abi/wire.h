@@ -14,6 +14,7 @@
  *   threads   | struct ada_shm_thread[]      |  one a thread that lives or isn't drained yet ("Threads" below)
  *             | bitmap of free entries       |  1 = its thread is over and drained. Recorder sets, agent clears (takes)
  *   index     | index pool: chunks           |
+ *   small     | index pool: small chunks     |
  *             +------------------------------+
  *
  * A chunk of the index lane is filled by one thread at a time:
@@ -29,6 +30,15 @@
  * Chunk: 64 bytes of header, then events. The first word is the commit word: its low half is the offset, in the chunk, of
  * the next event to be written; all before it is complete and never changes. Its high half is the agent's own. The
  * recorder may read it at any time (acquire) and copy what lies before it, so a quiet thread's events need not wait.
+ *
+ * Small chunks are for the beginnings of threads where many live. They are numbered from ada_small_first() on, in the same map and
+ * ring. Offsets in one begin where its one page of events does, so that all chunks end at ADA_CHUNK_BYTES and a hook needn't know which
+ * it fills. A page holds the header of one and the events of another:
+ *
+ *   page of `small`      0                   1                       7                       8
+ *                  +----------+---   --+----------+---   --+----------+---------+----------+---------+--
+ *                  | header 0 |        | header 1 |        | header 7 | events 0| header 8 | events 1|
+ *                  +----------+---   --+----------+---   --+----------+---------+----------+---------+--
  */
 #ifndef ADA_ABI_WIRE_H
 #define ADA_ABI_WIRE_H
@@ -43,6 +53,12 @@
 #define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
 #define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
+#define ADA_SMALL_BYTES 4096u
+#define ADA_SMALL_BEHIND (ADA_CHUNK_BYTES - ADA_SMALL_BYTES)	/* from a small chunk's header to the page of its events */
+#define ADA_SMALL_EVENTS ((ADA_SMALL_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
+#define ADA_SMALL_MAX 16384u			/* of each lane */
+#define ADA_SMALL_A_THREAD 2u			/* then it takes others */
+#define ADA_THREADS_LARGE 8u			/* places in the thread table whose threads begin with others: few programs have more */
 #define ADA_THREADS_MAX 65536u			/* at a time; untouched entries take no memory */
 #define ADA_THREADS_EVER (1u << 22)		/* in a provider's life */
 #define ADA_MODULES_MAX 4096u
@@ -53,7 +69,7 @@ enum ada_chunk_status { ADA_CHUNK_FREE = 0, ADA_CHUNK_OPEN = 1, ADA_CHUNK_SEALED
 
 struct ada_chunk {
 	uint64_t commit;		/* agent (atomic): low half = offset of the next event */
-	uint64_t first_seq;		/* agent: index_seq of the event at offset 64 */
+	uint64_t first_seq;		/* agent: index_seq of an event at offset 64; a small chunk has none there */
 	uint32_t thread;		/* agent: its id */
 	uint32_t status;		/* enum ada_chunk_status (atomic) */
 	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
@@ -74,6 +90,24 @@ static inline uint64_t ada_sealed_entry(uint64_t place, uint32_t count, uint32_t
 static inline int ada_sealed_is_filled(uint64_t entry, uint64_t place, uint32_t count)
 {
 	return entry >> 32 == (uint32_t)(place / count + 1);
+}
+
+/* Number of the first small chunk, of a lane that has so many others: the maps' words are of one class. */
+static inline uint32_t ada_small_first(uint32_t chunks)
+{
+	return (chunks + 63) & ~63u;
+}
+
+/* Chunks by number, which is what the index lane's ring has places for. */
+static inline uint32_t ada_chunk_numbers(uint32_t chunks, uint32_t small)
+{
+	return small ? ada_small_first(chunks) + small : chunks;
+}
+
+/* Offset of a chunk's first event. */
+static inline uint32_t ada_chunk_begin(uint32_t chunks, uint32_t number)
+{
+	return number < chunks ? ADA_CHUNK_HEADER_BYTES : ADA_SMALL_BEHIND + ADA_CHUNK_HEADER_BYTES;
 }
 
 enum ada_index_mode { ADA_INDEX_STREAMING = 0, ADA_INDEX_ONESHOT = 1, ADA_INDEX_CIRCULAR = 2 };
@@ -202,6 +236,8 @@ struct ada_shm {
 	uint64_t total_bytes;
 	uint64_t free_offset, sealed_offset, heirs_offset, modules_offset, threads_offset, index_offset;
 	uint64_t marks_offset, policy_offset, detail_free_offset, detail_sealed_offset, detail_offset;
+	uint64_t small_offset, detail_small_sealed_offset, detail_small_offset;
+	uint32_t small_chunks, detail_small_chunks;
 	uint32_t index_chunks;
 	uint32_t chunk_bytes;
 	uint32_t index_mode;		/* enum ada_index_mode */
@@ -246,9 +282,10 @@ struct ada_shm {
 	uint32_t modules_refused;	/* modules that found no entry: not hooked, and calls out of them are not recorded (atomic) */
 	uint32_t index_front;		/* of index chunks, as detail_front (atomic) */
 	uint32_t memory_waits;		/* of waits, those for want of memory: the buffer was not full (atomic) */
-	uint32_t reserved3;
+	uint32_t small_front;		/* of small index chunks: only agents give them memory (atomic) */
 	uint64_t taken_bytes;		/* of the pools, made by the agent: charged to the program (atomic) */
-	uint32_t reserved2[4];
+	uint32_t detail_small_front;	/* the same of the detail lane's (atomic) */
+	uint32_t reserved2[3];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */

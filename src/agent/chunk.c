@@ -11,7 +11,14 @@
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
-	return (struct ada_chunk *)(core->index.chunks + (uint64_t)number * ADA_CHUNK_BYTES);
+	if (number < core->index.count)
+		return (struct ada_chunk *)(core->index.chunks + (uint64_t)number * ADA_CHUNK_BYTES);
+	return (struct ada_chunk *)(core->small.chunks + (uint64_t)(number - ada_small_first(core->index.count)) * ADA_SMALL_BYTES);
+}
+
+uint32_t ada_chunk_events(const struct ada_thread *thread)
+{
+	return ((uint32_t)ada_state(thread) - ada_chunk_begin(ada_core->index.count, thread->chunk)) / ADA_EVENT_BYTES;
 }
 
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
@@ -22,13 +29,16 @@ struct ada_chunk *ada_chunk_of(const struct ada_thread *thread)
 static void free_return(struct ada_core *core, uint32_t number)
 {
 	__atomic_store_n(&chunk_at(core, number)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
-	ada_pool_return(&core->index, number);
+	if (number < core->index.count)
+		ada_pool_return(&core->index, number);
+	else
+		ada_pool_return(&core->small, number - ada_small_first(core->index.count));
 }
 
-/* Circular mode: the oldest sealed chunk. */
+/* Circular mode: the oldest sealed chunk, of either class. */
 static bool sealed_take(struct ada_core *core, uint32_t *number)
 {
-	if (!ada_pool_recycle(&core->index, number))
+	if (!ada_pool_recycle(&core->ring, number))
 		return false;
 	__atomic_store_n(&chunk_at(core, *number)->status, ADA_CHUNK_FREE, __ATOMIC_RELEASE);
 	return true;
@@ -56,13 +66,25 @@ bool ada_chunk_hopeless(const struct ada_thread *thread)
 	       thread->news == chunk_news(ada_core);
 }
 
+/* Where many threads live, each begins with small ones, as long as there are any. */
+static bool small_take(struct ada_core *core, struct ada_thread *thread, uint32_t *number)
+{
+	if (thread->small_taken >= ADA_SMALL_A_THREAD || thread->entry < core->entries + ADA_THREADS_LARGE)
+		return false;
+	if (!ada_pool_take(&core->small, number) && ada_pool_extend(&core->small, core->shm, number))
+		return false;
+	*number += ada_small_first(core->index.count);
+	thread->small_taken++;
+	return true;
+}
+
 static enum ada_lack chunk_take(struct ada_thread *thread, uint32_t *number)
 {
 	struct ada_core *core = ada_core;
 	uint64_t news = chunk_news(core);
 	enum ada_lack lack = ADA_LACK_NONE;
 
-	if (!ada_pool_take(&core->index, number))
+	if (!small_take(core, thread, number) && !ada_pool_take(&core->index, number))
 		lack = ada_pool_extend(&core->index, core->shm, number);
 	if (lack && core->shm->index_mode == ADA_INDEX_CIRCULAR && sealed_take(core, number))
 		lack = ADA_LACK_NONE;
@@ -114,17 +136,21 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 {
 	struct ada_core *core = ada_core;
 	struct ada_chunk *chunk = chunk_at(core, number);
+	uint32_t begin = ada_chunk_begin(core->index.count, number);
 
-	ada_pool_touch(&core->index, number);
-	chunk->first_seq = ada_sequence;
+	if (number < core->index.count)
+		ada_pool_touch(&core->index, number);
+	else
+		ada_pool_touch(&core->small, number - ada_small_first(core->index.count));
+	chunk->first_seq = ada_sequence + ADA_EVENT_FIRST - begin / ADA_EVENT_BYTES;
 	chunk->thread = thread->id;
 	chunk->entry = thread->entry - core->entries;
-	chunk->commit = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_HEADER_BYTES;
+	chunk->commit = (ada_state(thread) & ~0ull << 32) | begin;
 	thread->chunk = number;
 	ada_judge_chunk(ada_sequence, ada_sys_counter());
-	ada_detail_open(thread, chunk);
+	ada_detail_open(thread, chunk, begin);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
-	thread->sequence = (ada_sequence - ADA_EVENT_FIRST) << 32;
+	thread->sequence = (chunk->first_seq - ADA_EVENT_FIRST) << 32;
 	thread->dropping = ADA_LACK_NONE;
 	thread->index = (uint64_t)chunk;
 	__atomic_store_n(&thread->entry->chunk, number, __ATOMIC_RELEASE);
@@ -150,14 +176,14 @@ void ada_chunk_close(struct ada_thread *thread)
 		return;
 	if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
 		lost_tell(thread);
-	events = ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
+	events = ada_chunk_events(thread);
 	ada_detail_close(thread, events, events ? last_counter(thread) : 0);
 	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	ada_sequence += events;
 	if (events) {
 		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
-		ada_pool_seal(&core->index, thread->chunk);
+		ada_pool_seal(&core->ring, thread->chunk);
 	} else {
 		free_return(core, thread->chunk);
 	}

@@ -188,6 +188,21 @@ static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 				     shm->detail_chunk_bytes, bytes));
 }
 
+/* Or there are none. */
+static bool small_makes_sense(const struct ada_shm *shm, uint64_t bytes)
+{
+	uint64_t map = ada_small_first(shm->index_chunks) / 64 * 8, detail_map = ada_small_first(shm->detail_chunks) / 64 * 8;
+	uint64_t chunks = shm->small_chunks, detail = shm->detail_small_chunks;
+
+	return (!chunks || (chunks <= ADA_SMALL_MAX &&
+			    fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
+			    pool_fits(shm->free_offset + map, shm->sealed_offset, shm->small_offset,
+				      chunks + ADA_SMALL_BEHIND / ADA_SMALL_BYTES, ADA_SMALL_BYTES, bytes))) &&
+	       (!detail || (detail <= ADA_SMALL_MAX && shm->detail_chunks &&
+			    pool_fits(shm->detail_free_offset + detail_map, shm->detail_small_sealed_offset, shm->detail_small_offset,
+				      detail, (uint64_t)ADA_SMALL_BYTES * shm->detail_scale, bytes)));
+}
+
 static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
 	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
@@ -196,7 +211,7 @@ static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	       fits(shm->modules_offset, ADA_MODULES_MAX, sizeof(struct ada_shm_module), bytes) &&
 	       fits(shm->threads_offset, 1, ADA_THREADS_BYTES, bytes) &&
 	       pool_fits(shm->free_offset, shm->sealed_offset, shm->index_offset, shm->index_chunks, ADA_CHUNK_BYTES, bytes) &&
-	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes);
+	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes) && small_makes_sense(shm, bytes);
 }
 
 static int welcome(struct ada_conversation *conversation, bool segment)
@@ -219,8 +234,11 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 			ada_sys_unmap(conversation->shm, message->shm_bytes);
 			status = -EPROTO;
 		} else {
-			/* Before the pools each touch would make a huge page. */
+			/* Before the pools, and where chunks are small, each touch would make a huge page. */
 			ada_sys_advise(conversation->shm, conversation->shm->index_offset, MADV_NOHUGEPAGE);
+			if (conversation->shm->small_chunks)
+				ada_sys_advise((char *)conversation->shm + conversation->shm->small_offset,
+					       message->shm_bytes - conversation->shm->small_offset, MADV_NOHUGEPAGE);
 		}
 	}
 	if (!status && !segment) {

@@ -23,6 +23,7 @@
 struct ada_pool {
 	char *chunks;
 	uint64_t chunk_bytes;
+	uint64_t behind;			/* bytes of a chunk that lie so far behind its place */
 	uint32_t count;
 	uint64_t *free_words;			/* bitmap, 1: free */
 	uint64_t *sealed;			/* ring: abi/wire.h */
@@ -40,9 +41,12 @@ struct ada_core {
 	uint64_t present;			/* 0: a child that ada_core_forked() has not seen yet */
 	struct ada_shm *shm;			/* NULL: not attached */
 	struct ada_pool index, detail;
+	struct ada_pool small, detail_small;	/* numbered from 0 */
+	struct ada_pool ring;			/* of all sealed index chunks, and nothing else */
 	struct ada_shm_thread *entries;
 	uint64_t *entries_free;			/* bitmap of those whose threads are over and drained */
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
+	uint64_t small_touched[ADA_SMALL_MAX / 64], detail_small_touched[ADA_SMALL_MAX / 64];
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
 	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
@@ -117,6 +121,7 @@ void ada_pool_touch(const struct ada_pool *pool, uint32_t number);	/* page table
 struct ada_moment { const struct ada_registers *registers; uint64_t slot; };
 struct ada_written { uint64_t counter, seq; };	/* of the event; seq as the ring counts */
 struct ada_chunk *ada_chunk_of(const struct ada_thread *thread);	/* NULL: none is open */
+uint32_t ada_chunk_events(const struct ada_thread *thread);	/* in the open chunk */
 bool ada_chunk_room(struct ada_thread *thread);	/* room for an event; opens a chunk. False: none is to be had, drop */
 void ada_chunk_close(struct ada_thread *thread);	/* seals the open chunk, or gives it back if it is empty */
 /* Nothing changed since the thread found no free chunk, and it needn't wait. Signals may be open. */
@@ -159,8 +164,9 @@ static inline bool ada_frame_is_unreturned(const struct ada_frame *frame)
 }
 
 /* --- detail.c: all with signals blocked */
-/* Takes a detail chunk to go with the index chunk, whose header is whole; or none, and says so in both. */
-void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk);
+/* Takes a detail chunk to go with the thread's new index chunk, whose header is whole and whose events begin at offset `begin`; or none,
+ * and says so in both. */
+void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk, uint32_t begin);
 /* Seals the detail chunk, before the index chunk is; or gives it back where there are no events. */
 void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter);
 /* The record of the event at `offset`: all of it, or, without registers, that there is none. False: none. */

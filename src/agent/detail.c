@@ -12,7 +12,19 @@
 
 static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
-	return (struct ada_detail_chunk *)(core->detail.chunks + (uint64_t)number * core->detail.chunk_bytes);
+	if (number < core->detail.count)
+		return (struct ada_detail_chunk *)(core->detail.chunks + (uint64_t)number * core->detail.chunk_bytes);
+	number -= ada_small_first(core->detail.count);
+	return (struct ada_detail_chunk *)(core->detail_small.chunks + (uint64_t)number * core->detail_small.chunk_bytes);
+}
+
+/* The pool that a chunk is of, and its number there. */
+static struct ada_pool *pool_of(struct ada_core *core, uint32_t *number)
+{
+	if (*number < core->detail.count)
+		return &core->detail;
+	*number -= ada_small_first(core->detail.count);
+	return &core->detail_small;
 }
 
 static void status_set(struct ada_detail_chunk *chunk, enum ada_detail_status status)
@@ -45,8 +57,11 @@ static bool front_take(struct ada_core *core, uint32_t *number)
 
 static void free_return(struct ada_core *core, uint32_t number)
 {
+	struct ada_pool *pool;
+
 	status_set(chunk_at(core, number), ADA_DETAIL_FREE);
-	ada_pool_return(&core->detail, number);
+	pool = pool_of(core, &number);
+	ada_pool_return(pool, number);
 	__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }
 
@@ -59,13 +74,13 @@ static void horizon_raise(struct ada_detail_control *control, uint64_t counter)
 		;
 }
 
-/* Whose oldest chunks a pin holds, those it hands over to the recorder, one after the other. */
-static bool recycle(struct ada_core *core, uint32_t *number)
+/* Whose oldest chunks a pin holds, those it hands over to the recorder, one after the other. `first`: number of the pool's first. */
+static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t first, uint32_t *number)
 {
 	struct ada_detail_control *control = &core->shm->detail;
 
-	while (ada_pool_recycle(&core->detail, number)) {
-		struct ada_detail_chunk *chunk = chunk_at(core, *number);
+	while (ada_pool_recycle(pool, number)) {
+		struct ada_detail_chunk *chunk = chunk_at(core, *number += first);
 		uint64_t start, end;
 
 		__atomic_exchange_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
@@ -84,59 +99,82 @@ static bool recycle(struct ada_core *core, uint32_t *number)
 
 /* A quarter of the pool stays free where it can: a mark may pin all that is sealed at once, and what comes after the mark needs
  * room until the recorder has seen it. */
-static bool history_suffices(const struct ada_core *core)
+static bool history_suffices(const struct ada_pool *pool, uint32_t history)
 {
-	const struct ada_detail_control *control = &core->shm->detail;
-	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_RELAXED);
+	uint64_t tail = __atomic_load_n(pool->tail, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&control->sealed_head, __ATOMIC_RELAXED) - tail >= core->detail.count - core->detail.count / 4;
+	return __atomic_load_n(pool->head, __ATOMIC_RELAXED) - tail >= history;
 }
 
-static bool take(struct ada_core *core, uint32_t *number)
+/* There are as many as threads may want at once; of history they hold no more than a quarter of the ordinary ones' room. */
+static bool small_take(struct ada_core *core, uint32_t *number)
 {
-	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && history_suffices(core) && recycle(core, number))
+	const uint32_t first = ada_small_first(core->detail.count), history = core->detail.count * (ADA_CHUNK_BYTES / ADA_SMALL_BYTES) / 4;
+	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+
+	if (circular && history_suffices(&core->detail_small, history) && recycle(core, &core->detail_small, first, number))
+		return true;
+	if (ada_pool_take(&core->detail_small, number) || !ada_pool_extend(&core->detail_small, core->shm, number)) {
+		*number += first;
+		return true;
+	}
+	return circular && recycle(core, &core->detail_small, first, number);
+}
+
+static bool take(struct ada_core *core, bool small, uint32_t *number)
+{
+	const uint32_t history = core->detail.count - core->detail.count / 4;
+	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+
+	if (small && small_take(core, number))
+		return true;
+	if (circular && history_suffices(&core->detail, history) && recycle(core, &core->detail, 0, number))
 		return true;
 	if (free_take(core, number) || front_take(core, number))
 		return true;
-	if (core->shm->detail_mode == ADA_DETAIL_CIRCULAR && recycle(core, number))
+	if (circular && recycle(core, &core->detail, 0, number))
 		return true;
 	__atomic_fetch_add(&core->shm->detail.starved, 1, __ATOMIC_RELAXED);
 	return false;
 }
 
-void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index)
+void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_t begin)
 {
+	const uint32_t shift = begin - ADA_CHUNK_HEADER_BYTES;
 	struct ada_core *core = ada_core;
 	struct ada_detail_chunk *chunk;
+	struct ada_pool *pool;
 	uint32_t number;
 
 	thread->detail = 0;
 	index->detail = ADA_NONE;
-	if (!ada_setup.detail_scale || !take(core, &number))
+	if (!ada_setup.detail_scale || !take(core, shift, &number))
 		return;
 	chunk = chunk_at(core, number);
-	ada_pool_touch(&core->detail, number);
+	index->detail = thread->detail_chunk = number;
+	pool = pool_of(core, &number);
+	ada_pool_touch(pool, number);
 	chunk->thread = index->thread;
-	chunk->first_seq = index->first_seq;
+	chunk->first_seq = index->first_seq + shift / ADA_EVENT_BYTES;
 	chunk->first_counter = ada_sys_counter();
 	chunk->last_counter = 0;
 	chunk->previous_counter = thread->last_counter;
 	chunk->records = 0;
 	chunk->index_chunk = thread->chunk;
 	status_set(chunk, ADA_DETAIL_OPEN);
-	index->detail = number;
-	thread->detail_chunk = number;
-	thread->detail = (uint64_t)chunk;
+	thread->detail = (uint64_t)chunk - shift * ada_setup.detail_scale;
 }
 
 void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter)
 {
 	struct ada_core *core = ada_core;
-	struct ada_detail_chunk *chunk = (struct ada_detail_chunk *)thread->detail;
+	struct ada_detail_chunk *chunk = chunk_at(core, thread->detail_chunk);
+	uint32_t number = thread->detail_chunk;
+	struct ada_pool *pool = pool_of(core, &number);
 
 	if (events)
 		thread->last_counter = last_counter;
-	if (!chunk) {
+	if (!thread->detail) {
 		if (ada_setup.detail_scale)
 			__atomic_fetch_add(&thread->entry->detail_dropped, events, __ATOMIC_RELAXED);
 		return;
@@ -149,7 +187,7 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 	chunk->last_counter = last_counter;
 	chunk->records = events;
 	status_set(chunk, ADA_DETAIL_SEALED);
-	ada_pool_seal(&core->detail, thread->detail_chunk);
+	ada_pool_seal(pool, number);
 }
 
 /* --- records that C code writes ---------------------------------------------------------------------------------------- */

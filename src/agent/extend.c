@@ -12,13 +12,14 @@ void ada_pool_touch(const struct ada_pool *pool, uint32_t number)
 	uint64_t bit = 1ull << number % 64;
 
 	if (!(__atomic_fetch_or(&pool->touched[number / 64], bit, __ATOMIC_RELAXED) & bit))
-		ada_sys_advise(pool->chunks + number * pool->chunk_bytes, pool->chunk_bytes, MADV_POPULATE_WRITE);
+		ada_sys_advise(pool->chunks + number * pool->chunk_bytes, pool->chunk_bytes + pool->behind, MADV_POPULATE_WRITE);
 }
 
 /* An error where there is none left, not a SIGBUS at the first touch. */
 static bool memory_make(struct ada_pool *pool, uint32_t first, uint32_t count)
 {
-	long result = ada_sys_advise(pool->chunks + first * pool->chunk_bytes, count * pool->chunk_bytes, MADV_POPULATE_WRITE);
+	long result = ada_sys_advise(pool->chunks + first * pool->chunk_bytes, count * pool->chunk_bytes + pool->behind,
+				     MADV_POPULATE_WRITE);
 
 	if (result == -EINVAL)
 		__atomic_store_n(&pool->no_advice, 1, __ATOMIC_RELAXED);
@@ -39,7 +40,7 @@ static bool memory_claim(struct ada_shm *shm, uint64_t bytes, uint32_t share)
 enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32_t *number)
 {
 	uint32_t first = __atomic_load_n(pool->front, __ATOMIC_RELAXED), end;
-	uint64_t bytes = pool->step * pool->chunk_bytes;
+	uint64_t bytes = pool->step * pool->chunk_bytes + pool->behind;
 
 	if (first >= pool->count)
 		return ADA_LACK_FULL;

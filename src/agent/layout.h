@@ -113,7 +113,8 @@ struct ada_thread {
 	struct ada_shm_thread *entry;		/* in the shared table */
 	uint32_t detail_chunk;			/* that detail points to */
 	uint32_t id;				/* in files, chunks and marks */
-	uint32_t reserved[12];
+	uint32_t small_taken;			/* index chunks that were small */
+	uint32_t reserved[11];
 };
 static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
 static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");

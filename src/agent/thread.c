@@ -96,6 +96,25 @@ static void setup_fill(const struct ada_shm *shm)
 	ada_setup.detail_return = ADA_EVENT_RETURN | stack << 32;
 }
 
+static void small_attach(struct ada_core *core, struct ada_shm *shm)
+{
+	uint64_t detail_bytes = (uint64_t)ADA_SMALL_BYTES * shm->detail_scale;
+
+	core->small = (struct ada_pool){
+		.chunks = (char *)shm + shm->small_offset, .chunk_bytes = ADA_SMALL_BYTES, .behind = ADA_SMALL_BEHIND,
+		.count = shm->small_chunks, .free_words = core->index.free_words + ada_small_first(shm->index_chunks) / 64,
+		.front = &shm->small_front, .step = EXTEND_BYTES / ADA_SMALL_BYTES, .share = 2, .touched = core->small_touched,
+	};
+	core->detail_small = (struct ada_pool){
+		.chunks = (char *)shm + shm->detail_small_offset, .chunk_bytes = detail_bytes, .count = shm->detail_small_chunks,
+		.free_words = core->detail.free_words + ada_small_first(shm->detail_chunks) / 64,
+		.sealed = (uint64_t *)((char *)shm + shm->detail_small_sealed_offset),
+		.head = &shm->detail.small_head, .tail = &shm->detail.small_tail, .front = &shm->detail_small_front, .share = 2,
+		.step = shm->detail_small_chunks ? (EXTEND_BYTES + detail_bytes - 1) / detail_bytes : 1,
+		.touched = core->detail_small_touched,
+	};
+}
+
 void ada_core_attach(struct ada_shm *shm)
 {
 	struct ada_core *core = ada_core;
@@ -117,8 +136,7 @@ void ada_core_attach(struct ada_shm *shm)
 	core->index = (struct ada_pool){
 		.chunks = (char *)shm + shm->index_offset, .chunk_bytes = ADA_CHUNK_BYTES, .count = shm->index_chunks,
 		.free_words = (uint64_t *)((char *)shm + shm->free_offset),
-		.sealed = (uint64_t *)((char *)shm + shm->sealed_offset), .head = &shm->sealed_head, .tail = &shm->sealed_tail,
-		.front = &shm->index_front, .step = EXTEND_BYTES / ADA_CHUNK_BYTES, .share = 1, .touched = core->touched,
+		.sealed = (uint64_t *)((char *)shm + shm->sealed_offset), .front = &shm->index_front, .step = EXTEND_BYTES / ADA_CHUNK_BYTES, .share = 1, .touched = core->touched,
 	};
 	core->detail = (struct ada_pool){
 		.chunks = (char *)shm + shm->detail_offset, .chunk_bytes = shm->detail_chunk_bytes, .count = shm->detail_chunks,
@@ -128,6 +146,9 @@ void ada_core_attach(struct ada_shm *shm)
 		.front = &shm->detail_front, .share = 2, .touched = core->detail_touched,
 		.step = shm->detail_chunks ? (EXTEND_BYTES + shm->detail_chunk_bytes - 1) / shm->detail_chunk_bytes : 1,
 	};
+	core->ring = (struct ada_pool){ .sealed = core->index.sealed, .head = &shm->sealed_head, .tail = &shm->sealed_tail,
+					.count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
+	small_attach(core, shm);
 	core->detail_scanned = 0;
 	setup_fill(shm);
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
@@ -151,6 +172,8 @@ void ada_core_forked(void)
 		core->threads_used = core->threads_free = 0;
 		memset(core->touched, 0, sizeof core->touched);
 		memset(core->detail_touched, 0, sizeof core->detail_touched);
+		memset(core->small_touched, 0, sizeof core->small_touched);
+		memset(core->detail_small_touched, 0, sizeof core->detail_small_touched);
 	}
 	core->present = 1;
 }
@@ -337,7 +360,7 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 	if (!thread->index || ada_core_is_forked())
 		return;
 	if (ada_chunk_of(thread))
-		events += ((uint32_t)ada_state(thread) - ADA_CHUNK_HEADER_BYTES) / ADA_EVENT_BYTES;
+		events += ada_chunk_events(thread);
 	*number = thread->id;
 	*seq = events - 1;
 }

@@ -149,7 +149,9 @@ static bool anything_unsettled(const struct ada_details *details)
 /* Pools of many GiB are looked through less often. */
 static bool look_due(const struct ada_details *details, uint64_t since_ns, uint64_t now_ns)
 {
-	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * ada_segment_detail_count(details->segment);
+	const struct ada_segment *segment = details->segment;
+	uint64_t chunks = ada_segment_detail_count(segment) + ada_segment_detail_small_count(segment);
+	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * chunks;
 }
 
 /* Less than half of the pool is there for new events, and what pins it could be in a file. While it still grows, less will do:
@@ -214,10 +216,10 @@ static uint64_t drained_until(const struct ada_details *details)
 	/* Behind the threads: who has no chunk any more had put it into the ring before. The ring is no longer than that, whatever
 	 * its head says. */
 	head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
-	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->chunks; n++) {
-		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->chunks], __ATOMIC_ACQUIRE);
+	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->numbers; n++) {
+		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->numbers], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;
-		if (!ada_sealed_is_filled(entry, n, segment->chunks) || !ada_segment_chunk_reach(segment, number))
+		if (!ada_sealed_is_filled(entry, n, segment->numbers) || !ada_segment_chunk_reach(segment, number))
 			return 0;		/* the head goes on behind filled places only: of anyone */
 		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;

@@ -88,21 +88,30 @@ static void raise_horizon(struct ada_details *details, uint64_t counter)
 		;
 }
 
-/* Takes the oldest sealed chunk as an agent would, where the pin holds it, or where it does not. */
-static bool hold_oldest(struct ada_details *details, struct ada_pin pin, bool pinned)
+struct ring { uint64_t *places, *head, *tail; uint32_t count, first; };	/* of one class, whose first chunk has that number */
+
+static struct ring ring_of(const struct ada_segment *segment, bool small)
 {
-	struct ada_detail_control *control = &details->segment->shm->detail;
-	uint64_t tail = __atomic_load_n(&control->sealed_tail, __ATOMIC_ACQUIRE);
-	uint32_t chunks = details->segment->detail_chunks;
-	uint64_t entry = __atomic_load_n(&details->segment->detail_sealed_ring[tail % chunks], __ATOMIC_ACQUIRE);
+	struct ada_detail_control *control = &segment->shm->detail;
+	if (small)
+		return (struct ring){ segment->detail_small_ring, &control->small_head, &control->small_tail, segment->detail_small_chunks,
+				      ada_small_first(segment->detail_chunks) };
+	return (struct ring){ segment->detail_sealed_ring, &control->sealed_head, &control->sealed_tail, segment->detail_chunks, 0 };
+}
+
+/* Takes a ring's oldest chunk as an agent would, where the pin holds it, or where it does not. */
+static bool hold_oldest(struct ada_details *details, struct ring ring, struct ada_pin pin, bool pinned)
+{
+	uint64_t tail = __atomic_load_n(ring.tail, __ATOMIC_ACQUIRE);
+	uint64_t entry = ring.count ? __atomic_load_n(&ring.places[tail % ring.count], __ATOMIC_ACQUIRE) : 0;
 	uint32_t number = (uint32_t)entry;
-	if (tail >= __atomic_load_n(&control->sealed_head, __ATOMIC_ACQUIRE) || !ada_sealed_is_filled(entry, tail, chunks) ||
-	    !ada_segment_detail_reach(details->segment, number))
+	if (tail >= __atomic_load_n(ring.head, __ATOMIC_ACQUIRE) || !ring.count || !ada_sealed_is_filled(entry, tail, ring.count) ||
+	    number >= ring.count || !ada_segment_detail_reach(details->segment, number += ring.first))
 		return false;
 	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
 	uint32_t sealed = ADA_DETAIL_SEALED;
 	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
-	    !__atomic_compare_exchange_n(&control->sealed_tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(ring.tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -149,7 +158,7 @@ static void end_post_rolls(struct ada_details *details)
 /* All marks that were made before the pin was `narrowed` are windows by now. */
 static void free_held(struct ada_details *details, struct ada_pin narrowed)
 {
-	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
@@ -184,14 +193,19 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 		return true;
 	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
-		for (uint32_t i = 0; i < details->segment->detail_chunks && hold_oldest(details, narrowed, false); i++)
-			;
+		for (int small = 0; small < 2; small++) {
+			struct ring ring = ring_of(details->segment, small);
+			for (uint32_t i = 0; i < ring.count && hold_oldest(details, ring, narrowed, false); i++)
+				;
+		}
 	end_post_rolls(details);
 	ada_marks_settle(details->marks, wanted_between, details);
 	free_held(details, narrowed);
 	return true;
 }
 
+/* Of ordinary chunks: those small ones that are in use are as good as a thread's own, and where they are used up threads take ordinary
+ * ones. */
 struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
 	uint32_t count = ada_segment_detail_count(details->segment);
@@ -230,15 +244,16 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 	details->looked_ns = now_ns;
 	struct detail_pool pool = ada_detail_pool(details);
 	uint32_t half = details->segment->detail_chunks / 2;
-	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, seen, true); left++)
+	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, ring_of(details->segment, false), seen, true); left++)
 		;
-	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
 			continue;
-		int rc = wanted(details, chunk) ? ada_spool_put(details->spool, chunk) : 0;
+		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes : ada_segment_detail_small_bytes(details->segment);
+		int rc = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
 		if (rc) {
 			char shown[PATH_MAX];
 			ada_error_system(&details->error, -rc, "%s: detail can't be kept", ada_directory_shown(details->drain->directory, shown));

@@ -119,7 +119,7 @@ const struct ada_detail *ada_detail_record(const struct ada_details *details, co
 {
 	uint64_t slot = seq - place->chunk_seq;
 	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
-	return slot < ADA_CHUNK_EVENTS ? (const struct ada_detail *)(chunk + offset) : NULL;
+	return slot < ada_segment_detail_events(details->segment, place->chunk) ? (const struct ada_detail *)(chunk + offset) : NULL;
 }
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)

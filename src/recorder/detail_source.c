@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include "recorder/detail_state.h"
 
-/* The index chunk that a thread is filling, or has sealed and not yet put into the ring, or NULL; *end: the offset that is
- * committed. */
-static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, uint32_t *end)
+struct stretch { uint64_t seq, count; uint32_t begin; };	/* committed events; offset of the first in its chunk */
+
+/* The index chunk that a thread is filling, or has sealed and not yet put into the ring, or NULL. */
+static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, struct stretch *stretch)
 {
 	const struct ada_segment *segment = details->segment;
 	const struct ada_shm_thread *entry = ada_drain_entry(details->drain, thread);
@@ -19,8 +20,9 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	bool there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
 	if (!there || chunk->thread != thread)
 		return NULL;
-	*end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
-	return *end >= ADA_CHUNK_HEADER_BYTES && *end <= ADA_CHUNK_BYTES ? chunk : NULL;
+	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE), begin = ada_segment_chunk_begin(segment, number);
+	*stretch = (struct stretch){ ada_segment_chunk_seq(segment, number), ada_segment_chunk_events(segment, number, end), begin };
+	return end >= begin && end <= ADA_CHUNK_BYTES ? chunk : NULL;
 }
 
 /* A detail chunk that is, or was, this thread's; NULL: it isn't. */
@@ -36,9 +38,9 @@ static const struct ada_detail_chunk *chunk_of(const struct ada_details *details
 static uint64_t sealed_end(const struct ada_details *details, uint32_t thread)
 {
 	uint64_t newest = 0;
-	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
-		if (!chunk || chunk->records > ADA_CHUNK_EVENTS)
+		if (!chunk || chunk->records > ada_segment_detail_events(details->segment, i))
 			continue;
 		uint64_t end = chunk->first_seq + chunk->records;
 		newest = end > newest ? end : newest;
@@ -49,9 +51,8 @@ static uint64_t sealed_end(const struct ada_details *details, uint32_t thread)
 uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread)
 {
 	uint64_t drained = thread < details->drain->lanes.count ? details->drain->lanes.items[thread].next_seq : 0;
-	uint32_t end;
-	const struct ada_chunk *chunk = open_chunk(details, thread, &end);
-	uint64_t open = chunk ? chunk->first_seq + (end - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event) : 0;
+	struct stretch stretch;
+	uint64_t open = open_chunk(details, thread, &stretch) ? stretch.seq + stretch.count : 0;
 	if (!open && details->options.lane.circular && !details->finished)
 		drained = sealed_end(details, thread);
 	return open > drained ? open : drained;
@@ -81,15 +82,15 @@ static uint64_t counter_near(const struct ada_details *details, const uint8_t *c
  * a chunk may reach. */
 static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, bool sealed, uint64_t *counter)
 {
-	for (uint32_t i = 0; i < ada_segment_detail_count(details->segment); i++) {
+	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
 		if (!chunk)
 			continue;
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (sealed && status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD)
 			continue;
-		uint32_t records = sealed ? chunk->records : ADA_CHUNK_EVENTS;
-		if (records > ADA_CHUNK_EVENTS || seq - chunk->first_seq >= records)
+		uint32_t room = ada_segment_detail_events(details->segment, i), records = sealed ? chunk->records : room;
+		if (records > room || seq - chunk->first_seq >= records)
 			continue;
 		struct detail_place place = { .seq = chunk->first_seq, .chunk_seq = chunk->first_seq,
 					      .first_counter = chunk->first_counter, .chunk = i };
@@ -102,12 +103,12 @@ static bool search_pool(const struct ada_details *details, uint32_t thread, uint
 static enum ada_mark_answer look_up(const struct ada_details *details, uint32_t number, uint64_t seq, uint64_t *ns)
 {
 	uint64_t counter;
-	uint32_t end;
+	struct stretch stretch;
 	bool claimed;
-	const struct ada_chunk *open = open_chunk(details, number, &end);
-	if (open && seq >= open->first_seq && seq - open->first_seq < (end - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event)) {
-		const struct ada_event *events = (const struct ada_event *)((const uint8_t *)open + ADA_CHUNK_HEADER_BYTES);
-		*ns = ada_detail_event_ns(details, number, seq, events[seq - open->first_seq].timestamp_ns);
+	const struct ada_chunk *open = open_chunk(details, number, &stretch);
+	if (open && seq >= stretch.seq && seq - stretch.seq < stretch.count) {
+		const struct ada_event *events = (const struct ada_event *)((const uint8_t *)open + stretch.begin);
+		*ns = ada_detail_event_ns(details, number, seq, events[seq - stretch.seq].timestamp_ns);
 		return ADA_MARK_KNOWN;
 	}
 	if (number < details->threads.count) {

@@ -58,12 +58,15 @@ static void unmap(struct detail_spool *spool)
 	spool->memory = NULL;
 }
 
-int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chunk)
+int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chunk, uint32_t bytes)
 {
 	struct kept kept = { chunk->first_seq, chunk->thread, (uint32_t)spool->kept.count };
 	off_t offset = (off_t)kept.number * spool->chunk_bytes;
-	for (uint32_t done = 0; done < spool->chunk_bytes;) {
-		ssize_t written = pwrite(spool->fd, (const uint8_t *)chunk + done, spool->chunk_bytes - done, offset + done);
+	/* To a place's end: what is mapped is in the file. */
+	if (ftruncate(spool->fd, offset + spool->chunk_bytes))
+		return -errno;
+	for (uint32_t done = 0; done < bytes;) {
+		ssize_t written = pwrite(spool->fd, (const uint8_t *)chunk + done, bytes - done, offset + done);
 		if (written <= 0 && errno != EINTR)
 			return written ? -errno : -EIO;
 		done += written > 0 ? (uint32_t)written : 0;

@@ -16,7 +16,7 @@ int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const c
 		   const struct ada_lane_options *options)
 {
 	*drain = (struct ada_drain){ .segment = segment, .options = *options, .pid = pid };
-	drain->consumed = calloc(segment->chunks, sizeof(*drain->consumed));
+	drain->consumed = calloc(segment->numbers, sizeof(*drain->consumed));
 	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
 }
 
@@ -87,7 +87,7 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 	/* Acquire: the events before the offset, and the header, are whole. */
 	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
-	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ADA_CHUNK_HEADER_BYTES;
+	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ada_segment_chunk_begin(drain->segment, number);
 	struct ada_lane *lane = lane_of_chunk(drain, chunk);
 	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || !lane) {
 		drain->bad_chunks++;
@@ -104,8 +104,8 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 		return false;
 	}
 	const struct ada_event *events = (const struct ada_event *)((const uint8_t *)chunk + begin);
-	struct ada_lane_detail detail = { chunk->detail, chunk->first_seq };
-	if (detail.chunk >= drain->segment->detail_chunks)
+	struct ada_lane_detail detail = { chunk->detail, ada_segment_chunk_seq(drain->segment, number) };
+	if (detail.chunk >= drain->segment->detail_numbers)
 		detail.chunk = ADA_NONE;
 	struct ada_error error = { "" };
 	int rc = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
@@ -135,7 +135,7 @@ size_t ada_drain_sealed(struct ada_drain *drain)
 	/* Not what comes meanwhile: a program that is faster than the disk would keep us here for good. */
 	uint64_t head = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	uint64_t sealed = head > drain->tail ? head - drain->tail : 0;
-	return ada_drain_some(drain, sealed < drain->segment->chunks ? sealed : drain->segment->chunks);
+	return ada_drain_some(drain, sealed < drain->segment->numbers ? sealed : drain->segment->numbers);
 }
 
 size_t ada_drain_some(struct ada_drain *drain, size_t most)
@@ -145,7 +145,7 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 	if (drain->options.circular)
 		return 0;
 	while (count < most) {
-		uint32_t chunks = drain->segment->chunks;
+		uint32_t chunks = drain->segment->numbers;
 		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. */
 		uint64_t entry = __atomic_load_n(&drain->segment->sealed_ring[drain->tail % chunks], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;
@@ -315,7 +315,7 @@ void ada_drain_finish(struct ada_drain *drain)
 {
 	ADA_ARRAY(struct place) places = { 0 };
 	ada_drain_sealed(drain);
-	for (uint32_t number = 0; number < ada_segment_chunk_count(drain->segment); number++) {
+	for (uint32_t number = 0; number < ada_segment_chunk_end(drain->segment); number = ada_segment_chunk_after(drain->segment, number)) {
 		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
 		    !ada_segment_chunk_reach(drain->segment, number))
 			continue;	/* its memory need not even be looked at */
@@ -323,7 +323,7 @@ void ada_drain_finish(struct ada_drain *drain)
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
 			continue;
-		if (ada_array_push(&places, (struct place){ chunk->first_seq, chunk->thread, number })) {
+		if (ada_array_push(&places, (struct place){ ada_segment_chunk_seq(drain->segment, number), chunk->thread, number })) {
 			char shown[PATH_MAX];
 			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", ada_directory_shown(drain->directory, shown));
 			fail(drain);

@@ -10,13 +10,13 @@
 static uint64_t last_counter(const struct ada_segment *segment)
 {
 	uint64_t last = 0;
-	for (uint32_t number = 0; number < ada_segment_chunk_count(segment); number++) {
+	for (uint32_t number = 0; number < ada_segment_chunk_end(segment); number = ada_segment_chunk_after(segment, number)) {
 		if (ada_segment_chunk_is_free(segment, number) || !ada_segment_chunk_is_there(segment, number) ||
 		    !ada_segment_chunk_reach(segment, number))
 			continue;
 		const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
 		uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
-		if (end <= ADA_CHUNK_HEADER_BYTES || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event))
+		if (end <= ada_segment_chunk_begin(segment, number) || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event))
 			continue;
 		uint64_t counter = ((const struct ada_event *)((const uint8_t *)chunk + end))[-1].timestamp_ns;
 		if (counter > last)

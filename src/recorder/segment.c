@@ -33,28 +33,58 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 	segment->detail_chunks = shm->detail_chunks = (uint32_t)(options->detail_buffer_bytes / shm->detail_chunk_bytes);
 }
 
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+/* As many as half the buffer holds, and of detail what they need where that is no more than four times its own: a thread that lives
+ * has one. */
+static void count_small(struct ada_segment *segment, const struct ada_segment_options *options)
+{
+	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 2 / ADA_SMALL_BYTES;
+	uint64_t detail = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes * 4 / ada_segment_detail_small_bytes(segment);
+	segment->small_chunks = least(small, ADA_SMALL_MAX);
+	segment->detail_small_chunks = least(segment->small_chunks, detail);
+	segment->numbers = ada_chunk_numbers(segment->chunks, segment->small_chunks);
+	segment->detail_numbers = ada_chunk_numbers(segment->detail_chunks, segment->detail_small_chunks);
+}
+
+/* Behind all others: most programs touch none of it. */
+static void lay_out_small(const struct ada_segment *segment, struct ada_shm *shm, uint64_t end)
+{
+	shm->small_offset = page_up(end);
+	shm->detail_small_offset = shm->small_offset + (uint64_t)segment->small_chunks * ADA_SMALL_BYTES + ADA_SMALL_BEHIND;
+	shm->total_bytes = !segment->small_chunks ? end : shm->detail_small_offset +
+			   (uint64_t)segment->detail_small_chunks * ada_segment_detail_small_bytes(segment);
+	shm->small_chunks = segment->small_chunks;
+	shm->detail_small_chunks = segment->detail_small_chunks;
+}
+
 static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const struct ada_segment_options *options)
 {
 	segment->chunks = (uint32_t)(options->index_buffer_bytes / ADA_CHUNK_BYTES);
 	lay_out_detail(segment, shm, options);
+	count_small(segment, options);
 	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof(shm->magic));
 	shm->version = ADA_WIRE_VERSION;
 	shm->header_bytes = sizeof(*shm);
 	shm->free_offset = ADA_PAGE;
-	shm->sealed_offset = shm->free_offset + page_up((segment->chunks + 63) / 64 * 8);
-	shm->heirs_offset = shm->sealed_offset + page_up(segment->chunks * sizeof(uint64_t));
+	shm->sealed_offset = shm->free_offset + page_up((segment->numbers + 63) / 64 * 8);
+	shm->heirs_offset = shm->sealed_offset + page_up(segment->numbers * sizeof(uint64_t));
 	shm->modules_offset = shm->heirs_offset + page_up(ADA_HEIRS * sizeof(struct ada_shm_heir));
 	shm->threads_offset = shm->modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
 	shm->marks_offset = shm->threads_offset + page_up(ADA_THREADS_BYTES);
 	shm->policy_offset = shm->marks_offset + ADA_MARKS * sizeof(struct ada_mark);
 	shm->detail_free_offset = shm->policy_offset + ADA_POLICY_BYTES;
-	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_chunks + 63) / 64 * 8);
-	segment->maps_end = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint64_t));
+	shm->detail_sealed_offset = shm->detail_free_offset + page_up((segment->detail_numbers + 63) / 64 * 8);
+	shm->detail_small_sealed_offset = shm->detail_sealed_offset + page_up(segment->detail_chunks * sizeof(uint64_t));
+	segment->maps_end = shm->detail_small_sealed_offset + page_up(segment->detail_small_chunks * sizeof(uint64_t));
 	shm->index_offset = ada_huge_up(segment->maps_end);
 	shm->detail_offset = shm->index_offset + (uint64_t)segment->chunks * ADA_CHUNK_BYTES;
 	if (segment->detail_chunks)
 		shm->detail_offset = ada_huge_up(shm->detail_offset);
-	shm->total_bytes = shm->detail_offset + (uint64_t)segment->detail_chunks * shm->detail_chunk_bytes;
+	lay_out_small(segment, shm, shm->detail_offset + (uint64_t)segment->detail_chunks * shm->detail_chunk_bytes);
 	shm->index_chunks = segment->chunks;
 	shm->chunk_bytes = ADA_CHUNK_BYTES;
 	segment->total_bytes = shm->total_bytes;
@@ -84,6 +114,9 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->detail_free_map = (uint64_t *)(base + layout->detail_free_offset);
 	segment->detail_sealed_ring = (uint64_t *)(base + layout->detail_sealed_offset);
 	segment->detail_pool = base + layout->detail_offset;
+	segment->detail_small_ring = (uint64_t *)(base + layout->detail_small_sealed_offset);
+	segment->small_pool = base + layout->small_offset;
+	segment->detail_small_pool = base + layout->detail_small_offset;
 }
 
 /* What every hook reads: marks, the empty table 0 with the flags of function 0, the states. */
@@ -119,6 +152,8 @@ static void *map_aligned(const struct ada_segment *segment)
 static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
+	if (segment->small_chunks)
+		madvise(segment->small_pool, layout->total_bytes - layout->small_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset) ?: ada_segment_grow_tables(segment) ?:
 	       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
 	       policy_begin(segment) ?:

@@ -12,18 +12,18 @@
 
 struct ada_segment {
 	struct ada_shm *shm;
-	uint64_t *free_map;
+	uint64_t *free_map;		/* small chunks' bits follow, from the next word on; detail_free_map likewise */
 	uint64_t *sealed_ring;
 	struct ada_shm_heir *heirs;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
 	uint64_t *threads_free;		/* bitmap: entries that the next threads may have */
-	uint8_t *pool;
+	uint8_t *pool, *small_pool;
 	struct ada_mark *marks;
 	uint8_t *policy;		/* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
 	uint64_t *detail_free_map;
-	uint64_t *detail_sealed_ring;
-	uint8_t *detail_pool;
+	uint64_t *detail_sealed_ring, *detail_small_ring;
+	uint8_t *detail_pool, *detail_small_pool;
 	uint32_t detail_chunks;		/* 0: no detail lane */
 	uint32_t detail_chunk_bytes, detail_scale, detail_room;	/* as in the header, which the agent could change */
 	uint32_t stack_bytes;		/* as asked: what of a record is kept */
@@ -31,9 +31,12 @@ struct ada_segment {
 	uint64_t total_bytes;
 	uint64_t maps_end;		/* what comes before the pools */
 	uint32_t chunks;
+	uint32_t small_chunks, detail_small_chunks;	/* numbered from ada_small_first() on; only agents give them memory */
+	uint32_t numbers, detail_numbers;	/* of chunks of either class: behind the last one */
 	int fd;				/* for allocation and the question whether anyone still maps it */
 	/* Allocated so far; written by the thread that grows it */
 	uint32_t chunks_ready;
+	uint32_t small_ready, detail_small_ready;	/* all before it were seen to have pages */
 	uint32_t threads_ready, modules_ready;
 	uint32_t detail_ready;		/* all before it have pages */
 	uint32_t detail_taken;		/* where detail_exhausted: up to here the agent took chunks itself */
@@ -54,6 +57,7 @@ struct ada_segment_options {
 	uint32_t detail_stack_bytes;
 	enum ada_detail_mode detail_mode;
 	bool scarce;			/* limits leave little memory: it begins with about a megabyte */
+	bool no_small;			/* there is no address space to spare */
 	uint32_t pid, provider;
 };
 
@@ -98,6 +102,29 @@ static inline uint32_t ada_segment_chunk_count(const struct ada_segment *segment
 	return front > ready ? front : ready;
 }
 bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk);
+/* Of small ones there may be as many, in the index lane and in the detail lane. */
+static inline uint32_t ada_segment_small_count(const struct ada_segment *segment)
+{
+	uint32_t front = __atomic_load_n(&segment->shm->small_front, __ATOMIC_ACQUIRE);
+	return front < segment->small_chunks ? front : segment->small_chunks;
+}
+static inline uint32_t ada_segment_detail_small_count(const struct ada_segment *segment)
+{
+	uint32_t front = __atomic_load_n(&segment->shm->detail_small_front, __ATOMIC_ACQUIRE);
+	return front < segment->detail_small_chunks ? front : segment->detail_small_chunks;
+}
+
+/* For a walk through all of both classes, from number 0 on: the number behind one, and where the walk ends. */
+static inline uint32_t ada_segment_chunk_after(const struct ada_segment *segment, uint32_t number)
+{
+	uint32_t small = ada_small_first(segment->chunks);
+	return ++number < small && number >= ada_segment_chunk_count(segment) ? small : number;
+}
+static inline uint32_t ada_segment_chunk_end(const struct ada_segment *segment)
+{
+	uint32_t small = ada_segment_small_count(segment);
+	return small ? ada_small_first(segment->chunks) + small : ada_segment_chunk_count(segment);
+}
 /* Of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
 bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk);
 
@@ -118,10 +145,30 @@ static inline uint32_t ada_segment_detail_count(const struct ada_segment *segmen
 	return front > ready ? front : ready;
 }
 
+static inline uint32_t ada_segment_detail_after(const struct ada_segment *segment, uint32_t number)
+{
+	uint32_t small = ada_small_first(segment->detail_chunks);
+	return ++number < small && number >= ada_segment_detail_count(segment) ? small : number;
+}
+static inline uint32_t ada_segment_detail_end(const struct ada_segment *segment)
+{
+	uint32_t small = ada_segment_detail_small_count(segment);
+	return small ? ada_small_first(segment->detail_chunks) + small : ada_segment_detail_count(segment);
+}
+
+/* Events that a chunk of the detail lane has room for: what the agent says of one goes no further. */
+static inline uint32_t ada_segment_detail_events(const struct ada_segment *segment, uint32_t chunk)
+{
+	return chunk < segment->detail_chunks ? ADA_CHUNK_EVENTS : ADA_SMALL_EVENTS;
+}
+
 /* Of a chunk that isn't allocated here: has the agent made its pages? */
 bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk);
+bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32_t chunk);
 static inline bool ada_segment_detail_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
+	if (chunk >= segment->detail_chunks)
+		return ada_segment_detail_small_is_there(segment, chunk);
 	return chunk < __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE) ||
 	       (chunk < ada_segment_detail_count(segment) && ada_segment_detail_is_resident(segment, chunk));
 }
@@ -161,11 +208,39 @@ static inline uint32_t ada_segment_module_count(const struct ada_segment *segmen
 
 static inline struct ada_chunk *ada_segment_chunk(const struct ada_segment *segment, uint32_t chunk)
 {
-	return (struct ada_chunk *)(segment->pool + (uint64_t)chunk * ADA_CHUNK_BYTES);
+	if (chunk < segment->chunks)
+		return (struct ada_chunk *)(segment->pool + (uint64_t)chunk * ADA_CHUNK_BYTES);
+	return (struct ada_chunk *)(segment->small_pool + (uint64_t)(chunk - ada_small_first(segment->chunks)) * ADA_SMALL_BYTES);
+}
+
+static inline uint32_t ada_segment_chunk_begin(const struct ada_segment *segment, uint32_t chunk)
+{
+	return ada_chunk_begin(segment->chunks, chunk);
+}
+
+/* index_seq of a chunk's first event: also its detail chunk's first_seq. */
+static inline uint64_t ada_segment_chunk_seq(const struct ada_segment *segment, uint32_t chunk)
+{
+	return ada_segment_chunk(segment, chunk)->first_seq +
+	       (ada_segment_chunk_begin(segment, chunk) - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+}
+
+/* Up to a commit word's low half. */
+static inline uint64_t ada_segment_chunk_events(const struct ada_segment *segment, uint32_t chunk, uint32_t end)
+{
+	return (end - ada_segment_chunk_begin(segment, chunk)) / sizeof(struct ada_event);
+}
+
+static inline uint32_t ada_segment_detail_small_bytes(const struct ada_segment *segment)
+{
+	return ADA_SMALL_BYTES * segment->detail_scale;
 }
 
 static inline struct ada_detail_chunk *ada_segment_detail_chunk(const struct ada_segment *segment, uint32_t chunk)
 {
-	return (struct ada_detail_chunk *)(segment->detail_pool + (uint64_t)chunk * segment->detail_chunk_bytes);
+	if (chunk < segment->detail_chunks)
+		return (struct ada_detail_chunk *)(segment->detail_pool + (uint64_t)chunk * segment->detail_chunk_bytes);
+	chunk -= ada_small_first(segment->detail_chunks);
+	return (struct ada_detail_chunk *)(segment->detail_small_pool + (uint64_t)chunk * ada_segment_detail_small_bytes(segment));
 }
 #endif

@@ -92,14 +92,68 @@ static bool is_resident(const void *start, size_t bytes)
 	return true;
 }
 
+/* Of a chunk of which all before have pages: next time without asking. */
+static void seen_ready(const uint32_t *ready, uint32_t number)
+{
+	__atomic_compare_exchange_n((uint32_t *)ready, &number, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* Header and events. */
+static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	uint32_t small = chunk - ada_small_first(segment->chunks);
+	const uint8_t *start = (const uint8_t *)ada_segment_chunk(segment, chunk);
+	if (small >= ada_segment_small_count(segment))
+		return false;
+	if (small < __atomic_load_n(&segment->small_ready, __ATOMIC_ACQUIRE))
+		return true;
+	if (!is_resident(start, ADA_SMALL_BYTES) || !is_resident(start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES))
+		return false;
+	seen_ready(&segment->small_ready, small);
+	return true;
+}
+
+bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	uint32_t small = chunk - ada_small_first(segment->detail_chunks);
+	if (small >= ada_segment_detail_small_count(segment))
+		return false;
+	if (small < __atomic_load_n(&segment->detail_small_ready, __ATOMIC_ACQUIRE))
+		return true;
+	if (!is_resident(ada_segment_detail_chunk(segment, chunk), ada_segment_detail_small_bytes(segment)))
+		return false;
+	seen_ready(&segment->detail_small_ready, small);
+	return true;
+}
+
+/* Memory for a small chunk that the agent says it has used. */
+static bool small_reach(struct ada_segment *segment, uint32_t chunk)
+{
+	uint8_t *start = (uint8_t *)ada_segment_chunk(segment, chunk);
+	return small_is_there(segment, chunk) ||
+	       (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
+		!ada_segment_room(segment, start, ADA_SMALL_BYTES) && !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
+}
+
+static bool detail_small_reach(struct ada_segment *segment, uint32_t chunk)
+{
+	return ada_segment_detail_small_is_there(segment, chunk) ||
+	       (chunk - ada_small_first(segment->detail_chunks) < ada_segment_detail_small_count(segment) &&
+		!ada_segment_room(segment, ada_segment_detail_chunk(segment, chunk), ada_segment_detail_small_bytes(segment)));
+}
+
 bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
+	if (chunk >= segment->chunks)
+		return small_is_there(segment, chunk);
 	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
 	       (chunk < ada_segment_chunk_count(segment) && is_resident(ada_segment_chunk(segment, chunk), ADA_PAGE));
 }
 
 bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
 {
+	if (chunk >= segment->chunks)
+		return small_reach((struct ada_segment *)segment, chunk);
 	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
 	       (chunk < ada_segment_chunk_count(segment) &&
 		!ada_segment_room((struct ada_segment *)segment, ada_segment_chunk(segment, chunk), ADA_CHUNK_BYTES));
@@ -185,13 +239,14 @@ bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t 
 {
 	if (!is_resident(ada_segment_detail_chunk(segment, chunk), segment->detail_chunk_bytes))
 		return false;
-	/* Next time without asking. */
-	__atomic_compare_exchange_n((uint32_t *)&segment->detail_ready, &chunk, chunk + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	seen_ready(&segment->detail_ready, chunk);
 	return true;
 }
 
 bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk)
 {
+	if (chunk >= segment->detail_chunks)
+		return detail_small_reach((struct ada_segment *)segment, chunk);
 	return ada_segment_detail_is_there(segment, chunk) ||
 	       (chunk < ada_segment_detail_count(segment) && chunk < detail_catch_up((struct ada_segment *)segment));
 }

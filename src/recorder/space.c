@@ -28,7 +28,9 @@ uint64_t ada_space_left(pid_t pid)
 int ada_space_fit(struct ada_segment_options *options, uint64_t left, struct ada_error *error)
 {
 	while (left != UINT64_MAX && ada_segment_bytes(options) + AGENT_BYTES > left / SHARE) {
-		if (options->detail_buffer_bytes && options->detail_buffer_bytes >= options->index_buffer_bytes)
+		if (!options->no_small)
+			options->no_small = true;
+		else if (options->detail_buffer_bytes && options->detail_buffer_bytes >= options->index_buffer_bytes)
 			options->detail_buffer_bytes = options->detail_buffer_bytes / 2 < DETAIL_LEAST ? 0 : options->detail_buffer_bytes / 2;
 		else if (options->index_buffer_bytes / 2 >= ADA_INDEX_BUFFER_MIN)
 			options->index_buffer_bytes /= 2;

@@ -155,7 +155,7 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 
 static uint64_t *sealed_entry(const struct fake *fake, uint64_t position)
 {
-	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % fake->shm->index_chunks;
+	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % ada_chunk_numbers(fake->shm->index_chunks, fake->shm->small_chunks);
 }
 
 static bool take_free(const struct fake *fake, uint32_t *chunk)
@@ -364,7 +364,7 @@ void fake_seal_end(struct fake_thread *thread)
 	struct ada_shm *shm = thread->fake->shm;
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
 	__atomic_store_n(sealed_entry(thread->fake, position),
-			 ada_sealed_entry(position, shm->index_chunks, thread->chunk_number), __ATOMIC_RELEASE);
+			 ada_sealed_entry(position, ada_chunk_numbers(shm->index_chunks, shm->small_chunks), thread->chunk_number), __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 

@@ -189,7 +189,8 @@ static void scenario_nonsense(char **arguments)
 	*chunk = (struct ada_chunk){ .commit = 96, .thread = 500, .status = ADA_CHUNK_SEALED };
 	fake_seal(&thread);
 	uint64_t *ring = (uint64_t *)((char *)fake.shm + fake.shm->sealed_offset), place = fake.shm->sealed_head++;
-	ring[place % fake.shm->index_chunks] = ada_sealed_entry(place, fake.shm->index_chunks, 0x7fffffff);
+	uint32_t places = ada_chunk_numbers(fake.shm->index_chunks, fake.shm->small_chunks);
+	ring[place % places] = ada_sealed_entry(place, places, 0x7fffffff);
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
 }

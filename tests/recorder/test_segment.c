@@ -99,7 +99,44 @@ static void layout(void **state)
 	assert_true(shm->sealed_offset + 2048 * 8 <= shm->modules_offset);
 	assert_true(shm->modules_offset + ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= shm->threads_offset);
 	assert_true(shm->threads_offset + ADA_THREADS_BYTES <= shm->index_offset);
-	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->total_bytes);
+	assert_int_equal(shm->small_chunks, 8192);		/* half as much again */
+	assert_true(shm->free_offset + (2048 + 8192) / 8 <= shm->sealed_offset);
+	assert_true(shm->sealed_offset + (2048 + 8192) * 8 <= shm->heirs_offset);
+	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->small_offset);
+	assert_int_equal(shm->small_offset + 8192ull * ADA_SMALL_BYTES + ADA_SMALL_BEHIND, shm->total_bytes);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
+/* Small ones are there once the agent has made them, and nothing that it says leads outside. */
+static void small_chunks(void **state)
+{
+	struct ada_segment segment = create(1 << 20);		/* 32, and small ones from 64 on */
+	uint8_t *last = (uint8_t *)ada_segment_chunk(&segment, 64 + segment.small_chunks - 1);
+	assert_int_equal(segment.small_chunks, 128);
+	assert_int_equal(segment.numbers, 192);
+	assert_ptr_equal(last + ADA_CHUNK_BYTES, (uint8_t *)segment.shm + segment.total_bytes);
+	assert_int_equal(ada_segment_chunk_begin(&segment, 64) + 32 * ADA_SMALL_EVENTS, ADA_CHUNK_BYTES);
+	assert_false(ada_segment_chunk_reach(&segment, 64));
+	segment.shm->small_front = 3;
+	memset(ada_segment_chunk(&segment, 64), 1, ADA_SMALL_BYTES);
+	memset((uint8_t *)ada_segment_chunk(&segment, 64) + ADA_SMALL_BEHIND, 1, ADA_SMALL_BYTES);
+	assert_true(ada_segment_chunk_is_there(&segment, 64));
+	assert_true(ada_segment_chunk_reach(&segment, 66));
+	assert_false(ada_segment_chunk_reach(&segment, 67));
+	assert_false(ada_segment_chunk_reach(&segment, 33));	/* between the classes */
+	ada_segment_chunk(&segment, 66)->first_seq = 0ull - ADA_SMALL_BEHIND / 32;
+	assert_int_equal(ada_segment_chunk_seq(&segment, 66), 0);
+	uint32_t walked = 0, ready = ada_segment_chunk_count(&segment);
+	for (uint32_t i = 0; i < ada_segment_chunk_end(&segment); i = ada_segment_chunk_after(&segment, i))
+		walked++;
+	assert_int_equal(walked, ready + 3);
+	ada_segment_chunk_return(&segment, 66);
+	assert_true(ada_segment_chunk_is_free(&segment, 66));
+	assert_int_equal(segment.free_map[1], 1 << 2);
+	segment.shm->small_front = UINT32_MAX;			/* a hostile one */
+	assert_int_equal(ada_segment_chunk_end(&segment), 192);
+	assert_false(ada_segment_chunk_reach(&segment, 192));
 	close(agent_fd);
 	ada_segment_destroy(&segment);
 }
@@ -397,7 +434,7 @@ static void become_one_who_mounts(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_BOTH(layout), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
+		IN_BOTH(layout), IN_BOTH(small_chunks), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
 		IN_BOTH(grows_as_far_as_it_is_allowed), IN_BOTH(chunks_come_back),
 		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
 		IN_BOTH(begins_small_where_memory_is_scarce),

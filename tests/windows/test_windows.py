@@ -76,6 +76,21 @@ def test_windows_are_where_the_marks_ask_for_them(ada, program, tmp_path):
     assert whole, [w["shortReason"] for w in process.windows]
 
 
+def test_more_threads_than_the_pool_has_chunks(ada, build_dir, tmp_path):
+    """The default buffer has 204 chunks of detail; each thread of many begins with a smaller one."""
+    program = build_dir / "windows" / "alive"
+    program.parent.mkdir(exist_ok=True)
+    source = HERE.parent / "programs" / "threads" / "five_thousand_alive.c"
+    subprocess.run(["gcc", "-O0", "-pthread", f"-I{HERE.parent}/programs", source, "-o", program], check=True)
+    result = ada.trace(tmp_path, [program, "1000"], "--trigger=symbol=end", "--pre-roll-sec=60", "--no-libcalls")
+    assert result.status == 0, result.stderr.decode()
+    check_recording(ada, tmp_path)
+    process, = processes(tmp_path)
+    assert process.manifest["index_lane"]["lost"] == 0
+    assert len(process.windows) == 1
+    assert check_process(process) >= 1000 * 42      # a hole would have cut it
+
+
 MIXES = [["--pre-roll-events=0", "--post-roll-events=0", "--detail-buffer=4M", "--stack-bytes=256", "--on-full=block"],
          ["--pre-roll-events=0", "--post-roll-sec=0.0001", "--detail-buffer=4M", "--stack-bytes=0", "--segment-size=64K"],
          ["--pre-roll-sec=0.0001", "--post-roll-events=40", "--index-buffer=1M"],

@@ -36,6 +36,7 @@ bool (*fake_hookable)(uint64_t return_address);
 void (*fake_forked)(void);
 void (*fake_judge)(const struct ada_judged *event);
 struct fake_detail fake_detail;
+uint32_t fake_small;
 
 bool ada_module_text_is_hookable(uint64_t return_address)
 {
@@ -93,18 +94,30 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	made->detail_mode = fake_detail.mode;
 	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
 	made->detail_chunk_bytes = ADA_CHUNK_BYTES * made->detail_scale;
-	made->detail_sealed_offset = offset += (fake_detail.chunks + 63) / 64 * 8;
-	made->detail_offset = offset = huge_up(offset + fake_detail.chunks * 8ull);
+	made->detail_small_chunks = made->detail_small_front = fake_small;
+	made->detail_sealed_offset = offset += (ada_chunk_numbers(fake_detail.chunks, fake_small) + 63) / 64 * 8;
+	made->detail_small_sealed_offset = offset += fake_detail.chunks * 8ull;
+	made->detail_offset = offset = huge_up(offset + fake_small * 8ull);
 	return offset + (uint64_t)fake_detail.chunks * made->detail_chunk_bytes;
+}
+
+static void free_set(uint64_t *words, uint32_t chunks, uint32_t small)
+{
+	for (uint32_t i = 0; i < chunks; i++)
+		words[i / 64] |= 1ull << i % 64;
+	for (uint32_t i = ada_small_first(chunks); i < ada_small_first(chunks) + small; i++)
+		words[i / 64] |= 1ull << i % 64;
 }
 
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 {
-	uint64_t free_bytes = (chunks + 63) / 64 * 8, sealed_bytes = chunks * 8ull;
+	uint32_t numbers = ada_chunk_numbers(chunks, fake_small);
+	uint64_t free_bytes = (numbers + 63) / 64 * 8, sealed_bytes = numbers * 8ull;
 	uint64_t threads_bytes = ADA_THREADS_BYTES, offset = 4096, total;
 	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
 				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
-				.pid = getpid(), .recorder_pid = getpid(), .index_front = chunks };
+				.pid = getpid(), .recorder_pid = getpid(), .index_front = chunks,
+				.small_chunks = fake_small, .small_front = fake_small };
 	uint64_t *words;
 	int fd = memfd_create("ada", MFD_CLOEXEC);
 
@@ -116,6 +129,9 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	offset += threads_bytes;
 	made.index_offset = offset = huge_up(offset);
 	offset = detail_lay_out(&made, offset + (uint64_t)chunks * ADA_CHUNK_BYTES);
+	made.small_offset = offset;
+	made.detail_small_offset = offset += (uint64_t)fake_small * ADA_SMALL_BYTES + ADA_SMALL_BEHIND;
+	offset += (uint64_t)made.detail_small_chunks * ADA_SMALL_BYTES * made.detail_scale;
 	made.total_bytes = total = offset;
 	if (fd < 0 || ftruncate(fd, total))
 		abort();
@@ -125,13 +141,11 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	close(fd);
 	*shm = made;
 	words = (uint64_t *)((char *)shm + made.free_offset);
-	for (uint32_t i = 0; i < chunks; i++)
-		words[i / 64] |= 1ull << i % 64;
+	free_set(words, chunks, fake_small);
 	words = (uint64_t *)((char *)shm + made.detail_free_offset);
-	for (uint32_t i = 0; i < made.detail_chunks; i++)
-		words[i / 64] |= 1ull << i % 64;
+	free_set(words, made.detail_chunks, made.detail_small_chunks);
 	free(detail_done);
-	detail_done = calloc(made.detail_chunks + 1, 1);
+	detail_done = calloc(ada_chunk_numbers(made.detail_chunks, made.detail_small_chunks) + 1, 1);
 	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ada_core_shm())
 		ada_core_forked();	/* all threads but the caller must be gone */
@@ -218,7 +232,17 @@ uint64_t fake_id(void *function)
 
 struct ada_detail_chunk *fake_detail_chunk(uint32_t number)
 {
-	return (struct ada_detail_chunk *)((char *)shm + shm->detail_offset + (uint64_t)number * shm->detail_chunk_bytes);
+	if (number < shm->detail_chunks)
+		return (struct ada_detail_chunk *)((char *)shm + shm->detail_offset + (uint64_t)number * shm->detail_chunk_bytes);
+	number -= ada_small_first(shm->detail_chunks);
+	return (struct ada_detail_chunk *)((char *)shm + shm->detail_small_offset + (uint64_t)number * ADA_SMALL_BYTES * shm->detail_scale);
+}
+
+struct ada_chunk *fake_chunk(uint32_t number)
+{
+	if (number < shm->index_chunks)
+		return (struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)number * ADA_CHUNK_BYTES);
+	return (struct ada_chunk *)((char *)shm + shm->small_offset + (uint64_t)(number - ada_small_first(shm->index_chunks)) * ADA_SMALL_BYTES);
 }
 
 uint32_t fake_frames(void)
@@ -257,7 +281,7 @@ static void closed(struct follow *follow, const struct ada_event *event)
 }
 
 /* The record of an event that is in the chunk at offset `at`, as far as it can be known here. */
-static bool detail_agrees(const struct ada_chunk *chunk, uint32_t at)
+static bool detail_agrees(const struct ada_chunk *chunk, uint32_t begin, uint32_t at)
 {
 	const struct ada_event *event = (const struct ada_event *)((const char *)chunk + at);
 	const struct ada_detail *record;
@@ -266,7 +290,8 @@ static bool detail_agrees(const struct ada_chunk *chunk, uint32_t at)
 		return false;
 	if (chunk->detail == ADA_NONE)
 		return true;
-	record = (const struct ada_detail *)((const char *)fake_detail_chunk(chunk->detail) + (uint64_t)at * shm->detail_scale);
+	record = (const struct ada_detail *)((const char *)fake_detail_chunk(chunk->detail) +
+					     (uint64_t)(at - begin + ADA_CHUNK_HEADER_BYTES) * shm->detail_scale);
 	if (event->detail_seq == ADA_NO_DETAIL)
 		return record->kind == 0;
 	if (fake_see_detail)
@@ -308,16 +333,17 @@ static void event_take(uint32_t thread, const struct ada_event *event)
 		fake_see(thread, event);
 }
 
-static void chunk_take(struct ada_chunk *chunk)
+static void chunk_take(uint32_t number)
 {
-	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	struct ada_chunk *chunk = fake_chunk(number);
+	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE), begin = ada_chunk_begin(shm->index_chunks, number);
 	struct follow *follow = &follows[chunk->thread];
-	uint64_t seq = chunk->first_seq;
+	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / 32;
 
-	for (uint32_t at = ADA_CHUNK_HEADER_BYTES; at < end; at += 32, seq++) {
+	for (uint32_t at = begin; at < end; at += 32, seq++) {
 		if (seq < follow->next_seq)
 			continue;
-		follow->counts.errors += fake_detail_checked && !detail_agrees(chunk, at);
+		follow->counts.errors += fake_detail_checked && !detail_agrees(chunk, begin, at);
 		event_take(chunk->thread, (struct ada_event *)((char *)chunk + at));
 	}
 }
@@ -359,17 +385,18 @@ static bool drain_sealed(void)
 {
 	uint64_t *ring = (uint64_t *)((char *)shm + shm->sealed_offset);
 	uint64_t *words = (uint64_t *)((char *)shm + shm->free_offset);
+	uint32_t places = ada_chunk_numbers(shm->index_chunks, shm->small_chunks);
 	bool any = false;
 
 	while (shm->sealed_tail < __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE)) {
-		uint64_t tail = shm->sealed_tail, entry = __atomic_load_n(&ring[tail % shm->index_chunks], __ATOMIC_ACQUIRE);
+		uint64_t tail = shm->sealed_tail, entry = __atomic_load_n(&ring[tail % places], __ATOMIC_ACQUIRE);
 		uint32_t chunk = (uint32_t)entry;
 		struct ada_chunk *at;
 
-		if (!ada_sealed_is_filled(entry, tail, shm->index_chunks))
+		if (!ada_sealed_is_filled(entry, tail, places))
 			break;
-		at = (struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)chunk * ADA_CHUNK_BYTES);
-		chunk_take(at);
+		at = fake_chunk(chunk);
+		chunk_take(chunk);
 		detail_half_done(at->detail);
 		drain_details();		/* its detail chunk is there already, and goes back first: as many suffice */
 		shm->sealed_tail++;
@@ -393,7 +420,7 @@ void fake_drain(void)
 		uint32_t chunk = __atomic_load_n(&entries[i].chunk, __ATOMIC_ACQUIRE);
 
 		if (chunk != UINT32_MAX && entries[i].status)
-			chunk_take((struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)chunk * ADA_CHUNK_BYTES));
+			chunk_take(chunk);
 	}
 	pthread_mutex_unlock(&drain_lock);
 }

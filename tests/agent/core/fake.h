@@ -20,6 +20,8 @@ struct fake_counts {
 /* Of the segments made from now on; chunks 0: no detail lane. */
 struct fake_detail { uint32_t chunks, stack, mode; };
 extern struct fake_detail fake_detail;
+extern uint32_t fake_small;		/* small chunks of each lane that they have besides */
+struct ada_chunk *fake_chunk(uint32_t number);
 /* Each event that is drained is compared with its record. Only where none is recycled meanwhile. */
 extern bool fake_detail_checked;
 /* Called with each event and its record that is; NULL: nobody. */

@@ -291,6 +291,78 @@ static void a_forks_child_has_its_own(void **state)
 	assert_int_equal(status_of(3), ADA_DETAIL_OPEN);
 }
 
+/* As the thread that comes after so many others. */
+static void begin_among_many(uint32_t small, uint32_t mode)
+{
+	fake_small = small;
+	begin(16, 16, mode);
+	fake_small = 0;
+	shm->thread_count = ADA_THREADS_LARGE;
+	fake_detail_checked = true;
+}
+
+/* Among many a thread begins with two small chunks of each lane: a page of events, which ends where others do. */
+static void a_thread_among_many_begins_small(void **state)
+{
+	const uint32_t first = ada_small_first(16);
+	uint64_t events = 2 * ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS;
+
+	begin_among_many(4, ADA_DETAIL_CIRCULAR);
+	for (uint64_t i = 0; i < events / 2; i++)
+		leaf(i);
+	leaf(0);
+	fake_drain();
+	assert_int_equal(fake_count().events, events + 2);
+	assert_int_equal(fake_count().detailed, events + 2);
+	assert_int_equal(fake_count().errors, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal((uint32_t)fake_chunk(first + i)->commit, ADA_CHUNK_BYTES);
+		assert_int_equal(fake_chunk(first + i)->detail, first + i);
+		assert_int_equal(status_of(first + i), ADA_DETAIL_SEALED);
+		assert_int_equal(fake_detail_chunk(first + i)->first_seq, i * ADA_SMALL_EVENTS);
+		assert_int_equal(fake_detail_chunk(first + i)->records, ADA_SMALL_EVENTS);
+	}
+	assert_int_equal(status_of(0), ADA_DETAIL_SEALED);
+	assert_int_equal(fake_detail_chunk(0)->first_seq, 2 * ADA_SMALL_EVENTS);
+	assert_int_equal(status_of(1), ADA_DETAIL_OPEN);
+	assert_int_equal(shm->sealed_head, 3);
+	assert_int_equal(shm->detail.small_head, 2);
+	assert_int_equal(shm->detail.sealed_head, 1);
+	assert_int_equal(entry(ADA_THREADS_LARGE)->detail_dropped + shm->detail.starved, 0);
+}
+
+/* Where there are none left, it begins with ordinary ones. */
+static void small_chunks_run_out(void **state)
+{
+	begin_among_many(1, ADA_DETAIL_CIRCULAR);
+	for (uint32_t i = 0; i < (ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS) / 2; i++)
+		leaf(i);
+	fake_drain();
+	assert_int_equal(fake_count().events, ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS);
+	assert_int_equal(fake_count().detailed, ADA_SMALL_EVENTS + ADA_CHUNK_EVENTS);
+	assert_int_equal(fake_count().errors, 0);
+	assert_int_equal(status_of(0), ADA_DETAIL_OPEN);
+	assert_int_equal(fake_detail_chunk(0)->first_seq, ADA_SMALL_EVENTS);
+}
+
+/* A small index chunk whose detail finds no small chunk goes with an ordinary one. */
+static void small_goes_with_large(void **state)
+{
+	const uint32_t first = ada_small_first(16);
+	uint64_t *words;
+
+	begin_among_many(2, ADA_DETAIL_CIRCULAR);
+	words = (uint64_t *)((char *)shm + shm->detail_free_offset);
+	words[first / 64] = 0;
+	for (uint32_t i = 0; i < ADA_SMALL_EVENTS / 2; i++)
+		leaf(i);
+	fake_drain();
+	assert_int_equal(fake_count().detailed, ADA_SMALL_EVENTS);
+	assert_int_equal(fake_count().errors, 0);
+	assert_int_equal(fake_chunk(first)->detail, 0);
+	assert_int_equal(status_of(0), ADA_DETAIL_OPEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +374,9 @@ int main(void)
 		cmocka_unit_test(no_history_is_lost_to_a_race),
 		cmocka_unit_test(threads_end_and_give_back),
 		cmocka_unit_test(a_forks_child_has_its_own),
+		cmocka_unit_test(a_thread_among_many_begins_small),
+		cmocka_unit_test(small_chunks_run_out),
+		cmocka_unit_test(small_goes_with_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
