@@ -168,6 +168,8 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	uint8_t where = fuzz_byte(input);
 	uint32_t which = fuzz_byte(input) % SOME;
 	uint64_t offset = fuzz_short(input), number = fuzz_number(input);
+	uint32_t chunk = where & 64 ? ada_small_first(segment->chunks) + which : which;
+	uint32_t detail = where & 64 && segment->detail_small_chunks ? ada_small_first(segment->detail_chunks) + which : which;
 
 	switch (where % 12) {
 	case 0: put(segment->shm, offset, sizeof(*segment->shm), number); break;
@@ -175,7 +177,7 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	case 2: put(&segment->threads[which], offset, sizeof(*segment->threads), number); break;
 	case 3: put(&segment->modules[which], offset, sizeof(*segment->modules), number); break;
 	case 4: put(&segment->heirs[which], offset, sizeof(*segment->heirs), number); break;
-	case 5: put(ada_segment_chunk(segment, which), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
+	case 5: put(ada_segment_chunk(segment, chunk), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
 	case 6: put(segment->sealed_ring, offset, SOME * 8, which & 1 ? number : ada_sealed_entry(offset % SOME, segment->numbers, (uint32_t)number)); break;
 	case 7: put(segment->free_map, offset, 8, number); break;
 	case 8: put(&segment->marks[which], offset, sizeof(*segment->marks), number); break;
@@ -184,7 +186,7 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 		if (!segment->detail_chunks)
 			break;
 		if (where % 12 == 10)
-			put(ada_segment_detail_chunk(segment, which), offset, offset & 0x8000 ? segment->detail_chunk_bytes : 64, number);
+			put(ada_segment_detail_chunk(segment, detail), offset, offset & 0x8000 ? ada_segment_detail_small_bytes(segment) : 64, number);
 		else if (which & 1)
 			put(segment->detail_sealed_ring, offset, SOME * 8, number);
 		else
