@@ -63,6 +63,7 @@ class Ada:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
+        self.sanitized = b"__asan_init" in self.path.read_bytes()
 
     def __call__(self, *arguments, **options):
         return run([self.path, *arguments], **options)

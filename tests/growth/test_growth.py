@@ -187,5 +187,6 @@ def test_a_crowd_in_a_control_group(ada, group, tmp_path):
     assert (result.status, kills_in(group)) == (0, "0"), result.stderr.decode()
     document = json.loads((Session(tmp_path / "out").path / "session.json").read_text())
     reasons = [entry["reason"] for entry in document["notRecorded"]]
-    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > 20
+    least = 8 if ada.sanitized else 16         # a sanitized recorder takes most of the memory for itself
+    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > least
     assert all(reason.startswith("memory limit") for reason in reasons)

@@ -100,16 +100,12 @@ def check_form(answer):
         assert answer.stdout.decode("utf-8", "strict").endswith("\n") or not answer.stdout
 
 
-def sanitized(ada):
-    return b"__asan_init" in ada.path.read_bytes()
-
-
 class Asker:
     """ask(WAY, SESSION): runs it, and checks what is true of every answer."""
 
     def __init__(self, ada, directory):
         self.ada, self.directory = ada, pathlib.Path(directory)
-        self.sanitized = sanitized(ada)
+        self.sanitized = ada.sanitized
 
     def run(self, way, argv, form="text", seconds=SECONDS, **options):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

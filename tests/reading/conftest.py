@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from asking import Asker, sanitized
+from asking import Asker
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +41,7 @@ def limits(ada):
     """Inherited by what the tests run: what runs away ends before the machine does. Sanitizers need the room."""
     before = {what: resource.getrlimit(what) for what in (resource.RLIMIT_AS, resource.RLIMIT_CORE)}
     resource.setrlimit(resource.RLIMIT_CORE, (0, before[resource.RLIMIT_CORE][1]))
-    if not sanitized(ada):
+    if not ada.sanitized:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, before[resource.RLIMIT_AS][1]))
     yield
     for what, limit in before.items():
