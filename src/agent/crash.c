@@ -4,8 +4,10 @@
  * intercept.c): the program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back
  * and queues the very same signal again, so that exit status, core dump and siginfo are as without us: the signal is blocked
  * while the handler runs, and is delivered where it struck. A handler of the program's own, or SIG_IGN, is the program's.
+ * A tracer that has attached meanwhile would see that signal twice: so there a thread that nobody traces dies of it.
  * So it is done, too, with signals that a rule names and whose default is the process's end: they mark, without a record.
  */
+#include <sched.h>
 #include <signal.h>
 #include <ucontext.h>
 #include "agent/judge.h"
@@ -96,6 +98,30 @@ static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, con
 	ada_judge_signal(number, ada_crash_signal(number), counter, thread, seq);
 }
 
+/* A fault recurs by itself where this fails; a sent signal must not get lost. */
+static void send_again(int number, const siginfo_t *info)
+{
+	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
+		ada_sys4(SYS_tgkill, ada_sys_pid(), ada_sys_tid(), number, 0);
+}
+
+/* The tracer has seen the signal and let it come here. A thread that it does not trace takes it, which is the end of the process
+ * as ever; meanwhile this one waits, and what lies below here on its stack is the other's. Returns where that was not the end:
+ * no such thread is to be had, or the program has changed what the signal does.
+ */
+static __attribute__((noinline)) void die_unseen(int number, const siginfo_t *info)
+{
+	const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK | CLONE_UNTRACED;
+	uint64_t all_but_it = ~BIT(number);
+
+	if (ada_sys4(SYS_clone, flags, 0, 0, 0))
+		return;
+	send_again(number, info);
+	ada_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all_but_it, 0, sizeof all_but_it);
+	ada_sys4(SYS_exit, 0, 0, 0, 0);
+	__builtin_unreachable();
+}
+
 static void handle_crash(int number, siginfo_t *info, void *context)
 {
 	struct kernel_action defaults = { .handler = (void *)SIG_DFL };
@@ -104,9 +130,9 @@ static void handle_crash(int number, siginfo_t *info, void *context)
 	if (shm && ada_process_is_own())
 		end_note(shm, number, info, context);
 	ada_sys4(SYS_rt_sigaction, number, (long)&defaults, 0, sizeof defaults.mask);
-	/* A fault recurs by itself where this fails; a sent signal must not get lost. */
-	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
-		ada_sys4(SYS_tgkill, ada_sys_pid(), ada_sys_tid(), number, 0);
+	if (!ada_quiet_filtered() && ada_process_tracer())
+		die_unseen(number, info);
+	send_again(number, info);
 }
 
 void ada_crash_dress(struct sigaction *action)
