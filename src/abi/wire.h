@@ -81,7 +81,8 @@ static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header"
 /* Rings of sealed chunks, both lanes'. Place n is entry n % count: above, the lap, n / count + 1; below, the chunk's number.
  * An entry whose lap is not the place's isn't filled yet, or was filled anew. Filling it is one compare-and-swap, then
  * sealed_head goes on, moved by whoever comes first: an agent that is preempted, or killed, in between keeps nobody from
- * sealing or from taking out. Entries are never cleared; sealed_tail says what has been taken. */
+ * sealing or from taking out. Entries are never cleared; sealed_tail says what has been taken,
+ * and given back where the recorder gives chunks back. */
 static inline uint64_t ada_sealed_entry(uint64_t place, uint32_t count, uint32_t number)
 {
 	return (place / count + 1) << 32 | number;

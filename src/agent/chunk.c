@@ -8,6 +8,7 @@
 
 #define WAIT_NS 100000000ull			/* --on-full=block: look after the recorder this often */
 #define WAITS_BEFORE_CHECK 10
+#define HELD_NS 1000000000ull			/* so long without a chunk sealed or given back: who has them keeps them */
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
@@ -54,10 +55,15 @@ static uint64_t chunk_news(const struct ada_core *core)
 	return news;
 }
 
-/* --on-full=block, and only a full buffer is worth waiting for: memory may never come. */
+static bool blocks(const struct ada_shm *shm)
+{
+	return shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING;
+}
+
+/* Only a full buffer is worth waiting for: memory may never come, nor what idle threads hold. */
 static bool waits(const struct ada_thread *thread, const struct ada_shm *shm)
 {
-	return shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING && thread->dropping != ADA_LACK_MEMORY;
+	return blocks(shm) && thread->dropping < ADA_LACK_MEMORY;
 }
 
 bool ada_chunk_hopeless(const struct ada_thread *thread)
@@ -199,14 +205,21 @@ static bool some_sealed(const struct ada_shm *shm)
 	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) != tail;
 }
 
-struct wait { uint32_t *word, value; };
+/* All chunks are in the hands of threads that may be waiting for this one: none is on its way back, nor was for long. */
+bool ada_core_held(uint32_t returned)
+{
+	return ada_core->held == returned + 1ull && !some_sealed(ada_core->shm);
+}
 
-/* Reads nothing itself: what a handler forks has another segment by now. */
+struct wait { uint32_t *word, value; };
+static __thread bool timed_out;
+
+/* Reads nothing itself: what a handler forks has another segment by now, and perhaps no `argument`. */
 static void wait_open(void *argument)
 {
 	const struct wait *wait = argument;
 
-	ada_sys_futex_wait(wait->word, wait->value, WAIT_NS);
+	timed_out = ada_sys_futex_wait(wait->word, wait->value, WAIT_NS) == -ETIMEDOUT;
 }
 
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)
@@ -214,8 +227,11 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 	struct ada_shm *shm = ada_core->shm;
 	uint64_t start = ada_sys_counter();
 	struct wait wait = { &shm->returned, returned };
-	bool waiting = true;
+	uint64_t head = 0, held_ns = 0;
+	bool waiting = lack == ADA_LACK_MEMORY || !ada_core_held(returned);
 
+	if (!waiting)				/* some thread has waited that long for nothing */
+		return false;
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
 	if (lack == ADA_LACK_MEMORY)
 		__atomic_fetch_add(&shm->memory_waits, 1, __ATOMIC_RELAXED);
@@ -225,9 +241,16 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
 		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
 			ada_core_disable(ADA_DISABLE_NO_RECORDER);
-		waiting = ada_core_recording() && !ada_quiet() && (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
+		if (some_sealed(shm) || head != __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE))
+			held_ns = 0;
+		head = __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE);
+		if (held_ns >= HELD_NS)
+			__atomic_store_n(&ada_core->held, returned + 1ull, __ATOMIC_RELAXED);
+		waiting = ada_core_recording() && !ada_quiet() && held_ns < HELD_NS &&
+			  (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
 		if (waiting && !ada_slow_pause(thread, wait_open, &wait))
 			return false;
+		held_ns += timed_out ? WAIT_NS : 0;	/* not where it was a signal: a program that is stopped waits for nothing */
 	}
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
 	return waiting;
@@ -243,16 +266,19 @@ bool ada_chunk_room(struct ada_thread *thread)
 		if ((uint32_t)ada_state(thread) < ADA_CHUNK_BYTES)
 			return true;
 		ada_chunk_close(thread);
-		if (!ada_core_recording() || (thread->dropping == ADA_LACK_MEMORY && ada_chunk_hopeless(thread)))
+		if (!ada_core_recording() || (thread->dropping >= ADA_LACK_MEMORY && ada_chunk_hopeless(thread)))
 			return false;
 		lack = chunk_take(thread, &number);
 		if (!lack) {
 			chunk_open(thread, number);
 			return true;
 		}
-		if (ada_core->shm->on_full != ADA_ON_FULL_BLOCK || ada_core->shm->index_mode != ADA_INDEX_STREAMING ||
-		    !ada_core_wait(thread, thread->news, lack)) {
+		if (!blocks(ada_core->shm)) {
 			thread->dropping = lack;
+			return false;
+		}
+		if (!ada_core_wait(thread, thread->news, lack)) {
+			thread->dropping = lack == ADA_LACK_FULL ? ADA_LACK_HELD : lack;
 			return false;
 		}
 	}
@@ -267,7 +293,7 @@ static void count(uint64_t *counter, uint64_t events)
 void ada_event_lost(struct ada_thread *thread, uint64_t events)
 {
 	count(&thread->entry->lost, events);
-	if (thread->dropping == ADA_LACK_FULL)
+	if (thread->dropping == ADA_LACK_FULL || thread->dropping == ADA_LACK_HELD)
 		count(&thread->entry->lost_full, events);
 	else if (thread->dropping == ADA_LACK_MEMORY)
 		count(&thread->entry->lost_memory, events);

@@ -34,7 +34,9 @@ struct ada_pool {
 	uint32_t no_advice;			/* 1: this kernel can't make memory without the risk of a SIGBUS */
 	uint64_t *touched;			/* bitmap: chunks this process has page tables for */
 };
-enum ada_lack { ADA_LACK_NONE = 0, ADA_LACK_FULL = 1, ADA_LACK_MEMORY = 2 };	/* why there is no chunk: all are in use, or ... */
+/* Why there is no chunk: all are in use; there is no memory for more; or (--on-full=block) they are in the hands of threads that did
+ * nothing for so long that they may be waiting for this one. */
+enum ada_lack { ADA_LACK_NONE = 0, ADA_LACK_FULL = 1, ADA_LACK_MEMORY = 2, ADA_LACK_HELD = 3 };
 
 /* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
 struct ada_core {
@@ -47,6 +49,7 @@ struct ada_core {
 	uint64_t *entries_free;			/* bitmap of those whose threads are over and drained */
 	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
 	uint64_t small_touched[ADA_SMALL_MAX / 64], detail_small_touched[ADA_SMALL_MAX / 64];
+	uint64_t held;				/* `returned` + 1 when a thread gave up waiting for what others hold */
 	uint32_t threads_lock, sites_lock;
 	uint32_t threads_used;			/* places in `threads` ever used */
 	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
@@ -96,9 +99,10 @@ struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: no
 /* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
 bool ada_thread_may_wait(uint32_t *returned);
 /* --on-full=block, in the slow path of `thread`: until the recorder has given something back since its count was `returned`, with
- * the program's signals open. False: give up. Nobody empties the pool; or memory is what lacks, and there is nothing in the pool that
- * would be given back; or no system call may be made any more; or this is a fork's child. */
+ * the program's signals open. False: give up. Nobody empties the pool; or for a second no thread has sealed anything; or memory is what
+ * lacks, and there is nothing in the pool that would be given back; or no system call may be made any more; or this is a fork's child. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
+bool ada_core_held(uint32_t returned);		/* a thread gave up waiting then, and it would be no use now */
 bool ada_core_recording(void);			/* neither stopped nor disabled */
 
 /* --- rseq.c */

@@ -149,7 +149,7 @@ void ada_core_attach(struct ada_shm *shm)
 	core->ring = (struct ada_pool){ .sealed = core->index.sealed, .head = &shm->sealed_head, .tail = &shm->sealed_tail,
 					.count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
 	small_attach(core, shm);
-	core->detail_scanned = 0;
+	core->detail_scanned = core->held = 0;
 	setup_fill(shm);
 	__atomic_store_n(&core->shm, shm, __ATOMIC_RELEASE);
 }
@@ -291,7 +291,8 @@ bool ada_thread_may_wait(uint32_t *returned)
 	struct ada_shm *shm = ada_core->shm;
 
 	*returned = entries_returned;
-	return entries_are_full && shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING;
+	return entries_are_full && shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING &&
+	       !ada_core_held(entries_returned);
 }
 
 static void thread_fill(void *argument)
@@ -311,13 +312,24 @@ static void thread_fill(void *argument)
 		ada_call_libc(pthread_setspecific, end_key, 1);
 }
 
+/* What it can't attach for is as it was, and it needn't wait for it. */
+static bool is_hopeless(void)
+{
+	uint32_t returned;
+
+	if (!refusals || ada_thread_may_wait(&returned))
+		return false;
+	return entries_are_full ? __atomic_load_n(&ada_core->shm->returned, __ATOMIC_RELAXED) == entries_returned :
+	       refusals++ % REFUSALS_A_TRY != 0;
+}
+
 struct ada_thread *ada_thread_attach(void)
 {
 	struct ada_core *core = ada_core;
 	struct ada_thread *thread;
 	uint32_t unused;
 
-	if (refusals && !entries_are_full && refusals++ % REFUSALS_A_TRY)
+	if (is_hopeless())
 		return NULL;
 	entries_are_full = false;
 	thread = place_take(core);
@@ -327,7 +339,7 @@ struct ada_thread *ada_thread_attach(void)
 		refusals = 0;
 		return thread;
 	}
-	if (!refusals++ && !ada_thread_may_wait(&unused))
+	if (!ada_thread_may_wait(&unused) && !refusals++)
 		__atomic_fetch_add(&core->shm->threads_refused, 1, __ATOMIC_RELAXED);
 	if (thread) {
 		ada_room_leave();

@@ -152,15 +152,16 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 		if (!ada_sealed_is_filled(entry, drain->tail, chunks))
 			break;
 		drain->tail++;
-		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 		count++;
 		if (!ada_segment_chunk_reach(drain->segment, number)) {
 			drain->bad_chunks++;
-			continue;
+		} else {
+			take(drain, number, false);
+			if (shm->index_mode == ADA_INDEX_STREAMING)
+				give_back(drain, number);
 		}
-		take(drain, number, false);
-		if (shm->index_mode == ADA_INDEX_STREAMING)
-			give_back(drain, number);
+		/* Last: who waits for a chunk knows by it that one is on its way. */
+		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 	}
 	return count;
 }

@@ -271,6 +271,47 @@ static void blocking_ends_with_the_recorder(void **state)
 	assert_int_equal(shm->disabled, ADA_DISABLE_NO_RECORDER);
 }
 
+static pthread_barrier_t two_hold, two_go_on;
+
+static void *thread_holds_a_chunk(void *calls)
+{
+	outer(1);
+	pthread_barrier_wait(&two_hold);
+	pthread_barrier_wait(&two_go_on);
+	outer((long)calls);
+	return NULL;
+}
+
+/* Threads that do nothing hold all chunks, and wait for who would wait for one: it gives up, until there is one again. */
+static void blocking_ends_where_idle_threads_hold_all(void **state)
+{
+	struct ada_shm *shm = begin(2, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	pthread_t threads[2];
+
+	pthread_barrier_init(&two_hold, NULL, 3);
+	pthread_barrier_init(&two_go_on, NULL, 3);
+	fake_drain_start();
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, thread_holds_a_chunk, (void *)5000);
+	pthread_barrier_wait(&two_hold);
+	outer(9);
+	for (int i = 0; i < 1000; i++)
+		leaf(i);
+	assert_int_equal(shm->waits, 1);		/* once for all of them */
+	assert_int_equal(shm->disabled, 0);
+	assert_int_equal(entry(shm, 2)->lost, 2 * (10 + 1000));
+	assert_int_equal(entry(shm, 2)->lost_full, 2 * (10 + 1000));
+	pthread_barrier_wait(&two_go_on);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	leaf(0);
+	fake_drain_stop();
+	fake_drain();
+	assert_int_equal(fake_count().calls, 2 * (2 + 5001) + 1);
+	assert_int_equal(fake_count().lost, 2 * (10 + 1000));
+	assert_int_equal(fake_count().errors, 0);
+}
+
 static void oneshot_stops_when_full(void **state)
 {
 	struct ada_shm *shm = begin(4, ADA_INDEX_ONESHOT, ADA_ON_FULL_DROP);
@@ -522,6 +563,7 @@ int main(void)
 		cmocka_unit_test(what_is_dropped_is_counted_in_place),
 		cmocka_unit_test(blocking_loses_nothing),
 		cmocka_unit_test(blocking_ends_with_the_recorder),
+		cmocka_unit_test(blocking_ends_where_idle_threads_hold_all),
 		cmocka_unit_test(oneshot_stops_when_full),
 		cmocka_unit_test(circular_keeps_the_newest),
 		cmocka_unit_test(stop_is_obeyed),
