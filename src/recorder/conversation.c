@@ -120,7 +120,7 @@ static int hand_over(struct talk *talk)
 static int greet(struct talk *talk, const struct ada_hello *hello)
 {
 	struct ada_recorder *recorder = talk->recorder;
-	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *parent = NULL;
+	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *last = known, *parent = NULL;
 	struct ada_error error = { "" };
 	int agent_fd = -1;
 	if (hello->wire_version != ADA_WIRE_VERSION) {
@@ -160,6 +160,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
 		talk->provider = NULL;
+	} else if (last && !parent && __atomic_load_n(&last->replaced, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&last->continued, true, __ATOMIC_RELAXED);
 	}
 	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))

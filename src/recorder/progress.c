@@ -24,7 +24,7 @@ struct ada_totals ada_recording_totals(struct ada_recorder *recorder)
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
-		totals.processes += provider->exit.kind != ADA_EXIT_EXEC;	/* its next image counts */
+		totals.processes += !__atomic_load_n(&provider->continued, __ATOMIC_RELAXED);
 		totals.live += !provider->ended;
 		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
 			totals.events += provider->drain.lanes.items[k].events;

@@ -69,6 +69,7 @@ struct ada_provider {
 	/* Atomic */
 	bool changed;			/* the manifest is out of date */
 	bool replaced;			/* by exec: another image of this pid said HELLO */
+	bool continued;			/* and is recorded: its provider stands for the process */
 	uint32_t conversations;		/* under way: they still add to modules */
 	bool starting;			/* the first of them is: its agent may yet say why there is nothing to record */
 	uint64_t gone_ns;		/* when its end was first seen; 0: not yet (ada_provider_note_gone) */

@@ -45,6 +45,7 @@ def count(ada, tmp_path):
         assert ("nothing lost" in told) == (not cut and not missing), told
         assert (f"{len(missing)} program{'s' if len(missing) > 1 else ''} NOT RECORDED" in told) == bool(missing), told
         assert (f"{len(cut)} CUT SHORT" in told) == bool(cut), told
+        assert not states or ", 0 process" not in told, told      # one with a recorded image is one, whatever became of it
         info = ada("info", session.path).stdout.decode()
         for reason in cut + missing:
             assert reason in info
@@ -100,6 +101,17 @@ def test_no_room_for_the_agent(limit, reason, count):
     result = 127 if "-n" in limit else 0        # then the loader has no file left for libc, either
     complete, cut, missing = count("/bin/bash", "-c", f"ulimit {limit}; exec /bin/echo", status=result)
     assert (complete, cut, len(missing)) == (1, [], 1) and reason in missing[0]
+
+
+def test_a_process_counts_once(ada, tmp_path):
+    """Whichever of its images are recorded: here all, then all but the last, then all but one in the midst."""
+    if ada is None:
+        pytest.skip("tests ada itself")
+    small = "ulimit -S -v 65536; exec "
+    for number, script in enumerate(("exec /bin/true", small + "/bin/true", small + "/bin/sh -c 'ulimit -S -v unlimited; exec /bin/true'")):
+        result = run([ada.path, "trace", f"--output={tmp_path / str(number)}", *SMALL, "--", "/bin/sh", "-c", script], timeout=60)
+        summary = result.stderr.decode()
+        assert ", 1 process, " in summary and ("1 program NOT RECORDED" in summary) == bool(number), summary
 
 
 def test_a_full_dev_shm(count, need):
