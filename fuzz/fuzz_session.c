@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "query/selection.h"
+#include "query/verify.h"
 #include "query/windows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -64,8 +65,14 @@ static void put_document(int fd, const uint8_t *bytes, size_t length)
 	assert(!ftruncate(fd, 0) && pwrite(fd, bytes, length, 0) == (ssize_t)length);
 }
 
+static void found(void *context, const struct ada_finding *finding)
+{
+	assert(*finding->file && *finding->check && (finding->ok || *finding->message));
+}
+
 static void ask(const struct ada_session *session)
 {
+	struct ada_verify verify = { .session = session, .found = found };
 	struct ada_selection selection = {};
 	struct ada_error error = {};
 
@@ -91,6 +98,7 @@ static void ask(const struct ada_session *session)
 			ada_selection_narrow(&selection, i, &error);
 		ada_selection_close(&selection);
 	}
+	assert(!ada_verify_session(&verify, &error) && verify.checks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -1,12 +1,14 @@
 /* ada verify: checks every byte of a session that can be checked. */
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "base/fault.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
 #include "query/verify.h"
 
-enum { EXIT_DAMAGED = 1 };
+enum { EXIT_DAMAGED = 1, EXIT_NO_SESSION = 2 };
 
 static const struct ada_column columns[] = {
 	{ "file", NULL, ADA_CELL_TEXT },
@@ -19,7 +21,7 @@ static const struct argp argp = {
 	.parser = ada_reading_parse,
 	.doc = "Checks every byte of a session that can be checked, and what its files say of each other."
 	       "\vText lists what failed; json and csv list every check. Exit status: 0 if all is well, 1 if something is damaged,"
-	       " 125 if it is no session.",
+	       " 2 if there is no session, 125 if it can't be checked.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };
 
@@ -54,6 +56,12 @@ static void print_summary(struct ada_output *output, const struct ada_verify *ve
 	ada_output_string(output, " failed.\n");
 }
 
+/* Nothing of a session is there: other than one that can't be looked at. */
+static bool is_none(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -EBADMSG;
+}
+
 int ada_cmd_verify(int argc, char **argv)
 {
 	static struct ada_output output;
@@ -65,9 +73,12 @@ int ada_cmd_verify(int argc, char **argv)
 	int status;
 
 	ada_options_parse(&argp, argc, argv, 0, &reading);
-	status = ada_answer_open(argv[0], &reading, &session);
-	if (status)
-		return status;
+	ada_fault_catch();
+	status = ada_session_open(&session, reading.session, &error);
+	if (status) {
+		ada_answer_fail(argv[0], &error);
+		return is_none(status) ? EXIT_NO_SESSION : ADA_EXIT_FAILED;
+	}
 	ada_output_open(&output, STDOUT_FILENO);
 	verify.session = session;
 	if (reading.format == ADA_FORMAT_TEXT) {

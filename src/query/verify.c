@@ -1,4 +1,4 @@
-/* Checks of a session: the JSON files, the module tables, and the sums. The threads' files: verify_thread.c. */
+/* Checks of a session: the JSON files and the sums. Checksums: verify_bytes.c; the threads' files: verify_thread.c. */
 #include "query/verify.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -59,30 +59,6 @@ static uint64_t sum(const json_object *array, const char *key)
 	return total;
 }
 
-static void verify_tables(struct ada_verify *verify, const struct ada_process *process)
-{
-	const json_object *modules = ada_json_get(process->manifest, "modules");
-
-	for (size_t i = 0; i < ada_json_length(modules); i++) {
-		const char *symbols = ada_json_text(json_object_array_get_idx(modules, i), "symbols", NULL);
-		struct ada_module *table;
-		char path[PATH_MAX], file[PATH_MAX];
-
-		if (!symbols || strstr(symbols, "..") || ada_path(path, "%s/%s", process->path, symbols) ||
-		    ada_path(file, "%s/%s", process->directory, symbols))
-			continue;
-		/* A table of its own: those of the session are shared by processes, each file is to be read. */
-		table = ada_module_new(process->modules.items[i] ? process->modules.items[i]->path : "?", "", path);
-		if (!table)
-			continue;
-		if (ada_module_load(table))
-			ada_verify_found(verify, file, "table", false, "%s", table->problem.text);
-		else
-			ada_verify_found(verify, file, "table", true, "%s", "");
-		ada_module_free(table);
-	}
-}
-
 static void verify_manifest(struct ada_verify *verify, const struct ada_process *process)
 {
 	const json_object *threads = ada_json_get(process->manifest, "threads");
@@ -100,10 +76,11 @@ static void verify_manifest(struct ada_verify *verify, const struct ada_process 
 		ada_verify_found(verify, file, "manifest", true, "not finalized: still being recorded, or left by a crash");
 	else
 		ada_verify_found(verify, file, "manifest", true, "%s", "");
+	ada_verify_seal(verify, process->path, "manifest.json", file, process->manifest);
 	verify_clock(verify, file, process->manifest);
 	verify_number(verify, file, "events", ada_json_u64(lane, "event_count", 0), sum(threads, "events"));
 	verify_number(verify, file, "lost", ada_json_u64(lane, "lost", 0), sum(threads, "lost"));
-	verify_tables(verify, process);
+	ada_verify_tables(verify, process);
 }
 
 /* What session.json says of a process against its manifest: only when neither changes any more. */
@@ -125,6 +102,17 @@ static void verify_entry(struct ada_verify *verify, const json_object *entry)
 	}
 }
 
+/* It lies in the directory above where a pid directory was asked for. */
+static void verify_seal_of_session(struct ada_verify *verify)
+{
+	const struct ada_session *session = verify->session;
+	bool is_process = session->processes.count == 1 && !strcmp(session->processes.items[0]->path, session->path);
+	char directory[PATH_MAX];
+
+	if (!ada_path(directory, is_process ? "%s/.." : "%s", session->path))
+		ada_verify_seal(verify, directory, "session.json", "session.json", session->document);
+}
+
 static void verify_document(struct ada_verify *verify)
 {
 	const struct ada_session *session = verify->session;
@@ -143,6 +131,7 @@ static void verify_document(struct ada_verify *verify)
 				 "not finalized: still being recorded, or left by a crash");
 	else
 		ada_verify_found(verify, "session.json", "session", true, "%s", "");
+	verify_seal_of_session(verify);
 	verify_clock(verify, "session.json", session->document);
 	for (size_t i = 0; ada_json_bool(session->document, "finalized", false) && i < ada_json_length(processes); i++)
 		verify_entry(verify, json_object_array_get_idx(processes, i));

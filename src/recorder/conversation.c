@@ -383,7 +383,8 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	struct ada_error error = { "" };
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
 		state.symbols = !ada_symbols_write(path, plan ? state.planned->names : NULL, plan ? state.planned->names_bytes : 0,
-						   module.path, module.build_id, module.build_id_bytes, module.base, &error);
+						   module.path, module.build_id, module.build_id_bytes, module.base,
+						   &state.symbols_checksum, &error);
 	remember(talk->provider, message->module_id, &state);
 	return rc;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
+#include "base/seal.h"
 #include "recorder/manifest.h"
 
 /* Length of the well-formed UTF-8 character at `bytes`, or 0. */
@@ -95,7 +95,7 @@ int ada_json_replace(const char *path, json_object *object, struct ada_error *er
 	size_t length;
 	const char *text = json_object_to_json_string_length(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
 							     JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-	int rc = text ? ada_file_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
+	int rc = text ? ada_seal_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
 	json_object_put(object);
 	return rc;
 }

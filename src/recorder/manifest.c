@@ -124,6 +124,8 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	json_object_object_add(object, "skipped", skipped_of(&coverage));
 	snprintf(text, sizeof(text), "modules/%u.tsv", id);
 	json_object_object_add(object, "symbols", state && state->symbols ? json_object_new_string(text) : NULL);
+	snprintf(text, sizeof(text), "%08x", state ? state->symbols_checksum : 0);
+	json_object_object_add(object, "crc32", state && state->symbols ? json_object_new_string(text) : NULL);
 	total->functions += coverage.functions;
 	total->hooked += coverage.hooked;
 	total->imports += coverage.imports;

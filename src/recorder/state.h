@@ -38,6 +38,7 @@ struct ada_exit_info {
 struct ada_module_state {
 	bool known;			/* the agent told of it */
 	bool traced, symbols;
+	uint32_t symbols_checksum;	/* of modules/ID.tsv, where `symbols` */
 	bool named;			/* not traced, but hooked where triggers name its functions */
 	uint32_t named_hooks;		/* beyond those of `planned`'s filter, because triggers name their functions */
 	const struct ada_planned *planned;

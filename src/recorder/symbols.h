@@ -6,7 +6,7 @@
 
 /* A line a function: the part that all processes share, so it is made once a plan. malloc'ed; NULL: no memory. */
 char *ada_symbols_text(const struct ada_plan *plan, size_t *bytes);
-/* text NULL: a module without known names; the file is then its first line. */
+/* text NULL: a module without known names; the file is then its first line. *checksum: CRC32 of the file. */
 int ada_symbols_write(const char *path, const char *text, size_t text_bytes, const char *module_path, const uint8_t *build_id,
-		      size_t build_id_bytes, uint64_t base, struct ada_error *error);
+		      size_t build_id_bytes, uint64_t base, uint32_t *checksum, struct ada_error *error);
 #endif

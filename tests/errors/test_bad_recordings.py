@@ -1,6 +1,8 @@
 """Sessions that are none, cut or damaged: readers say so, verify finds every flipped bit, and nothing crashes."""
+import json
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -15,10 +17,10 @@ int main(void) { int sum = 0; for (int i = 0; i < 200; i++) sum += outer(i); pri
 
 @pytest.fixture(scope="module")
 def recorded(ada, tmp_path_factory):
-    """A small sound session."""
+    """A small sound session, with a window."""
     place = tmp_path_factory.mktemp("recorded")
     subprocess.run(["gcc", "-O1", "-x", "c", "-", "-o", place / "program"], input=PROGRAM.encode(), check=True)
-    result = ada.trace(place / "out", [place / "program"], timeout=30)
+    result = ada.trace(place / "out", [place / "program"], "--trigger=symbol=outer@limit=1/min,post=10ev", timeout=30)
     assert result.status == 0, result.stderr.decode()
     session = next((place / "out").glob("session_*"))
     assert ada("verify", session).status == 0
@@ -50,11 +52,12 @@ def check_readers(ada, session, verdicts):
 @pytest.mark.parametrize("command", [*READERS, "verify"])
 def test_no_session(command, refused, tmp_path):
     (tmp_path / "nothing").mkdir()
-    refused(125, "ada_traces", command)
-    refused(125, "nothing", command, tmp_path / "nothing")
-    refused(125, "missing", command, tmp_path / "missing")
-    refused(125, "/etc/passwd", command, "/etc/passwd")
-    refused(125, "/etc", command, "/etc")
+    status = 2 if command == "verify" else 125
+    refused(status, "ada_traces", command)
+    refused(status, "nothing", command, tmp_path / "nothing")
+    refused(status, "missing", command, tmp_path / "missing")
+    refused(status, "/etc/passwd", command, "/etc/passwd")
+    refused(status, "/etc", command, "/etc")
 
 
 @pytest.mark.parametrize("command", [*READERS, "mark", "status"])
@@ -79,6 +82,47 @@ def test_cut_in_the_footer(ada, session):
     for cut in (1, 32, 63, 64):
         os.truncate(index, size - cut)
         check_readers(ada, session, (1,))
+
+
+@pytest.mark.parametrize("kind", ["session.json", "manifest.json", "tsv", "detail.atf"])
+def test_a_changed_byte_of_any_file(kind, ada, session):
+    """verify says so (1), and says of which file, wherever it is and whatever it becomes."""
+    victims = [p for p in sorted(session.rglob("*")) if p.is_file() and p.name.endswith(kind)]
+    assert victims, kind
+    rng = random.Random(kind)
+    for victim in victims:
+        sound = victim.read_bytes()
+        places = {*range(0, 40, 5), *range(len(sound) - 20, len(sound), 3), *rng.sample(range(len(sound)), 15)}
+        for place in sorted(places)[::len(victims)]:
+            data = bytearray(sound)
+            data[place] ^= rng.randrange(1, 256)
+            victim.write_bytes(data)
+            result = ada("verify", "--format=json", session, timeout=20)
+            assert result.status == 1, f"byte {place} of {victim.name}: status {result.status}: {result.stderr.decode()}"
+            failed = {row["file"] for row in json.loads(result.stdout)["rows"] if not row["ok"]}
+            assert any(victim.name in file or file in (".", f"{victim.parent.parent.name}/{victim.parent.name}") for file in failed), \
+                f"byte {place} of {victim.name}: {failed}"
+        victim.write_bytes(sound)
+    assert ada("verify", session).status == 0
+
+
+def test_every_file_has_its_turn(session):
+    """What a session consists of is what the test above changes."""
+    kinds = re.compile(r"session\.json|manifest\.json|[0-9]+\.tsv|(index|detail)(\.[0-9]+)?\.atf")
+    files = [p.name for p in session.rglob("*") if p.is_file()]
+    assert not [name for name in files if not kinds.fullmatch(name)] and len(files) >= 6
+
+
+@pytest.mark.parametrize("name", ["session.json", "pid_*/manifest.json"])
+def test_a_document_without_checksum(name, ada, session):
+    """Changed on purpose: sound without its checksum, damaged with one that isn't its own."""
+    path = next(session.glob(name))
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document))
+    assert ada("verify", session).status == 1
+    del document["checksum"]
+    path.write_text(json.dumps(document))
+    assert ada("verify", session).status == 0
 
 
 def flips(data):
