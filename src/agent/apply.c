@@ -268,36 +268,44 @@ static void patches_write(struct application *job)
 	}
 }
 
-/* For the next time that the module is loaded. Without memory it is not hooked then. */
+/* For the next time that the module is loaded. Without memory it is not hooked then. By function, since a later plan of the module
+ * may have other hooks. */
 static void entries_keep(struct application *job)
 {
 	struct ada_module *module = job->module;
-	uint32_t count = module->plan->hook_count;
+	const struct ada_plan_header *plan = module->plan;
 
 	if (!module->entries)
-		module->entries = ada_sys_map(count * sizeof *module->entries);
-	for (uint32_t i = 0; module->entries && i < count; i++)
-		if (job->entries[i])
-			module->entries[i] = job->entries[i];
+		module->entries = ada_sys_map(plan->function_count * sizeof *module->entries);
+	for (uint32_t i = 0; module->entries && i < plan->hook_count; i++)
+		if (job->entries[i] && !is_intercept(job, hook_at(plan, i)))
+			module->entries[hook_at(plan, i)->function] = job->entries[i];
 }
 
 int ada_apply_again(struct ada_module *module)
 {
 	const struct ada_plan_header *plan = module->plan;
-	struct application job = { .module = module, .entries = module->entries };
+	struct application job = { .module = module };
 	int status;
 
 	if (!plan || !module->entries)
 		return 0;
+	job.entries = ada_sys_map(plan->hook_count * sizeof *job.entries);
+	if (!job.entries)
+		return -ENOMEM;
 	memset(module->applied, 0, plan->function_count / 8 + 1);
-	for (uint32_t i = 0; i < plan->hook_count; i++)
-		if (module->entries[i] && (is_intercept(&job, hook_at(plan, i)) || !bytes_fit(module, hook_at(plan, i))))
-			module->entries[i] = 0;
+	for (uint32_t i = 0; i < plan->hook_count; i++) {
+		const struct ada_plan_hook *hook = hook_at(plan, i);
+
+		if (hook_makes_sense(plan, hook) && !is_intercept(&job, hook) && bytes_fit(module, hook))
+			job.entries[i] = module->entries[hook->function];
+	}
 	status = text_protect(module, true);
 	if (!status)
 		patches_write(&job);
 	if (text_protect(module, false))
 		ada_count_error();
+	ada_sys_unmap(job.entries, plan->hook_count * sizeof *job.entries);
 	return status;
 }
 

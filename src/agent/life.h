@@ -50,7 +50,7 @@ struct ada_module {			/* same number as in the segment's table */
 	uint8_t *applied;			/* bit by function: its entry is patched; NULL: no one's is */
 	struct ada_symbols symbols;
 	/* Kept when it is unloaded, for the same file at the same place again */
-	uint64_t *entries;			/* by hook number: where its jump goes; 0: not hooked. NULL: none is */
+	uint64_t *entries;			/* by function: where its entry's jump goes; 0: not hooked. NULL: none is */
 	void *imports;				/* got.c's: targets and trampolines of its GOT slots */
 	const void *thunk;			/* loader.c's, for its DT_INIT; NULL: none yet */
 	bool fresh;				/* loaded, or loaded again, since loader.c last looked */

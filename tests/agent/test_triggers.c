@@ -226,9 +226,12 @@ static void *inject(void *unused)
 	uint64_t mask, all = ~0ull;
 
 	ptrace(PTRACE_SEIZE, tracee, 0, 0);
-	ptrace(PTRACE_INTERRUPT, tracee, 0, 0);
-	stopped();
-	ptrace(PTRACE_GETREGS, tracee, 0, &before);
+	do {						/* on a busy machine it is still in the agent, on its way to the FIFO */
+		ptrace(PTRACE_CONT, tracee, 0, 0);
+		ptrace(PTRACE_INTERRUPT, tracee, 0, 0);
+		stopped();
+		ptrace(PTRACE_GETREGS, tracee, 0, &before);
+	} while (before.rip >= shm->agent_text_start && before.rip < shm->agent_text_end);
 	ptrace(PTRACE_GETSIGMASK, tracee, sizeof mask, &mask);
 	ptrace(PTRACE_SETSIGMASK, tracee, sizeof all, &all);
 	ours = before;
@@ -236,13 +239,11 @@ static void *inject(void *unused)
 	ours.rsp = shm->late_stack;
 	ours.orig_rax = ~0ull;
 	injected = -EFAULT;
-	if (shm->late_entry && (before.rip < shm->agent_text_start || before.rip >= shm->agent_text_end)) {
-		ptrace(PTRACE_SETREGS, tracee, 0, &ours);
-		ptrace(PTRACE_CONT, tracee, 0, 0);
-		if (stopped() == SIGTRAP) {
-			ptrace(PTRACE_GETREGS, tracee, 0, &ours);
-			injected = ours.rax;
-		}
+	ptrace(PTRACE_SETREGS, tracee, 0, &ours);
+	ptrace(PTRACE_CONT, tracee, 0, 0);
+	if (stopped() == SIGTRAP) {
+		ptrace(PTRACE_GETREGS, tracee, 0, &ours);
+		injected = ours.rax;
 	}
 	ptrace(PTRACE_SETREGS, tracee, 0, &before);
 	ptrace(PTRACE_SETSIGMASK, tracee, sizeof mask, &mask);
