@@ -83,6 +83,19 @@ static inline uint32_t ada_module_number(const struct ada_module *module, uint32
 /* The PT_LOAD segment that holds an address of this process, or NULL. */
 const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t address);
 
+/* --- place.c: the loader's list as it was last seen --- */
+struct ada_place {
+	const struct link_map *map;			/* NULL: none */
+	uint64_t bias;
+	uint32_t id;					/* of its module; ADA_NONE: there was no room for it */
+	uint32_t round;					/* module.c's, when it was last seen */
+};
+struct ada_place *ada_place_find(const struct link_map *map);	/* NULL: it wasn't there */
+bool ada_place_put(const struct link_map *map, uint32_t id);	/* which isn't there. False: no memory */
+void ada_places_keep(uint32_t round);			/* of that round; the others are forgotten */
+uint32_t ada_places_used(void);
+uint32_t ada_places_refused(void);
+
 /* --- text.c: which return addresses may be given a stub --- */
 void ada_text_publish(void);					/* after each change of the table */
 

@@ -65,46 +65,27 @@ static const struct link_map *loader_list(void)
 	return &_r_debug ? _r_debug.r_map : NULL;
 }
 
-static bool is_listed(const struct ada_module *module)
-{
-	for (const struct link_map *map = loader_list(); map; map = map->l_next)
-		if (map == module->map)
-			return map->l_addr == module->bias;
-	return false;
-}
-
-static bool is_known(const struct link_map *map)
-{
-	for (uint32_t id = 0; id < module_count; id++)
-		if (ada_modules[id].map == map && ada_modules[id].state != ADA_MODULE_GONE)
-			return ada_modules[id].bias == map->l_addr;
-	return false;
-}
-
 /* Unloaded, and what is loaded at its place now may be it again. */
 static bool may_be_again(const struct ada_module *module, const struct link_map *map)
 {
 	return module->state == ADA_MODULE_GONE && module->bias == map->l_addr;
 }
 
-/* No entry is left for it, and none that may be it is there. */
-static bool has_no_room(const struct link_map *map)
+static struct ada_place *place_of(const struct link_map *map)
 {
-	for (uint32_t id = 0; id < module_count; id++)
-		if (may_be_again(&ada_modules[id], map))
-			return false;
-	return module_count == ADA_MODULES_MAX;
+	struct ada_place *place = ada_place_find(map);
+
+	return place && place->bias == map->l_addr ? place : NULL;
 }
 
 bool ada_module_changed(void)
 {
-	for (const struct link_map *map = loader_list(); map; map = map->l_next)
-		if (!is_known(map) && !has_no_room(map))
+	uint32_t listed = 0;
+
+	for (const struct link_map *map = loader_list(); map; map = map->l_next, listed++)
+		if (!place_of(map))
 			return true;
-	for (uint32_t id = 0; id < module_count; id++)
-		if (ada_modules[id].state != ADA_MODULE_GONE && !is_listed(&ada_modules[id]))
-			return true;
-	return false;
+	return listed != ada_places_used();
 }
 
 bool ada_module_settled(void)
@@ -230,8 +211,8 @@ static void path_find(const struct ada_module *module, struct ada_shm_module *en
 	ada_string_copy(entry->path + used, sizeof entry->path - used, module->map->l_name);
 }
 
-/* One more entry of both tables. A module that can't be read has no span, and is never asked for. */
-static void module_add(const struct link_map *map, struct ada_shm *shm, const uint64_t *auxiliary)
+/* One more entry of both tables, and its number. A module that can't be read has no span, and is never asked for. */
+static uint32_t module_add(const struct link_map *map, struct ada_shm *shm, const uint64_t *auxiliary)
 {
 	struct ada_module *module = &ada_modules[module_count];
 	struct ada_shm_module *entry = ada_module_entry(module_count);
@@ -261,6 +242,7 @@ static void module_add(const struct link_map *map, struct ada_shm *shm, const ui
 	__atomic_store_n(&entry->present, 1, __ATOMIC_RELEASE);	/* after all that a reader looks at */
 	module_count++;
 	__atomic_store_n(&shm->module_count, module_count, __ATOMIC_RELEASE);
+	return module_count - 1;
 }
 
 static bool is_same_file(const struct ada_module *module, const struct ada_shm_module *entry, const struct ada_shm_module *known)
@@ -293,15 +275,15 @@ static struct ada_module *module_before(struct ada_module *found)
 	return NULL;
 }
 
-/* The module that this one was before it was unloaded: the same file at the same place. False: there is none. */
-static bool module_again(const struct link_map *map, struct ada_conversation *conversation)
+/* The module that this one was before it was unloaded: the same file at the same place. ADA_NONE: there is none. */
+static uint32_t module_again(const struct link_map *map, struct ada_conversation *conversation)
 {
 	struct ada_module found = { .map = map, .bias = map->l_addr };
 	struct ada_module *module = conversation ? module_before(&found) : NULL;
 	uint32_t id;
 
 	if (!module)
-		return false;
+		return ADA_NONE;
 	id = module - ada_modules;
 	module->map = map;
 	module->segments = found.segments;
@@ -313,7 +295,7 @@ static bool module_again(const struct link_map *map, struct ada_conversation *co
 	__atomic_store_n(&ada_module_entry(id)->present, 1, __ATOMIC_RELEASE);
 	if (ada_apply_again(module) || (module->start < module->end && ada_late_module(conversation, id)))
 		ada_count_error();
-	return true;
+	return id;
 }
 
 static bool build_id_equal(const struct ada_plan_header *plan, const struct ada_shm_module *entry)
@@ -363,10 +345,19 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 	return ada_connect_applied(conversation, id);
 }
 
+/* What is in the loader's list is known to be, and what was is forgotten. */
 static void modules_remove_gone(struct ada_conversation *conversation)
 {
+	static uint32_t round;
+	struct ada_place *place;
+
+	round++;
+	for (const struct link_map *map = loader_list(); map; map = map->l_next)
+		if ((place = place_of(map)))
+			place->round = round;
 	for (uint32_t id = 0; id < module_count; id++) {
-		if (ada_modules[id].state == ADA_MODULE_GONE || is_listed(&ada_modules[id]))
+		place = ada_modules[id].state == ADA_MODULE_GONE ? NULL : ada_place_find(ada_modules[id].map);
+		if (ada_modules[id].state == ADA_MODULE_GONE || (place && place->round == round))
 			continue;
 		ada_modules[id].state = ADA_MODULE_GONE;
 		ada_modules[id].segment_count = 0;		/* they lay in its memory */
@@ -375,27 +366,32 @@ static void modules_remove_gone(struct ada_conversation *conversation)
 		if (conversation)
 			ada_connect_unload(conversation, id);
 	}
+	ada_places_keep(round);
 }
 
 /* What is known is planned too, or never: code that may be running by now is not patched any more. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary)
 {
 	struct ada_shm *shm = ada_core_shm();
-	uint32_t first, refused = 0;
+	uint32_t first;
 	int status = 0;
 
 	modules_remove_gone(conversation);
 	first = module_count;
-	for (const struct link_map *map = loader_list(); map; map = map->l_next) {
-		if (is_known(map) || module_again(map, conversation))
+	for (const struct link_map *map = loader_list(); map && !status; map = map->l_next) {
+		uint32_t id;
+
+		if (ada_place_find(map))
 			continue;
-		if (module_count < ADA_MODULES_MAX)
-			module_add(map, shm, auxiliary);
-		else
-			refused++;
+		id = module_again(map, conversation);
+		if (id == ADA_NONE && module_count < ADA_MODULES_MAX)
+			id = module_add(map, shm, auxiliary);
+		if (id == ADA_NONE)
+			__atomic_fetch_add(&shm->modules_refused, 1, __ATOMIC_RELAXED);
+		status = ada_place_put(map, id) ? 0 : -ENOMEM;
 	}
-	if (refused > shm->modules_refused)
-		shm->modules_refused = refused;
+	if (status)
+		ada_core_disable(ADA_DISABLE_NO_MEMORY);
 	/* All are in the table before the first is hooked: an event may only name a module that the segment holds. */
 	for (uint32_t id = first; conversation && id < module_count && !status; id++)
 		if (ada_modules[id].state == ADA_MODULE_KNOWN)
@@ -420,5 +416,6 @@ void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from)
 	uint32_t count = module_count < from->module_count ? module_count : from->module_count;
 
 	memcpy((char *)to + to->modules_offset, (const char *)from + from->modules_offset, count * sizeof(struct ada_shm_module));
+	to->modules_refused = ada_places_refused();
 	__atomic_store_n(&to->module_count, count, __ATOMIC_RELEASE);
 }

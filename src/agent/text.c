@@ -82,16 +82,19 @@ static uint64_t module_ranges(struct ranges *ranges, uint64_t count, const struc
 	return count;
 }
 
-/* Insertion by module keeps it sorted: modules are few and each one's ranges ascend already. */
+/* Each module's ascend already, but modules come in the order of loading, and that is often from above down: insertion at
+ * distances, for thousands of them. */
 static void ranges_sort(struct ranges *ranges)
 {
-	for (uint64_t i = 1; i < ranges->count; i++) {
-		struct range moving = ranges->range[i];
-		uint64_t at = i;
+	for (uint64_t gap = ranges->count / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
+		for (uint64_t i = gap; i < ranges->count; i++) {
+			struct range moving = ranges->range[i];
+			uint64_t at = i;
 
-		for (; at && ranges->range[at - 1].start > moving.start; at--)
-			ranges->range[at] = ranges->range[at - 1];
-		ranges->range[at] = moving;
+			for (; at >= gap && ranges->range[at - gap].start > moving.start; at -= gap)
+				ranges->range[at] = ranges->range[at - gap];
+			ranges->range[at] = moving;
+		}
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "recorder/heir.h"
 #include "recorder/manifest.h"
 #include "recorder/names.h"
+#include "recorder/process.h"
 #include "recorder/provider.h"
 #include "recorder/say.h"
 #include "recorder/server.h"
@@ -116,7 +117,7 @@ static void finish(struct ada_loop *loop, struct ada_provider *provider)
 static void notice_escape(struct ada_provider *provider)
 {
 	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
-	if (provider->unused_turns < 2 || ada_provider_gone(provider))
+	if (provider->unused_turns < 2 || ada_provider_gone(provider) || ada_process_is_ending(provider->pid))
 		return;
 	if (pthread_mutex_trylock(&provider->lock))
 		return;			/* half a second later */

@@ -1,6 +1,8 @@
 #include "recorder/process.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *ada_process_stat(pid_t pid, char *line, size_t bytes)
 {
@@ -21,4 +23,11 @@ pid_t ada_process_parent(pid_t pid)
 	const char *stat = ada_process_stat(pid, line, sizeof(line));
 	pid_t parent;
 	return stat && sscanf(stat, "%*c %d", &parent) == 1 ? parent : 0;
+}
+
+bool ada_process_is_ending(pid_t pid)
+{
+	char path[40], exe;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, &exe, 1) < 0 && errno == ENOENT;
 }

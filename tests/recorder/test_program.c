@@ -2,11 +2,14 @@
 #include "../test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include "recorder/process.h"
 #include "recorder/program.h"
 
 static char directory[64];
@@ -95,10 +98,24 @@ static void modes(void **state)
 	assert_int_equal(find_file("\177ELF\002\001\001", 7, 0755).status, ADA_EXIT_NOT_EXECUTABLE);
 }
 
+/* Without memory, but not gone: that is no other program that it has become. */
+static void an_ending_process_is_known(void **state)
+{
+	siginfo_t ended;
+	pid_t child = fork();
+	if (!child)
+		pause();
+	assert_false(ada_process_is_ending(child));
+	kill(child, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+	assert_true(ada_process_is_ending(child));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_path), cmocka_unit_test(by_name), cmocka_unit_test(scripts),
+		cmocka_unit_test(an_ending_process_is_known), cmocka_unit_test(in_path), cmocka_unit_test(by_name), cmocka_unit_test(scripts),
 		cmocka_unit_test(a_script_that_is_its_own_interpreter), cmocka_unit_test(modes),
 	};
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
