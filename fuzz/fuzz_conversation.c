@@ -89,7 +89,8 @@ static void take_answers(int socket)
 
 	while ((got = recv(socket, &answer, sizeof(answer), MSG_DONTWAIT | MSG_TRUNC)) > 0) {
 		assert((size_t)got >= sizeof(answer.head) && (size_t)got <= sizeof(answer) && answer.head.bytes == (size_t)got);
-		assert(answer.head.type == ADA_MESSAGE_WELCOME || answer.head.type == ADA_MESSAGE_PLAN);
+		assert(answer.head.type == ADA_MESSAGE_WELCOME || answer.head.type == ADA_MESSAGE_PLAN ||
+		       answer.head.type == ADA_MESSAGE_PRESENCE);
 	}
 }
 

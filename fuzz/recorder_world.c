@@ -243,7 +243,7 @@ static void begin_once(void)
 	atexit(remove_directory);
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1,
+	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1, .presence.fd = -1,
 					  .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .grower_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	strcpy(recorder.program.path, "/usr/bin/program");
 	strcpy(recorder.session.directory, directory);

@@ -254,7 +254,7 @@ struct ada_shm {
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;			/* 1: record no more (atomic) */
 	uint32_t returned;		/* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
-	uint32_t recorder_pid;		/* 0 once the recorder is gone in order; a blocked agent checks it */
+	uint32_t recorder_pid;		/* 0 once the recorder is gone in order (atomic) */
 	uint32_t detail_returned;	/* counts detail chunks given back (atomic) */
 	uint64_t allowed_bytes;		/* of taken_bytes, at most. What the agent needs beyond is the recorder's to make, or lost (atomic) */
 	uint32_t memory_ends;		/* 1: the recorder can make no more at present, either (atomic) */
@@ -286,7 +286,8 @@ struct ada_shm {
 	uint32_t small_front;		/* of small index chunks: only agents give them memory (atomic) */
 	uint64_t taken_bytes;		/* of the pools, made by the agent: charged to the program (atomic) */
 	uint32_t detail_small_front;	/* the same of the detail lane's (atomic) */
-	uint32_t reserved2[3];
+	uint32_t waits_given_up;	/* for the recorder, since it stood still: --on-full=block, answers (atomic) */
+	uint32_t reserved2[2];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
 	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
 	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */
@@ -300,11 +301,25 @@ static_assert(offsetof(struct ada_shm, disabled) % 64 == 0, "agent's line");
 static_assert(offsetof(struct ada_shm, crash) % 64 == 0, "crash");
 static_assert(sizeof(struct ada_shm) <= 4096, "one page");
 
+/* Whether the recorder lives: one page a session, a file of its own that agents map read-only. `owner` is a robust futex of a thread
+ * of the recorder's: when that thread dies, and it does only with all the others, the kernel takes its id out and sets
+ * ADA_PRESENCE_DIED, before anyone has waited for the dead process or closed what it had open. A recorder that is stopped (SIGSTOP,
+ * a debugger) lives, and beats no more. */
+struct ada_presence {
+	uint32_t owner;			/* id of the thread that holds it (atomic); 0: the recorder ended in order */
+	uint32_t reserved;
+	uint64_t beats;			/* counted up every ADA_PRESENCE_BEAT_MS (atomic) */
+};
+#define ADA_PRESENCE_DIED 0x40000000u	/* FUTEX_OWNER_DIED */
+#define ADA_PRESENCE_BEAT_MS 100
+#define ADA_PRESENCE_BYTES 4096u
+
 /* --- Socket: AF_UNIX, SOCK_SEQPACKET, one message a packet. -----------------------------------------------------------
  * The agent connects for each conversation and closes at its end: the program never sees a descriptor of ours for long.
  *
  *   start, or the child of a fork          dlopen                     dlclose
  *     -> HELLO                               -> HELLO (RESUME)          -> HELLO (RESUME)
+ *     <- PRESENCE (start only)
  *     <- WELCOME + segment                   <- WELCOME                 <- WELCOME
  *     -> MODULE   } for each module          -> MODULE ...              -> UNLOAD
  *     <- PLAN     }  (a fork's child: none)  -> APPLIED                 -> DONE
@@ -342,6 +357,7 @@ enum ada_message_type {
 	ADA_MESSAGE_DONE,
 	ADA_MESSAGE_FAILED,
 	ADA_MESSAGE_WAIT,		/* to the agent: the answer that it waits for is being worked on. No more than its head */
+	ADA_MESSAGE_PRESENCE,		/* to the agent, with the page's descriptor. No more than its head */
 };
 
 /* Of the thread that is borrowed, its call begun anew where the stop interrupted one. */

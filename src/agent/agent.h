@@ -83,6 +83,7 @@ uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
 /* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls
  * do so; returns of those in progress don't. */
 bool ada_region_pass(void);
+void ada_region_pass_calls(void);			/* the calls alone: of those in progress the returns find their way by stubs */
 bool ada_region_holds(uint64_t address);		/* a trampoline or body of any region; any thread, any time */
 
 /* --- core: site.c, unwind.c --------------------------------------------------------------------------------------------- */

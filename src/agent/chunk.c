@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 #include "agent/core.h"
 
-#define WAIT_NS 100000000ull			/* --on-full=block: look after the recorder this often */
-#define WAITS_BEFORE_CHECK 10
 #define HELD_NS 1000000000ull			/* so long without a chunk sealed or given back: who has them keeps them */
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
@@ -205,10 +203,11 @@ static bool some_sealed(const struct ada_shm *shm)
 	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) != tail;
 }
 
-/* All chunks are in the hands of threads that may be waiting for this one: none is on its way back, nor was for long. */
+/* All chunks are in the hands of threads that may be waiting for this one, none is on its way back, nor was for long; or the recorder,
+ * who gives back what is, stands still. */
 bool ada_core_held(uint32_t returned)
 {
-	return ada_core->held == returned + 1ull && !some_sealed(ada_core->shm);
+	return ada_presence_stands_yet() || (ada_core->held == returned + 1ull && !some_sealed(ada_core->shm));
 }
 
 struct wait { uint32_t *word, value; };
@@ -219,7 +218,7 @@ static void wait_open(void *argument)
 {
 	const struct wait *wait = argument;
 
-	timed_out = ada_sys_futex_wait(wait->word, wait->value, WAIT_NS) == -ETIMEDOUT;
+	timed_out = ada_sys_futex_wait(wait->word, wait->value, ADA_WAIT_NS) == -ETIMEDOUT;
 }
 
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)
@@ -228,7 +227,8 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 	uint64_t start = ada_sys_counter();
 	struct wait wait = { &shm->returned, returned };
 	uint64_t head = 0, held_ns = 0;
-	bool waiting = lack == ADA_LACK_MEMORY || !ada_core_held(returned);
+	struct ada_stand stand = { 0 };
+	bool stands = false, waiting = lack == ADA_LACK_MEMORY || !ada_core_held(returned);
 
 	if (!waiting)				/* some thread has waited that long for nothing */
 		return false;
@@ -236,22 +236,21 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 	if (lack == ADA_LACK_MEMORY)
 		__atomic_fetch_add(&shm->memory_waits, 1, __ATOMIC_RELAXED);
 	for (uint32_t waits = 1; waiting && __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE) == returned; waits++) {
-		uint32_t recorder = __atomic_load_n(&shm->recorder_pid, __ATOMIC_RELAXED);
-
-		/* Gone without a word: nobody will ever empty the pool, and no event may wait for that again. */
-		if (!recorder || (waits % WAITS_BEFORE_CHECK == 0 && ada_sys4(SYS_kill, recorder, 0, 0, 0) == -ESRCH))
-			ada_core_disable(ADA_DISABLE_NO_RECORDER);
 		if (some_sealed(shm) || head != __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE))
 			held_ns = 0;
 		head = __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE);
 		if (held_ns >= HELD_NS)
 			__atomic_store_n(&ada_core->held, returned + 1ull, __ATOMIC_RELAXED);
-		waiting = ada_core_recording() && !ada_quiet() && held_ns < HELD_NS &&
+		waiting = ada_core_recording() && !ada_quiet() && !stands && held_ns < HELD_NS &&
 			  (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
 		if (waiting && !ada_slow_pause(thread, wait_open, &wait))
 			return false;
-		held_ns += timed_out ? WAIT_NS : 0;	/* not where it was a signal: a program that is stopped waits for nothing */
+		/* Not where it was a signal: a program that is stopped waits for nothing. */
+		held_ns += timed_out ? ADA_WAIT_NS : 0;
+		stands = ada_presence_stands(&stand, timed_out ? ADA_WAIT_NS : 0);
 	}
+	if (stands && !waiting)
+		__atomic_fetch_add(&shm->waits_given_up, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&shm->wait_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
 	return waiting;
 }

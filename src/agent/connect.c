@@ -1,7 +1,8 @@
 /* The agent's end of the socket: one conversation of abi/wire.h, from HELLO to DONE.
  *
- * The descriptor is close-on-exec and lives as short as the conversation. Every wait has an end: a recorder that is gone
- * closes the socket, one that hangs runs into a timeout, and either way the program goes on untraced.
+ * The descriptor is close-on-exec and lives as short as the conversation. Every wait has an end, and is made of short ones: a
+ * recorder that dies is noticed though something may hold its socket open yet, one that is stopped is given up after seconds, one
+ * that hangs after more of them; and each time the program goes on untraced.
  */
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -12,8 +13,7 @@
 #include "agent/space.h"
 #include "agent/sys.h"
 
-#define ANSWER_SECONDS 20			/* a recorder that lives has many to answer on a busy machine; one that is gone closes */
-#define PLAN_SECONDS 20				/* a large file that is planned for the first time */
+#define ANSWER_NS 20000000000ull		/* a recorder that lives has many to answer on a busy machine, and says so */
 #define HUGE_PAGE (2ull << 20)
 #define MESSAGE_BYTES_MAX (512u << 10)		/* a plan's filter has a bit a hook */
 
@@ -46,13 +46,32 @@ void ada_connect_set_secret(const uint8_t given[ADA_SECRET_BYTES])
 	memcpy(secret, given, sizeof secret);
 }
 
+/* What has been waited for one answer. */
+struct patience { uint64_t ns; struct ada_stand stand; };
+
+/* The socket's own waits run out after ADA_WAIT_NS. False: this was the last one. */
+static bool is_worth_waiting(struct patience *patience)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	patience->ns += ADA_WAIT_NS;
+	if (ada_presence_gone())
+		return false;
+	if (patience->ns < ANSWER_NS && !ada_presence_stands_yet() && !ada_presence_stands(&patience->stand, ADA_WAIT_NS))
+		return true;
+	if (shm)
+		__atomic_fetch_add(&shm->waits_given_up, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 static int message_send(struct ada_conversation *conversation, const struct ada_message *message)
 {
+	struct patience patience = { 0 };
 	long sent;
 
 	do
 		sent = ada_sys6(SYS_sendto, conversation->socket, (long)message, message->bytes, MSG_NOSIGNAL, 0, 0);
-	while (sent == -EINTR);
+	while (sent == -EINTR || (sent == -EAGAIN && is_worth_waiting(&patience)));
 	return sent == message->bytes ? 0 : ada_sys_failed(sent) ? (int)sent : -EPROTO;
 }
 
@@ -63,12 +82,13 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 	struct iovec vector = { conversation->message, MESSAGE_BYTES_MAX };
 	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
 	const struct ada_message *message = (void *)conversation->message;
+	struct patience patience = { 0 };
 	long got;
 
 	*fd = -1;
 	do
 		got = ada_sys4(SYS_recvmsg, conversation->socket, (long)&header, MSG_CMSG_CLOEXEC, 0);
-	while (got == -EINTR);
+	while (got == -EINTR || (got == -EAGAIN && is_worth_waiting(&patience)));
 	if (ada_sys_failed(got))
 		return got;
 	if (got == 0)
@@ -95,15 +115,39 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 	return 0;
 }
 
+/* A file shorter than was said would be a SIGBUS in the program. */
+static bool file_holds(int fd, uint64_t bytes)
+{
+	struct stat file;
+
+	return fd >= 0 && !ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) && (uint64_t)file.st_size >= bytes;
+}
+
+static int presence_take(int fd)
+{
+	int status = !file_holds(fd, ADA_PRESENCE_BYTES) ? -EPROTO : ada_presence_take(fd) ? 0 : -ENOMEM;
+
+	if (fd >= 0)
+		ada_sys_close(fd);
+	return status;
+}
+
 /* A recorder that still works on its answer says so now and then: the time that this may take begins anew. */
 static int message_receive(struct ada_conversation *conversation, uint32_t type, uint32_t bytes_min, int *fd)
 {
 	const struct ada_message *message = (void *)conversation->message;
+	bool more;
 	int status;
 
-	do
+	do {
 		status = message_receive_any(conversation, fd);
-	while (!status && message->type == ADA_MESSAGE_WAIT && *fd < 0);
+		more = !status && message->type == ADA_MESSAGE_WAIT && *fd < 0;
+		if (!status && message->type == ADA_MESSAGE_PRESENCE) {
+			status = presence_take(*fd);
+			*fd = -1;
+			more = true;
+		}
+	} while (!status && more);
 	if (status || (message->type == type && message->bytes >= bytes_min))
 		return status;
 	if (*fd >= 0)
@@ -111,19 +155,11 @@ static int message_receive(struct ada_conversation *conversation, uint32_t type,
 	return -EPROTO;
 }
 
-static void timeout_set(int socket, int option, int seconds)
+static void timeout_set(int socket, int option)
 {
-	struct timeval timeout = { .tv_sec = seconds };
+	struct timeval timeout = { .tv_usec = ADA_WAIT_NS / 1000 };
 
 	ada_sys6(SYS_setsockopt, socket, SOL_SOCKET, option, (long)&timeout, sizeof timeout, 0);
-}
-
-/* A file shorter than was said would be a SIGBUS in the program. */
-static bool file_holds(int fd, uint64_t bytes)
-{
-	struct stat file;
-
-	return fd >= 0 && !ada_sys_failed(ada_sys4(SYS_fstat, fd, (long)&file, 0, 0)) && (uint64_t)file.st_size >= bytes;
 }
 
 /* At a multiple of a huge page's size, so that those of the pools (recorder/segment.c) are huge here too. */
@@ -277,7 +313,8 @@ bool ada_connect_was_heard(void)
 
 enum ada_disable ada_connect_reason(int status)
 {
-	return status == -ENOMEM ? ADA_DISABLE_NO_MEMORY : status == -EPROTO ? ADA_DISABLE_PROTOCOL :
+	return ada_presence_gone() ? ADA_DISABLE_NO_RECORDER :
+	       status == -ENOMEM ? ADA_DISABLE_NO_MEMORY : status == -EPROTO ? ADA_DISABLE_PROTOCOL :
 	       status == -EMFILE ? ADA_DISABLE_NO_FILES : status == -EAGAIN ? ADA_DISABLE_NO_ANSWER : ADA_DISABLE_NO_RECORDER;
 }
 
@@ -297,17 +334,18 @@ static long recorder_reach(int socket)
 {
 	struct sockaddr_un abstract = { .sun_family = AF_UNIX };
 	size_t bytes = ada_string_bytes(address.sun_path);
+	struct patience patience = { 0 };
 	long status, second;
 
 	do
 		status = ada_sys4(SYS_connect, socket, (long)&address, sizeof address, 0);
-	while (status == -EINTR);
+	while (status == -EINTR || (status == -EAGAIN && is_worth_waiting(&patience)));
 	if (!status || bytes >= sizeof abstract.sun_path)
 		return status;
 	memcpy(abstract.sun_path + 1, address.sun_path, bytes);
 	do
 		second = ada_sys4(SYS_connect, socket, (long)&abstract, offsetof(struct sockaddr_un, sun_path) + 1 + bytes, 0);
-	while (second == -EINTR);
+	while (second == -EINTR || (second == -EAGAIN && is_worth_waiting(&patience)));
 	return second ? status : 0;
 }
 
@@ -325,14 +363,18 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 	heard = false;
 	if (!conversation)
 		return -ENOMEM;
+	if (kind != ADA_HELLO_START && ada_presence_gone()) {
+		ada_sys_unmap(conversation, sizeof *conversation);
+		return -ECONNREFUSED;
+	}
 	status = ada_sys4(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0);
 	if (ada_sys_failed(status)) {
 		ada_sys_unmap(conversation, sizeof *conversation);
 		return status;
 	}
 	conversation->socket = status;
-	timeout_set(conversation->socket, SO_SNDTIMEO, ANSWER_SECONDS);	/* connect waits by it too */
-	timeout_set(conversation->socket, SO_RCVTIMEO, ANSWER_SECONDS);
+	timeout_set(conversation->socket, SO_SNDTIMEO);	/* connect waits by it too */
+	timeout_set(conversation->socket, SO_RCVTIMEO);
 	conversation->agent = -1;
 	memcpy(hello.secret, secret, sizeof secret);
 	status = recorder_reach(conversation->socket);
@@ -351,7 +393,6 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 		conversation_free(conversation);
 	if (status)
 		return status;
-	timeout_set(conversation->socket, SO_RCVTIMEO, PLAN_SECONDS);
 	*result = conversation;
 	return 0;
 }

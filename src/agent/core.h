@@ -99,8 +99,9 @@ struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: no
 /* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
 bool ada_thread_may_wait(uint32_t *returned);
 /* --on-full=block, in the slow path of `thread`: until the recorder has given something back since its count was `returned`, with
- * the program's signals open. False: give up. Nobody empties the pool; or for a second no thread has sealed anything; or memory is what
- * lacks, and there is nothing in the pool that would be given back; or no system call may be made any more; or this is a fork's child. */
+ * the program's signals open. False: give up. Nobody empties the pool, or the recorder stands still; or for a second no thread has
+ * sealed anything; or memory is what lacks, and there is nothing in the pool that would be given back; or no system call may be made
+ * any more; or this is a fork's child. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
 bool ada_core_held(uint32_t returned);		/* a thread gave up waiting then, and it would be no use now */
 bool ada_core_recording(void);			/* neither stopped nor disabled */

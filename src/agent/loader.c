@@ -116,13 +116,15 @@ static void modules_changed(void *unused)
 {
 	struct ada_conversation *conversation = NULL;
 	struct ada_shm *shm = ada_core_shm();
+	int status;
 
-	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_ACQUIRE) || !ada_process_is_own())
+	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_ACQUIRE) || ada_presence_gone() || !ada_process_is_own())
 		return;
 	ada_module_scan_imports();
 	if (!ada_module_changed())
 		return;
-	if (ada_process_is_confined() || ada_connect(&conversation, ADA_HELLO_RESUME, NULL))
+	status = ada_process_is_confined() ? -EPERM : ada_connect(&conversation, ADA_HELLO_RESUME, NULL);
+	if (status && status != -EAGAIN)	/* who has waited in vain has counted it */
 		ada_count_error();
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();

@@ -98,7 +98,7 @@ bool ada_process_is_own(void)
 
 bool ada_process_follows(void)
 {
-	return welcome_flags & ADA_WELCOME_FOLLOW;
+	return (welcome_flags & ADA_WELCOME_FOLLOW) && !ada_presence_gone();
 }
 
 void ada_count_error(void)

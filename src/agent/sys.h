@@ -51,6 +51,16 @@ bool ada_quiet_dispatched(void);
 void ada_quiet_forked(void);			/* the kernel dispatches nothing of a fork's child */
 
 
+/* --- presence.c: whether the recorder lives (abi/wire.h, struct ada_presence). No system call but in ada_presence_take */
+bool ada_presence_take(int fd);			/* its page, which a fork's child inherits; false: no memory */
+bool ada_presence_gone(void);			/* dead, or ended in order: for good */
+/* A recorder that is stopped is not to be waited for: asked by who has waited for it `wait_ns` more, since the last time that it asked
+ * with this struct, which begins as zero. */
+struct ada_stand { uint64_t beats, ns; };
+bool ada_presence_stands(struct ada_stand *stand, uint64_t wait_ns);
+bool ada_presence_stands_yet(void);		/* nothing was heard of it since somebody was told so */
+#define ADA_WAIT_NS 20000000ull			/* who waits for the recorder looks that often whether it lives */
+
 /* All signals but those that an instruction raises; the two that libc keeps for itself included. */
 uint64_t ada_sys_signals_block(void);			/* the mask before */
 void ada_sys_signals_restore(uint64_t mask);

@@ -50,13 +50,6 @@ bool ada_core_is_silent(void)
 	return silent;
 }
 
-bool ada_core_recording(void)
-{
-	struct ada_shm *shm = ada_core_shm();
-
-	return shm && !__atomic_load_n(&shm->disabled, __ATOMIC_RELAXED) && !__atomic_load_n(&shm->stop, __ATOMIC_RELAXED);
-}
-
 void ada_core_disable(enum ada_disable reason)
 {
 	struct ada_shm *shm = ada_core_shm();
@@ -69,6 +62,20 @@ void ada_core_disable(enum ada_disable reason)
 	if (reason == ADA_DISABLE_INTERNAL)
 		__atomic_fetch_add(&shm->internal_errors, 1, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(&shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+bool ada_core_recording(void)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	if (!shm || __atomic_load_n(&shm->disabled, __ATOMIC_RELAXED) || __atomic_load_n(&shm->stop, __ATOMIC_RELAXED))
+		return false;
+	if (!ada_presence_gone())
+		return true;
+	/* Nobody will ever empty the pool, of this process or of one that comes out of it. */
+	ada_core_disable(ADA_DISABLE_NO_RECORDER);
+	ada_region_pass_calls();
+	return false;
 }
 
 /* In the thread itself, not in ada_self: a hook that this handler interrupted goes on with the pointer that it has. */

@@ -274,7 +274,7 @@ static bool exit_pass(void)
 	return true;
 }
 
-bool ada_region_pass(void)
+void ada_region_pass_calls(void)
 {
 	const struct ada_region *region = __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
 
@@ -282,5 +282,10 @@ bool ada_region_pass(void)
 		for (uint32_t i = 0; i < region->cells_used; i++)
 			hook_pass(hook_of(region->memory + 2ull * (i / CELLS_A_BLOCK) * ADA_BLOCK_BYTES +
 					  i % CELLS_A_BLOCK * ADA_TRAMPOLINE_BYTES));
+}
+
+bool ada_region_pass(void)
+{
+	ada_region_pass_calls();
 	return exit_pass();
 }

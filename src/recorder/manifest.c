@@ -191,6 +191,7 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
 	ada_json_count(index, "waits", provider->header.waits);
 	ada_json_count(index, "memoryWaits", provider->header.memory_waits);
+	ada_json_count(index, "waitsGivenUp", provider->header.waits_given_up);
 	ada_json_count(index, "waitNs", ada_manifest_length_ns(provider, provider->header.wait_ticks));
 	json_object_object_add(buffering, "index", index);
 	json_object_object_add(buffering, "detail", ada_manifest_detail_buffer(provider));

@@ -55,7 +55,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	const struct ada_trace_options *options = recorder->options;
 	int rc = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
 	if (!rc)
-		rc = ada_shared_open(&recorder->shared, error);
+		rc = ada_shared_open(&recorder->shared, error) ?: ada_presence_open(&recorder->presence, error);
 	if (rc)
 		return rc;
 	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
@@ -85,6 +85,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 		ada_control_close(recorder->control);
 	if (recorder->server)
 		ada_server_close(recorder->server);
+	ada_presence_close(&recorder->presence);
 	ada_grower_close(grower);	/* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
@@ -169,7 +170,7 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 
 int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error)
 {
-	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .wake = -1, .main_pidfd = -1,
+	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .presence = { .fd = -1, .quit = -1 }, .wake = -1, .main_pidfd = -1,
 					 .session = { .output_fd = -1, .fd = -1 } };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
 	bool made = false, launched = false;

@@ -152,6 +152,7 @@ static void *map_aligned(const struct ada_segment *segment)
 static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
+	madvise(segment->shm, segment->total_bytes, MADV_DONTDUMP);	/* a recorder that crashes is dead at once, not when that is written */
 	if (segment->small_chunks)
 		madvise(segment->small_pool, layout->total_bytes - layout->small_offset, MADV_NOHUGEPAGE);
 	return ada_segment_room(segment, segment->shm, layout->modules_offset) ?: ada_segment_grow_tables(segment) ?:

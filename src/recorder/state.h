@@ -5,6 +5,7 @@
  *   control         `ada trigger`: changes the policy, and with it segments, under provider->lock; hands all else to main
  *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
+ *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
  * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
@@ -21,6 +22,7 @@
 #include "base/directory.h"
 #include "recorder/drain.h"
 #include "recorder/plans.h"
+#include "recorder/presence.h"
 #include "recorder/program.h"
 #include "recorder/recorder.h"
 #include "recorder/scribe.h"
@@ -116,6 +118,7 @@ struct ada_recorder {
 	struct ada_session session;
 	struct ada_inheritance inheritance;
 	struct ada_shared shared;
+	struct ada_presence_held presence;
 	struct ada_filter *filter;
 	struct ada_plans *plans;
 	struct ada_policy *policy;

@@ -42,15 +42,21 @@ static int hear(int fd, void *message, size_t bytes)
 	struct iovec part = { message, bytes };
 	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
 	ssize_t got;
-	int passed = -1;
+	int passed;
+	bool more;
 	do {
 		header.msg_controllen = sizeof(control);
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-	} while (got >= (ssize_t)sizeof(struct ada_message) && ((struct ada_message *)message)->type == ADA_MESSAGE_WAIT);
-	fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
-	fake_check(((struct ada_message *)message)->bytes == (size_t)got, "an answer's size");
-	if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
-		memcpy(&passed, CMSG_DATA(&control.head), sizeof(passed));
+		fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
+		fake_check(((struct ada_message *)message)->bytes == (size_t)got, "an answer's size");
+		passed = -1;
+		if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
+			memcpy(&passed, CMSG_DATA(&control.head), sizeof(passed));
+		uint32_t type = ((struct ada_message *)message)->type;
+		more = type == ADA_MESSAGE_WAIT || type == ADA_MESSAGE_PRESENCE;
+		if (more && passed >= 0)
+			close(passed);
+	} while (more);
 	return passed;
 }
 

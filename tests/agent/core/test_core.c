@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -265,10 +266,27 @@ static void blocking_loses_nothing(void **state)
 static void blocking_ends_with_the_recorder(void **state)
 {
 	struct ada_shm *shm = begin(2, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	int status, fd = memfd_create("presence", MFD_CLOEXEC);
+	struct ada_presence *page;
+	pid_t pid;
 
-	shm->recorder_pid = 0;
-	assert_int_equal(outer(10000), 10000);
+	assert_int_equal(ftruncate(fd, ADA_PRESENCE_BYTES), 0);
+	page = mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page->owner = 1;
+	fflush(NULL);
+	pid = fork();				/* hooks are no hooks afterwards */
+	if (!pid) {
+		fake_use(shm);
+		outer(10);
+		assert_true(ada_presence_take(fd) && !ada_presence_gone() && ada_core_recording());
+		page->owner = ADA_PRESENCE_DIED;
+		_exit(outer(10000) == 10000 && !ada_core_recording() ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	assert_int_equal(shm->disabled, ADA_DISABLE_NO_RECORDER);
+	munmap(page, ADA_PRESENCE_BYTES);
+	close(fd);
 }
 
 static pthread_barrier_t two_hold, two_go_on;
