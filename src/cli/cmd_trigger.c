@@ -74,7 +74,7 @@ static int add(const struct ada_live *live, const struct words *words, struct ad
 	if (rc)
 		return rc;
 	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
-	       (unsigned long long)ada_json_u64(answer, "version", 0));
+	       (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
 	if (ada_json_text(answer, "warning", NULL))
 		fprintf(stderr, "ada trigger: %s\n", ada_json_text(answer, "warning", NULL));
 	json_object_put(answer);
@@ -92,7 +92,7 @@ static int take_away(const struct ada_live *live, const struct words *words, str
 	int rc = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (rc)
 		return rc;
-	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "version", 0));
+	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
 	json_object_put(answer);
 	return 0;
 }

@@ -29,11 +29,18 @@ bool ada_command_on_main(enum ada_command command)
 	return command == ADA_COMMAND_STATUS || command == ADA_COMMAND_MARK || command == ADA_COMMAND_STOP;
 }
 
+int ada_command_version(const json_object *request)
+{
+	json_object *version = NULL;
+	if (!json_object_is_type(request, json_type_object) || !json_object_object_get_ex(request, "version", &version))
+		return 0;
+	return json_object_is_type(version, json_type_int) && json_object_get_int64(version) == ADA_CONTROL_VERSION ? 0 : -EINVAL;
+}
+
 static json_object *accept_with(struct ada_recorder *recorder)
 {
-	json_object *object = json_object_new_object();
-	json_object_object_add(object, "ok", json_object_new_boolean(true));
-	ada_json_count(object, "version", ada_policy_version(recorder->policy));
+	json_object *object = ada_control_answer(true);
+	ada_json_count(object, "policyVersion", ada_policy_version(recorder->policy));
 	return object;
 }
 
@@ -43,11 +50,11 @@ static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 	struct ada_error error = { "" }, whole = { "" };
 	uint32_t id = 0;
 	if (!text)
-		return ada_status_error("a rule is missing");
+		return ada_control_error("argument", "a rule is missing");
 	if (ada_policy_add(recorder->policy, text, &id, &error)) {
 		bool place = !strncmp(error.text, "at ", 3);	/* the parser names the character alone */
 		ada_error_set(&whole, EINVAL, "'%s': %s", text, error.text);
-		return ada_status_error(place ? whole.text : error.text);
+		return ada_control_error("rule", place ? whole.text : error.text);
 	}
 	json_object *object = accept_with(recorder);
 	ada_json_count(object, "id", id);
@@ -62,9 +69,9 @@ static json_object *remove_trigger(struct ada_recorder *recorder, const json_obj
 	json_object *id = NULL;
 	json_object_object_get_ex(request, "id", &id);
 	if (!json_object_is_type(id, json_type_int) || json_object_get_int64(id) < 0 || json_object_get_int64(id) > UINT32_MAX)
-		return ada_status_error("a rule's number is missing");
+		return ada_control_error("argument", "a rule's number is missing");
 	if (ada_policy_remove(recorder->policy, (uint32_t)json_object_get_int64(id), &error))
-		return ada_status_error(error.text);
+		return ada_control_error("rule", error.text);
 	return accept_with(recorder);
 }
 
@@ -81,7 +88,7 @@ static json_object *mark(struct ada_recorder *recorder, const char *label)
 	uint64_t now = ada_clock_boottime_ns();
 	size_t processes;
 	if (ada_fire_manual(recorder, label, &processes, &error))
-		return ada_status_error(error.text);
+		return ada_control_error("failed", error.text);
 	json_object *object = accept_with(recorder);
 	ada_json_count(object, "processes", processes);
 	ada_json_count(object, "timestampNs", now);
@@ -95,6 +102,6 @@ json_object *ada_command_run(struct ada_recorder *recorder, enum ada_command com
 	case ADA_COMMAND_TRIGGER_REMOVE: return remove_trigger(recorder, request);
 	case ADA_COMMAND_TRIGGER_LIST: return list_triggers(recorder);
 	case ADA_COMMAND_MARK: return mark(recorder, text_of(request, "label"));
-	default: return ada_status_error("no such request");
+	default: return ada_control_error("request", "no such request");
 	}
 }

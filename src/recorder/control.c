@@ -127,10 +127,14 @@ static void take_request(struct ada_control *control, struct client *client)
 {
 	json_object *request = json_tokener_parse(client->bytes), *result = NULL;
 	enum ada_command command = ada_command_of(request);
-	if (command == ADA_COMMAND_NONE) {
+	if (ada_command_version(request))
+		result = ada_control_error("version", "this recorder speaks another version of the protocol than the request asks for");
+	else if (command == ADA_COMMAND_NONE)
+		result = ada_control_error("request", "no request that this version of ada knows");
+	if (result) {
 		json_object_put(request);
 		request = NULL;
-		result = ada_status_error("no request that this version of ada knows");
+		command = ADA_COMMAND_NONE;
 	} else if (!ada_command_on_main(command)) {
 		result = ada_command_run(control->recorder, command, request);
 	}
@@ -163,7 +167,7 @@ static bool read_some(struct ada_control *control, struct client *client)
 		take_request(control, client);
 	} else if (client->count == REQUEST_BYTES_MAX) {
 		pthread_mutex_lock(&control->lock);
-		answer(client, ada_status_error("the request is too long"));
+		answer(client, ada_control_error("too-long", "the request is too long"));
 		pthread_mutex_unlock(&control->lock);
 	}
 	return true;
@@ -321,7 +325,7 @@ void ada_control_close(struct ada_control *control)
 		if (client->state == STOPPING)
 			answer(client, ada_status_of(control->recorder, &control->pace, ada_clock_boottime_ns()));
 		else if (client->state == WAITING)
-			answer(client, ada_status_error("the session has ended"));
+			answer(client, ada_control_error("ended", "the session has ended"));
 	}
 	control->over = true;
 	pthread_mutex_unlock(&control->lock);

@@ -257,7 +257,7 @@ void ada_manifest_write(struct ada_provider *provider)
 	json_object *manifest = json_object_new_object();
 	json_object_object_add(manifest, "format", json_object_new_string("ada-manifest"));
 	ada_json_count(manifest, "version", 1);
-	json_object_object_add(manifest, "mode", json_object_new_string("selective_persistence"));
+	json_object_object_add(manifest, "mode", json_object_new_string(ada_manifest_mode(provider)));
 	ada_json_count(manifest, "pid", (uint64_t)provider->pid);
 	ada_json_count(manifest, "parentPid", (uint64_t)provider->parent_pid);
 	ada_json_count(manifest, "provider", provider->number);

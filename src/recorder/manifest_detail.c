@@ -10,6 +10,11 @@ static bool has_detail(const struct ada_provider *provider)
 	return provider->recorder->options->detail && provider->header.detail_chunks;
 }
 
+const char *ada_manifest_mode(const struct ada_provider *provider)
+{
+	return has_detail(provider) ? "selective_persistence" : "index_only";
+}
+
 static void read_metrics(const struct ada_provider *provider, struct ada_detail_metrics *metrics)
 {
 	*metrics = (struct ada_detail_metrics){ .events_processed = 0 };

@@ -1,4 +1,4 @@
-/* What `ada status` prints: docs/man/ada-status.1 describes each field. */
+/* Answers, and what `ada status` prints: docs/control.md, and docs/man/ada-status.1 for each field. */
 #include "recorder/control.h"
 #include "recorder/detail.h"
 #include "recorder/manifest.h"
@@ -7,10 +7,18 @@
 #include "recorder/provider.h"
 #include <string.h>
 
-json_object *ada_status_error(const char *text)
+json_object *ada_control_answer(bool ok)
 {
 	json_object *object = json_object_new_object();
-	json_object_object_add(object, "ok", json_object_new_boolean(false));
+	json_object_object_add(object, "ok", json_object_new_boolean(ok));
+	ada_json_count(object, "version", ADA_CONTROL_VERSION);
+	return object;
+}
+
+json_object *ada_control_error(const char *code, const char *text)
+{
+	json_object *object = ada_control_answer(false);
+	json_object_object_add(object, "code", json_object_new_string(code));
 	json_object_object_add(object, "error", ada_json_text_of(text, strlen(text)));
 	return object;
 }
@@ -104,8 +112,7 @@ json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace 
 	const struct ada_session *session = &recorder->session;
 	struct ada_totals totals = ada_recording_totals(recorder);
 	uint64_t windows = 0;
-	json_object *object = json_object_new_object(), *providers = json_object_new_array();
-	json_object_object_add(object, "ok", json_object_new_boolean(true));
+	json_object *object = ada_control_answer(true), *providers = json_object_new_array();
 	json_object_object_add(object, "session", ada_json_text_of(session->directory, strlen(session->directory)));
 	json_object_object_add(object, "program", ada_json_text_of(recorder->program.path, strlen(recorder->program.path)));
 	json_object_object_add(object, "recording", json_object_new_boolean(!recorder->closing));
