@@ -205,8 +205,12 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 	struct stat here, there;
 	if (module->path[0] == '/') {
 		/* By the plain name where that is the same file: plans are kept by name. */
+		bool found = !stat(module->path, &here);
 		if (!ada_path(path, "/proc/%d/root%s", talk->pid, module->path) && !stat(path, &there) &&
-		    (stat(module->path, &here) || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
+		    (!found || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
+			return 0;
+		/* The program itself may have no name any more: executed from memory, or unlinked, or in another mount namespace. */
+		if (!found && (module->flags & ADA_MODULE_MAIN) && !ada_path(path, "/proc/%d/exe", talk->pid) && !stat(path, &there))
 			return 0;
 		return ada_path(path, "%s", module->path);
 	}

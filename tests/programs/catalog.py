@@ -7,7 +7,7 @@
     env: NAME=VALUE     {dir} is the directory of the compiled program
     stdin: TEXT         one line of standard input
     compilers:, levels: fewer than gcc clang, -O0 -O2;    pie: yes or no where only one makes sense
-    needs: FLAG...      of /proc/cpuinfo; or root
+    needs: FLAG...      of /proc/cpuinfo; or root; or mount, the right to have a mount namespace of its own
     trace: OPTIONS      for `ada trace`
     counts: yes         stdout has lines `calls FUNCTION N`: the recording must hold exactly as many
     counts: kept        the same, though of what else it calls events may be lost, where they can't be recorded

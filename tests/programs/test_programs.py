@@ -5,6 +5,7 @@ import collections
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -30,7 +31,9 @@ def check_needs(program, need):
     for what in program.words("needs"):
         if what == "root" and os.geteuid() != 0:
             pytest.skip("needs root")
-        if what != "root" and what not in flags:
+        if what == "mount" and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+            pytest.skip("needs a root that is a mount point")
+        if what not in ("root", "mount", *flags):
             pytest.skip(f"needs a CPU with {what}")
     if program.source.suffix == ".rs":
         if not shutil.which("rustc"):

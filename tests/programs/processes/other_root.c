@@ -1,7 +1,7 @@
 /* Processes that have left their root or their user behind, and with them the paths of what records them: what they fork and
  * execute is recorded all the same, where there is /proc to hand it over; and nobody's stderr has a word of it.
  *
- * needs: root
+ * needs: root mount
  * run: chroot -> 0
  * run: pivot -> 0
  * run: user -> 0
