@@ -1,18 +1,32 @@
 /* Debug information of any content: every function that it tells of is read, and values of any bytes are written by its types. */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include "base/file.h"
+#include <elfutils/libdw.h>
 #include "elf/functions_debug.h"
 #include "elf/symbols.h"
+#include "memory.h"
 #include "query/arguments_internal.h"
 
+#define PATH FUZZ_MEMORY "/file.so"
 #define FUNCTIONS_MAX 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static Elf *image;			/* libelf's, of the input */
+
+/* libelf would read the file by system calls of its own. */
+Dwarf *__wrap_dwarf_begin(int fd, Dwarf_Cmd command);
+Dwarf *__wrap_dwarf_begin(int fd, Dwarf_Cmd command)
+{
+	size_t length;
+	const uint8_t *bytes = fuzz_file_bytes(fd, &length);
+
+	assert(bytes && !image);
+	elf_version(EV_CURRENT);
+	image = elf_memory((char *)bytes, length);
+	return image ? dwarf_begin_elf(image, command, NULL) : NULL;
+}
 
 static void read_values(const struct ada_debug_function *function, const struct ada_captured *captured)
 {
@@ -36,22 +50,19 @@ static void read_values(const struct ada_debug_function *function, const struct 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const struct ada_process process;
-	int fd = memfd_create("file", MFD_CLOEXEC);
 	struct ada_elf_symbols symbols = {};
 	uint8_t stack[256];
 	struct atf_detail record = { .sp = 0x7ffc00000000, .stack = stack, .stack_size = sizeof stack, .flags = ATF_DETAIL_VECTORS };
 	struct ada_captured captured = { &process, &record, false };
 	struct ada_debug *debug;
-	char path[64];
 
 	/* Words that point into the stack itself, and some that don't. */
 	for (size_t i = 0; i < sizeof stack; i += 8)
 		memcpy(stack + i, &(uint64_t){ i % 24 ? record.sp + 8 + i * 5 % 240 : i }, 8);
 	for (unsigned int i = 0; i < 8; i++)
 		record.x[i] = record.vectors[i] = record.sp + 8 + i * 16;
-	assert(fd >= 0 && !ada_file_write_all(fd, bytes, length));
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	debug = ada_debug_open(path, "");
+	fuzz_file_put(PATH, bytes, length);
+	debug = ada_debug_open(PATH, "");
 	if (debug && !ada_elf_symbols_read(ada_debug_elf(debug), &symbols))
 		for (size_t i = 0; i < symbols.count && i < FUNCTIONS_MAX; i++) {
 			const struct ada_debug_function *function =
@@ -65,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		}
 	ada_array_free(&symbols);
 	ada_debug_close(debug);
-	close(fd);
+	elf_end(image);
+	image = NULL;
 	return 0;
 }

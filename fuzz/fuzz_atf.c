@@ -1,12 +1,12 @@
 /* Any bytes as an index file: the reader never looks outside of them and never contradicts itself, verify makes up its
  * mind, and what recovery has mended is complete. */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "atf/internal.h"
+#include "memory.h"
+
+#define PATH FUZZ_MEMORY "/index.atf"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -42,17 +42,17 @@ static void count_findings(void *context, const char *check, bool ok, const char
 	*(int *)context += !ok;
 }
 
-static void mend_file(const char *path)
+static void mend_file(void)
 {
 	struct atf_message message;
 	struct atf_index *index;
-	int failed = 0, returned = atf_index_verify(path, count_findings, &failed);
+	int failed = 0, returned = atf_index_verify(PATH, count_findings, &failed);
 
 	assert(returned == failed);
-	returned = atf_index_recover(path, &message);
+	returned = atf_index_recover(PATH, &message);
 	assert(message.text[0]);
 	if (returned == 0) {
-		assert(atf_index_open(&index, path, &message) == 0);
+		assert(atf_index_open(&index, PATH, &message) == 0);
 		assert(atf_index_completeness(index) == ATF_COMPLETE);
 		atf_index_close(index);
 	}
@@ -61,17 +61,12 @@ static void mend_file(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	uint8_t *aligned = malloc(length ? length : 1);
-	int fd = memfd_create("fuzz_atf", MFD_CLOEXEC);
-	char path[64];
 
 	if (length)
 		memcpy(aligned, bytes, length);
 	read_bytes(aligned, length);
 	free(aligned);
-	if (fd < 0 || write(fd, bytes, length) != (ssize_t)length)
-		abort();
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	mend_file(path);
-	close(fd);
+	fuzz_file_put(PATH, bytes, length);
+	mend_file();
 	return 0;
 }

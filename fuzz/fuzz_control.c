@@ -5,6 +5,7 @@
  * the main thread), another the length. control.c is included: its thread is what the fuzzer itself does. */
 #include "recorder/control.c"
 #include <assert.h>
+#include "memory.h"
 #include "recorder/detail.h"
 #include "recorder/policy.h"
 #include "recorder_world.h"
@@ -20,7 +21,7 @@ static void come(struct ada_control *control, int i)
 {
 	int pair[2];
 
-	assert(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
+	fuzz_socket_pair(SOCK_STREAM, pair);
 	assert(may(pair[0]) && make_room(control));
 	control->clients[control->count++] = (struct client){ .fd = pair[0], .deadline_ns = ada_clock_boottime_ns() + READ_NS };
 	sockets[i] = pair[1];

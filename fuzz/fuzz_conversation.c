@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "memory.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
 #include "recorder/server.h"
@@ -100,7 +101,7 @@ static void converse(struct ada_recorder *recorder, struct fuzz_input *input)
 	union message message;
 	int pair[2];
 
-	assert(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+	fuzz_socket_pair(SOCK_SEQPACKET, pair);
 	for (int i = 0; i < MESSAGES_MAX && (!i || input->at < input->end); i++) {
 		uint8_t what = i ? fuzz_byte(input) : fuzz_byte(input) & ~7;		/* HELLO comes first */
 		size_t size = compose(input, &message, what);
@@ -119,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const char *const rules[] = { "manual", "symbol=*", NULL };
 	struct fuzz_input input = { bytes, bytes + length };
-	uint8_t modes = fuzz_byte(&input);
+	uint8_t modes = fuzz_byte(&input);		/* 1: with rules, 2: of children, too, 192: with manifests */
 	struct ada_recorder *recorder;
 
 	tables = input;
@@ -128,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	fuzz_segment_made = write_modules;
 	recorder = fuzz_recorder_begin(modes & 1 ? rules : NULL);
 	fuzz_options.follow = modes & 2;
+	fuzz_manifests = modes >= 192;
 	for (int i = 0; i < 4 && (!i || input.at < input.end); i++)
 		converse(recorder, &input);
 	for (size_t i = 0; i < recorder->providers.count; i++) {

@@ -2,12 +2,12 @@
  * what recovery has mended is complete and holds the same records. */
 #include <assert.h>
 #include <libdeflate.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "atf/detail.h"
+#include "memory.h"
+
+#define PATH FUZZ_MEMORY "/detail.atf"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -71,21 +71,21 @@ static void count_findings(void *context, const char *check, bool ok, const char
 	*(int *)context += !ok;
 }
 
-static void mend_file(const char *path)
+static void mend_file(void)
 {
 	struct atf_detail_file *file;
 	struct atf_message message;
 	uint64_t count = 0;
-	int failed = 0, returned = atf_detail_verify(path, NULL, count_findings, &failed);
+	int failed = 0, returned = atf_detail_verify(PATH, NULL, count_findings, &failed);
 
 	assert(returned == failed);
-	if (atf_detail_open(&file, path, NULL) == 0)
+	if (atf_detail_open(&file, PATH, NULL) == 0)
 		count = atf_detail_count(file);
 	atf_detail_close(file);
-	returned = atf_detail_recover(path, &message);
+	returned = atf_detail_recover(PATH, &message);
 	assert(message.text[0]);
 	if (returned == 0) {
-		assert(atf_detail_open(&file, path, &message) == 0);
+		assert(atf_detail_open(&file, PATH, &message) == 0);
 		assert(atf_detail_completeness(file) == ATF_COMPLETE && atf_detail_count(file) == count);
 		atf_detail_close(file);
 	}
@@ -104,19 +104,14 @@ static void make_tables_believed(uint8_t *bytes, size_t length)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	uint8_t *aligned = malloc(length ? length : 1);
-	int fd = memfd_create("fuzz_detail", MFD_CLOEXEC);
-	char path[64];
 
 	if (length)
 		memcpy(aligned, bytes, length);
 	read_bytes(aligned, length);
 	make_tables_believed(aligned, length);
 	read_bytes(aligned, length);
-	if (fd < 0 || write(fd, aligned, length) != (ssize_t)length)
-		abort();
+	fuzz_file_put(PATH, aligned, length);
 	free(aligned);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	mend_file(path);
-	close(fd);
+	mend_file();
 	return 0;
 }

@@ -1,24 +1,20 @@
 /* Tables of functions (modules/ID.tsv) of any content: read without fault, and every name that they give can be used. */
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "abi/record.h"
-#include "base/file.h"
+#include "memory.h"
 #include "query/module.h"
+
+#define PATH FUZZ_MEMORY "/0.tsv"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	int fd = memfd_create("table", MFD_CLOEXEC);
 	struct ada_module *module;
-	char path[64];
 
-	assert(fd >= 0 && !ada_file_write_all(fd, bytes, length));
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	module = ada_module_new("/usr/bin/prog", "", path);
+	fuzz_file_put(PATH, bytes, length);
+	module = ada_module_new("/usr/bin/prog", "", PATH);
 	assert(module);
 	if (ada_module_load(module))
 		assert(*module->problem.text && !strchr(module->problem.text, '\n'));
@@ -31,6 +27,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		assert(!symbol || ada_name_matches(name, symbol->mangled, name));
 	}
 	ada_module_free(module);
-	close(fd);
 	return 0;
 }

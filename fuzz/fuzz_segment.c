@@ -141,6 +141,17 @@ static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool w
 	}
 }
 
+/* To shortly before the end of its chunk: what lies before are events of zeros. */
+static void skip_events(struct agent *agent, uint32_t i, bool with_detail)
+{
+	struct writer *writer = &agent->threads[i];
+
+	if (writer->chunk == ADA_NONE && !open_chunk(agent, i, with_detail))
+		return;
+	ada_segment_chunk(agent->segment, writer->chunk)->commit = ADA_CHUNK_BYTES - 8 * sizeof(struct ada_event);
+	writer->seq += ADA_CHUNK_EVENTS - 8;
+}
+
 static void mark(struct agent *agent, uint32_t i, struct fuzz_input *input)
 {
 	struct ada_segment *segment = agent->segment;
@@ -213,7 +224,10 @@ static void look_at(struct ada_provider *provider, uint8_t what)
 		ada_heirs_own(provider);
 		break;
 	case 4: ada_segment_grow(&provider->segment); break;
-	case 5: ada_manifest_write(provider); break;
+	case 5:
+		fuzz_manifests |= what & 16;
+		ada_manifest_write(provider);
+		break;
 	case 6:
 		status = ada_status_of(provider->recorder, &pace, ada_clock_boottime_ns());
 		fuzz_check_json(status);
@@ -226,8 +240,10 @@ static void look_at(struct ada_provider *provider, uint8_t what)
 	}
 }
 
+/* One input in four ends with the manifest. */
 static void choose_modes(uint8_t byte)
 {
+	fuzz_manifests = byte >= 192;
 	fuzz_options.index_mode = byte % 3;
 	fuzz_options.on_full = byte >> 2 & 1;
 	fuzz_options.detail = byte >> 3 & 1;
@@ -253,7 +269,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		switch (step % 8) {
 		case 0: write_events(&agent, thread, fuzz_byte(&input), step & 64); break;
 		case 1:			/* mostly short, for it is what takes longest */
-			write_events(&agent, thread, step & 128 ? ADA_CHUNK_EVENTS : 8, step & 64);
+			if ((step & 160) == 128)
+				skip_events(&agent, thread, step & 64);
+			write_events(&agent, thread, (step & 160) == 160 ? ADA_CHUNK_EVENTS : 8, step & 64);
 			seal(&agent, thread);
 			break;
 		case 2: seal(&agent, thread); break;

@@ -3,66 +3,27 @@
  *
  * An input is the one document, a NUL, and the other. */
 #include <assert.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "base/file.h"
+#include "memory.h"
 #include "query/selection.h"
 #include "query/verify.h"
 #include "query/windows.h"
 
+#define DIRECTORY FUZZ_MEMORY "/session"
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static char directory[64];
-static int documents[2];		/* session.json and manifest.json: files in memory, to which the session has links */
-
-static void remove_session(void)
+static void put_events(void)
 {
-	static const char *const files[] = { "session.json", "pid_1/manifest.json", "pid_1/thread_0/index.atf", "pid_1/thread_0", "pid_1", "" };
-	char path[PATH_MAX];
+	struct ada_error error = {};
+	char *bytes;
+	size_t length;
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory, files[i]);
-		remove(path);
-	}
-}
-
-static void put_link(const char *target, const char *name)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	assert(!symlink(target, path));
-}
-
-static void make_session(void)
-{
-	static const char *const names[] = { "session.json", "pid_1/manifest.json" };
-	char path[PATH_MAX];
-
-	snprintf(directory, sizeof(directory), "%.40s/ada-fuzz-XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	assert(mkdtemp(directory));
-	atexit(remove_session);
-	snprintf(path, sizeof(path), "%s/pid_1", directory);
-	assert(!mkdir(path, 0700));
-	strcat(path, "/thread_0");
-	assert(!mkdir(path, 0700));
-	put_link(FUZZ_INDEX, "pid_1/thread_0/index.atf");
-	for (int i = 0; i < 2; i++) {
-		documents[i] = memfd_create(names[i], MFD_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", documents[i]);
-		put_link(path, names[i]);
-	}
-}
-
-static void put_document(int fd, const uint8_t *bytes, size_t length)
-{
-	assert(!ftruncate(fd, 0) && pwrite(fd, bytes, length, 0) == (ssize_t)length);
+	assert(!ada_file_read(FUZZ_INDEX, &bytes, &length, &error));
+	fuzz_file_put(DIRECTORY "/pid_1/thread_0/index.atf", bytes, length);
+	free(bytes);
 }
 
 static void found(void *context, const struct ada_finding *finding)
@@ -106,12 +67,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	const uint8_t *second = length ? memchr(bytes, 0, length) : NULL;
 	struct ada_session *session;
 	struct ada_error error = {};
+	static bool ready;
 
-	if (!*directory)
-		make_session();
-	put_document(documents[0], bytes, second ? (size_t)(second - bytes) : length);
-	put_document(documents[1], second ? second + 1 : NULL, second ? length - (size_t)(second + 1 - bytes) : 0);
-	if (ada_session_open(&session, directory, &error)) {
+	if (!ready)
+		put_events();
+	ready = true;
+	fuzz_file_put(DIRECTORY "/session.json", bytes, second ? (size_t)(second - bytes) : length);
+	fuzz_file_put(DIRECTORY "/pid_1/manifest.json", second ? second + 1 : NULL, second ? length - (size_t)(second + 1 - bytes) : 0);
+	if (ada_session_open(&session, DIRECTORY, &error)) {
 		assert(*error.text && !strchr(error.text, '\n'));
 		return 0;
 	}

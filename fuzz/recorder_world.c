@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,23 +11,26 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "memory.h"
 #include "recorder/detail.h"
 #include "recorder/late.h"
+#include "recorder/limit.h"
 #include "recorder/manifest.h"
 #include "recorder/policy.h"
+#include "recorder/process.h"
 #include "recorder/say.h"
 
 #define SEGMENTS 4			/* at a time: more can't be made */
+#define DIRECTORY FUZZ_MEMORY "/session"
 
 static char *command[] = { "program", NULL };
 struct ada_trace_options fuzz_options = { .command = command, .follow = true, .libcalls = true, .detail = true,
 					  .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .detail_buffer_bytes = ADA_DETAIL_BUFFER_MIN,
 					  .detail_stack_bytes = 32 };
+bool fuzz_manifests = true;
 void (*fuzz_segment_made)(struct ada_segment *segment);
 
 static struct ada_recorder recorder;
-static char directory[64];
-static int nowhere;			/* /dev/null */
 static struct pool { struct ada_segment segment; bool used; } pool[SEGMENTS];
 
 /* --- Input -------------------------------------------------------------------------------------------------------------- */
@@ -120,6 +124,14 @@ void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_o
 	paper->written++;
 }
 
+void __real_ada_manifest_write(struct ada_provider *provider);
+void __wrap_ada_manifest_write(struct ada_provider *provider);
+void __wrap_ada_manifest_write(struct ada_provider *provider)
+{
+	if (fuzz_manifests)
+		__real_ada_manifest_write(provider);
+}
+
 int ada_scribe_open(struct ada_scribe **scribe)
 {
 	*scribe = NULL;
@@ -144,12 +156,12 @@ int ada_late_run(const struct ada_late *late, struct ada_error *error)
 static int sink_open(struct atf_sink *sink, const char *path)
 {
 	assert(!strncmp(path, recorder.session.root, strlen(recorder.session.root)));
-	return fcntl(nowhere, F_DUPFD_CLOEXEC, 0);
+	return fuzz_null();
 }
 
 static int sink_write(struct atf_sink *sink, struct atf_block *block)
 {
-	assert(pwrite(nowhere, block->bytes, block->length, block->offset) == (ssize_t)block->length);
+	assert(!__asan_region_is_poisoned((void *)block->bytes, block->length));
 	atf_block_done(block, 0);
 	return 0;
 }
@@ -213,7 +225,7 @@ int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segm
 		segment->shm->detail_small_chunks = segment->detail_small_chunks = 0;
 	}
 	segment->shm->provider = options->provider;
-	*agent_fd = fcntl(nowhere, F_DUPFD_CLOEXEC, 0);
+	*agent_fd = fuzz_null();
 	if (fuzz_segment_made)
 		fuzz_segment_made(segment);
 	return 0;
@@ -229,26 +241,46 @@ void __wrap_ada_segment_destroy(struct ada_segment *segment)
 
 /* --- The recorder ------------------------------------------------------------------------------------------------------- */
 
-static void remove_directory(void)
+/* This process, and the machine: the same at each execution. */
+uint64_t __wrap_ada_limit_room(pid_t pid, uint64_t used_bytes);
+uint64_t __wrap_ada_limit_room(pid_t pid, uint64_t used_bytes)
 {
-	rmdir(directory);
+	return 1ull << 32;
+}
+
+uint64_t __wrap_ada_limit_left(pid_t pid);
+uint64_t __wrap_ada_limit_left(pid_t pid)
+{
+	return UINT64_MAX;
+}
+
+pid_t __wrap_ada_process_parent(pid_t pid);
+pid_t __wrap_ada_process_parent(pid_t pid)
+{
+	return getppid();
+}
+
+static void put_process(void)
+{
+	static const char arguments[] = "program\0one";
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", getpid());
+	fuzz_file_put(path, arguments, sizeof(arguments));
 }
 
 static void begin_once(void)
 {
 	if (recorder.options)
 		return;
-	snprintf(directory, sizeof(directory), "%.40s/ada-fuzz-XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	assert(mkdtemp(directory));
-	atexit(remove_directory);
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
-	nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	put_process();
 	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1, .presence.fd = -1,
 					  .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .grower_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	strcpy(recorder.program.path, "/usr/bin/program");
-	strcpy(recorder.session.directory, directory);
-	recorder.session.fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	ada_directory_path(recorder.session.fd, recorder.session.root);
+	strcpy(recorder.session.directory, "session");
+	recorder.session.fd = -1;
+	strcpy(recorder.session.root, DIRECTORY);
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
 	assert(!ada_clock_open(&recorder.clock) && !ada_plans_open(&recorder.plans, NULL));
@@ -296,23 +328,6 @@ void fuzz_check_provider(const struct ada_provider *provider)
 	}
 }
 
-static void remove_files(const struct ada_provider *provider)
-{
-	char path[PATH_MAX + 32];
-
-	for (size_t i = 0; i < provider->modules.count; i++) {
-		snprintf(path, sizeof(path), "%s/modules/%zu.tsv", provider->directory, i);
-		unlink(path);
-	}
-	snprintf(path, sizeof(path), "%s/modules", provider->directory);
-	rmdir(path);
-	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
-		snprintf(path, sizeof(path), "%s/thread_%zu", provider->directory, i);
-		rmdir(path);
-	}
-	assert(!rmdir(provider->directory));
-}
-
 void fuzz_recorder_end(void)
 {
 	for (size_t i = 0; i < recorder.providers.count; i++) {
@@ -323,10 +338,9 @@ void fuzz_recorder_end(void)
 		fuzz_check_provider(provider);
 		assert(ada_provider_release(provider, true));
 	}
-	for (size_t i = 0; i < recorder.providers.count; i++) {
-		remove_files(recorder.providers.items[i]);
+	for (size_t i = 0; i < recorder.providers.count; i++)
 		ada_provider_free(recorder.providers.items[i]);
-	}
+	fuzz_directories_forget();
 	for (size_t i = 0; i < recorder.labels.count; i++)
 		free(recorder.labels.items[i]);
 	ada_policy_close(recorder.policy);

@@ -15,6 +15,8 @@ uint64_t fuzz_number(struct fuzz_input *input);
 
 /* Options that the caller may change before fuzz_recorder_begin; rules: NULL-terminated, NULL: the defaults. */
 extern struct ada_trace_options fuzz_options;
+/* Whether a manifest is written where one is due, which takes longer than most that an execution does. */
+extern bool fuzz_manifests;
 struct ada_recorder *fuzz_recorder_begin(const char *const *rules);
 void fuzz_recorder_end(void);		/* finishes and releases all providers; nothing of them is left */
 /* A provider of this very process, started as by its agent. */
