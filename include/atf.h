@@ -211,6 +211,9 @@ int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq
  * against its event and each event inside a window against its record. */
 int atf_detail_verify(const char *path, const struct atf_index *index, atf_finding *found, void *context);
 int atf_detail_recover(const char *path, struct atf_message *message);
+/* The same of a thread's file where the windows of its process are known, by time and without overlap: id, bounds and marks are taken
+ * from them, what lies in none becomes a window with id UINT32_MAX. A complete file whose windows are others is finished anew. */
+int atf_detail_recover_windows(const char *path, const AtfDetailWindow *windows, size_t count, struct atf_message *message);
 /* Of the thread's event at `position`: as atf_detail_find, also without a window table. Opens the files when first asked. */
 int atf_thread_detail(struct atf_thread *thread, uint64_t position, struct atf_detail *record);
 /* The detail file of a segment, the thread's; NULL: there is none, or it can't be read. */

@@ -6,6 +6,9 @@
  * the end of an index that is finished have no event, and never will: they are cut off, too. Where the index can't tell, there
  * are no windows, and records are found by index_seq only. A file whose footer was written keeps its windows. Cut short and done
  * again it comes to the same.
+ *
+ * Who knows of all threads' files knows windows, too (atf_detail_recover_windows): then records inside of one are its own, whatever
+ * the file said, and a file with other windows becomes one without a footer before it is finished again.
  */
 #include "atf/detail.h"
 
@@ -18,8 +21,11 @@
 #include <unistd.h>
 #include "atf/verify.h"
 
+struct known { const AtfDetailWindow *windows; size_t count; };	/* by time, without overlap */
+
 struct recovery {
 	int fd;
+	const struct known *known;		/* NULL: nobody knows windows */
 	const struct atf_detail_file *file;
 	struct atf_index *index;		/* NULL: there is none that can be read */
 	uint64_t count;				/* records that stay */
@@ -54,31 +60,50 @@ static AtfDetailWindow *window_add(struct recovery *recovery)
 	return &recovery->windows[recovery->window_count++];
 }
 
+/* The known window that holds this time; NULL: none does. *cursor: all before it end earlier. */
+static const AtfDetailWindow *known_at(const struct known *known, size_t *cursor, uint64_t ns)
+{
+	if (!known)
+		return NULL;
+	while (*cursor < known->count && known->windows[*cursor].end_ns < ns)
+		++*cursor;
+	return *cursor < known->count && known->windows[*cursor].start_ns <= ns ? &known->windows[*cursor] : NULL;
+}
+
 /* False: out of memory, or the index does not tell of all records. */
 static bool find_windows(struct recovery *recovery)
 {
+	const AtfDetailWindow *owner = NULL;
 	AtfDetailWindow *window = NULL;
-	uint64_t next = 0, i;
+	uint64_t next = 0, last_ns = 0, i;
+	size_t cursor = 0;
 
 	for (i = 0; i < recovery->count; i++) {
 		struct atf_detail record;
 		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL :
 						event_of(recovery->index, &record);
+		const AtfDetailWindow *holder;
 
 		if (!event || event->detail_seq < next)
 			return false;
-		if (!window || event->detail_seq != next) {
+		holder = known_at(recovery->known, &cursor, record.timestamp_ns);
+		if (!window || event->detail_seq != next || holder != owner) {
 			window = window_add(recovery);
 			if (!window)
 				return false;
-			*window = (AtfDetailWindow){
-				.start_ns = record.timestamp_ns,
-				.first_detail_seq = event->detail_seq,
-				.first_ordinal = i,
-				.window_id = UINT32_MAX,
-			};
+			*window = holder ? *holder : (AtfDetailWindow){ .start_ns = record.timestamp_ns, .window_id = UINT32_MAX };
+			if (holder && holder == owner) {	/* events in it were lost: each part has its own bounds */
+				window[-1].end_ns = last_ns;
+				window->start_ns = record.timestamp_ns;
+			}
+			window->first_detail_seq = event->detail_seq;
+			window->first_ordinal = i;
+			window->event_count = 0;
+			owner = holder;
 		}
-		window->end_ns = record.timestamp_ns;
+		if (!holder)
+			window->end_ns = record.timestamp_ns;
+		last_ns = record.timestamp_ns;
 		window->event_count++;
 		next = event->detail_seq + 1ull;
 	}
@@ -120,27 +145,58 @@ static int finish_header(struct recovery *recovery)
 	AtfDetailHeader header = recovery->file->header;
 	int status;
 
-	if (recovery->file->footer.checksum != recovery->summary.checksum)
-		return -EBADMSG;
 	atf_detail_header_finish(&header, &recovery->summary);
 	status = atf_pwrite_all(recovery->fd, &header, sizeof header, 0);
 	return status || fsync(recovery->fd) == 0 ? status : -errno;
 }
 
+/* Back to a file that is being written: what comes next may be cut short. *header is then as it was at the beginning. */
+static int unfinish(const struct recovery *recovery, AtfDetailHeader *header)
+{
+	int status;
+
+	atf_detail_header_start(header, recovery->file->header.thread_id, recovery->file->header.arch);
+	header->os = recovery->file->header.os;
+	if (!recovery->file->has_footer)
+		return 0;
+	status = atf_pwrite_all(recovery->fd, header, sizeof *header, 0);
+	return status || fsync(recovery->fd) == 0 ? status : -errno;
+}
+
+static int write_tables(struct recovery *recovery)
+{
+	const struct atf_detail_file *file = recovery->file;
+	size_t bytes = recovery->count * sizeof *file->offsets;
+	uint64_t *offsets = malloc(bytes + 1);	/* the file's own table is about to be cut off */
+	AtfDetailHeader header = file->header;
+	int status = offsets ? 0 : -ENOMEM;
+
+	if (!status) {
+		memcpy(offsets, file->offsets, bytes);
+		status = unfinish(recovery, &header);
+	}
+	if (!status && ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
+		status = -errno;
+	if (!status)
+		status = atf_detail_finish(recovery->fd, &header, &recovery->summary, offsets, recovery->windows,
+					   recovery->window_count);
+	if (!status && fsync(recovery->fd))
+		status = -errno;
+	free(offsets);
+	return status;
+}
+
 static int finish_file(struct recovery *recovery)
 {
 	const struct atf_detail_file *file = recovery->file;
-	int status;
 
-	if (file->has_footer)
+	if (file->has_footer && file->footer.checksum != recovery->summary.checksum)
+		return -EBADMSG;
+	if (file->has_footer && !recovery->known)
 		return finish_header(recovery);
 	if (!recovery->index || !find_windows(recovery))
 		recovery->window_count = 0;
-	if (ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
-		return -errno;
-	status = atf_detail_finish(recovery->fd, &file->header, &recovery->summary, file->offsets, recovery->windows,
-				   recovery->window_count);
-	return status || fsync(recovery->fd) == 0 ? status : -errno;
+	return write_tables(recovery);
 }
 
 static void say_what_was_done(const struct recovery *recovery, uint64_t behind, struct atf_message *message)
@@ -166,7 +222,7 @@ static int recover_records(struct recovery *recovery, struct atf_message *messag
 	int status;
 
 	recovery->count = file->count;
-	if (!file->has_footer)
+	if (!file->has_footer || recovery->known)
 		drop_records_without_event(recovery);
 	status = sum_up(recovery) ? finish_file(recovery) : -EBADMSG;
 	if (status == -EBADMSG)
@@ -189,9 +245,26 @@ static struct atf_index *open_index(const char *detail_path)
 	return index;
 }
 
-static int recover_open(int fd, const char *path, struct atf_message *message)
+/* Whether a complete file has the windows that are known, and nothing has to be done. */
+static bool has_windows(struct recovery *recovery)
 {
-	struct recovery recovery = { .fd = fd };
+	const struct atf_detail_file *file = recovery->file;
+	bool same;
+
+	if (!recovery->known)
+		return true;
+	recovery->count = file->count;
+	drop_records_without_event(recovery);
+	same = recovery->count == file->count && recovery->index && find_windows(recovery) &&
+	       recovery->window_count == file->window_count;
+	same = same && (!file->window_count || !memcmp(recovery->windows, file->windows, file->window_count * sizeof *file->windows));
+	recovery->window_count = 0;	/* found again, where they are written */
+	return same || !recovery->index;
+}
+
+static int recover_open(int fd, const char *path, const void *context, struct atf_message *message)
+{
+	struct recovery recovery = { .fd = fd, .known = context };
 	struct atf_detail_file *file;
 	int status;
 
@@ -200,10 +273,10 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 		return status;
 	recovery.file = file;
 	recovery.index = open_index(path);
-	if (file->completeness == ATF_COMPLETE)
-		atf_say(message, "complete, nothing to do");
-	else if (file->completeness == ATF_DAMAGED)
+	if (file->completeness == ATF_DAMAGED)
 		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
+	else if (file->completeness == ATF_COMPLETE && has_windows(&recovery))
+		atf_say(message, "complete, nothing to do");
 	else
 		status = recover_records(&recovery, message);
 	free(recovery.windows);
@@ -214,5 +287,12 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 
 int atf_detail_recover(const char *path, struct atf_message *message)
 {
-	return atf_recover_path(path, recover_open, message);
+	return atf_recover_path(path, recover_open, NULL, message);
+}
+
+int atf_detail_recover_windows(const char *path, const AtfDetailWindow *windows, size_t count, struct atf_message *message)
+{
+	struct known known = { windows, count };
+
+	return atf_recover_path(path, recover_open, &known, message);
 }

@@ -137,7 +137,7 @@ static const char *window_fault(const AtfDetailWindow *window, const AtfDetailWi
 		return "ends before it starts";
 	if (before && window->start_ns < before->end_ns)
 		return "starts before the one in front of it ends";
-	if (before && window->window_id < before->window_id)
+	if (before && before->window_id != UINT32_MAX && window->window_id < before->window_id)
 		return "has a lower id than the one in front of it";
 	return window->reserved ? "has reserved bytes that are not zero" : NULL;
 }

@@ -37,8 +37,8 @@ bool atf_has_grown(int fd, uint64_t size);
 typedef int atf_open_fd(void *file, int fd, struct atf_message *message);
 int atf_open_path(const char *path, atf_open_fd *open_fd, void *file, struct atf_message *message);
 /* Opens for writing and locks; the message of recover_fd gets the path in front: recover.c. */
-typedef int atf_recover_fd(int fd, const char *path, struct atf_message *message);
-int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_message *message);
+typedef int atf_recover_fd(int fd, const char *path, const void *context, struct atf_message *message);
+int atf_recover_path(const char *path, atf_recover_fd *recover_fd, const void *context, struct atf_message *message);
 struct atf_kind { const char *article, *name, *magic, *other_name, *other_magic; };
 /* Size of a header, magic, byte order, version. */
 int atf_identity_check(const uint8_t *bytes, uint64_t size, const struct atf_kind *kind, struct atf_message *message);

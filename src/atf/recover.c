@@ -83,7 +83,7 @@ static int recover_file(int fd, const struct atf_index *index, bool has_detail, 
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int recover_open(int fd, const char *path, struct atf_message *message)
+static int recover_open(int fd, const char *path, const void *context, struct atf_message *message)
 {
 	struct atf_index *index;
 	uint64_t lost, count;
@@ -112,7 +112,7 @@ static int recover_open(int fd, const char *path, struct atf_message *message)
 	return status;
 }
 
-int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_message *message)
+int atf_recover_path(const char *path, atf_recover_fd *recover_fd, const void *context, struct atf_message *message)
 {
 	struct atf_message reason;
 	uint64_t size;
@@ -125,7 +125,7 @@ int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_me
 	if (!status && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		status = atf_fail(&reason, ATF_ERROR_SYSTEM, "still being written by another process");
 	else if (!status)
-		status = recover_fd(fd, path, &reason);
+		status = recover_fd(fd, path, context, &reason);
 	atf_say_of(message, path, reason.text);
 	close(fd);
 	return status;
@@ -133,5 +133,5 @@ int atf_recover_path(const char *path, atf_recover_fd *recover_fd, struct atf_me
 
 int atf_index_recover(const char *path, struct atf_message *message)
 {
-	return atf_recover_path(path, recover_open, message);
+	return atf_recover_path(path, recover_open, NULL, message);
 }

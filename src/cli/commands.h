@@ -18,5 +18,6 @@ int ada_cmd_graph(int argc, char **argv);
 int ada_cmd_report(int argc, char **argv);
 int ada_cmd_narrate(int argc, char **argv);
 int ada_cmd_mcp(int argc, char **argv);
+int ada_cmd_recover(int argc, char **argv);
 int ada_cmd_verify(int argc, char **argv);
 #endif

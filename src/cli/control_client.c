@@ -16,6 +16,7 @@
 #include "recorder/server.h"
 
 #define LATEST "ada_traces/latest"
+#define CONNECT_SECONDS 10
 #define ANSWER_BYTES_MAX (64u << 20)
 
 int ada_is_directory(const char *argument)
@@ -90,7 +91,7 @@ static int read_session(struct ada_live *live, json_object **document, struct ad
 	return rc;
 }
 
-int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
+int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *error)
 {
 	json_object *document = NULL;
 	int rc = find_directory(live, given, error);
@@ -98,11 +99,16 @@ int ada_live_find(struct ada_live *live, const char *given, struct ada_error *er
 		rc = read_session(live, &document, error);
 	if (rc)
 		return rc;
-	const char *path = ada_json_text(document, "control", "");
-	if (!*path || ada_path(live->control, "%s", path))
-		rc = say_ended(live, error);
+	if (ada_path(live->control, "%s", ada_json_text(document, "control", "")))
+		*live->control = 0;
 	json_object_put(document);
-	return rc;
+	return 0;
+}
+
+int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
+{
+	int rc = ada_live_locate(live, given, error);
+	return !rc && !*live->control ? say_ended(live, error) : rc;
 }
 
 /* session.json is whatever its owner wrote: to no socket but one of that user's recorders anything is said, be it of the kind that
@@ -174,6 +180,19 @@ static int connect_to(const struct ada_live *live, unsigned int seconds, int *re
 	if (rc == -EAGAIN)
 		return ada_error_set(error, ETIMEDOUT, "session %s: its recorder doesn't answer", live->session);
 	return ada_error_system(error, -rc, "session %s", live->session);
+}
+
+pid_t ada_live_recorder(const struct ada_live *live)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t length = sizeof(peer);
+	int fd = -1;
+	if (!*live->control || connect_to(live, CONNECT_SECONDS, &fd, NULL))
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		peer.pid = 0;
+	close(fd);
+	return peer.pid;
 }
 
 /* Up to the end of the line; *text is malloc'ed. */

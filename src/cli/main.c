@@ -29,6 +29,7 @@ static const struct command {
 	{ "export", ada_cmd_export, "write a session for other programs: Perfetto, CSV, SQLite, ..." },
 	{ "mcp", ada_cmd_mcp, "serve recordings to a coding assistant (Model Context Protocol)" },
 	{ "verify", ada_cmd_verify, "check every byte of a session that can be checked" },
+	{ "recover", ada_cmd_recover, "finish what a recorder that was killed left" },
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -85,6 +85,7 @@ struct sums {
 	struct sum *windows;
 	size_t count;
 	uint64_t records, strangers;	/* of all files; entries of windows that the manifest doesn't have */
+	bool recovered;			/* then there may be records of none: entries with id UINT32_MAX */
 };
 
 static void sum_file(struct sums *sums, const struct ada_recorded_window *windows, const struct atf_detail_file *file)
@@ -94,7 +95,7 @@ static void sum_file(struct sums *sums, const struct ada_recorded_window *window
 	sums->records += atf_detail_count(file);
 	for (uint64_t i = 0; !atf_detail_window(file, i, &entry); i++) {
 		if (entry.window_id >= sums->count) {
-			sums->strangers++;
+			sums->strangers += !sums->recovered || entry.window_id != UINT32_MAX;
 			continue;
 		}
 		sums->windows[entry.window_id].records += entry.event_count;
@@ -205,7 +206,7 @@ int ada_verify_windows(struct ada_verify *verify, const struct ada_process *proc
 	const struct ada_session *session = process->session;
 	const struct ada_recorded_window *windows = session->windows.items + process->first_window;
 	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
-	struct sums sums = { .count = process->window_count };
+	struct sums sums = { .count = process->window_count, .recovered = ada_json_get(process->manifest, "recovered") != NULL };
 	char file[PATH_MAX];
 
 	if (!process->finalized || ada_path(file, "%s/manifest.json", process->directory))

@@ -2,6 +2,7 @@
 #ifndef ADA_RECORDER_MANIFEST_H
 #define ADA_RECORDER_MANIFEST_H
 #include <json-c/json.h>
+#include "recorder/json.h"
 #include "recorder/state.h"
 
 void ada_manifest_write(struct ada_provider *provider);	/* as of now; the scribe has it then */
@@ -10,11 +11,7 @@ json_object *ada_json_metrics_of(const struct ada_provider *provider);
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error);	/* at once: no scribe has it then */
 void ada_session_update(struct ada_recorder *recorder);		/* the same by the scribe, while the session goes on */
 
-/* json.c: what both files use. Bytes that are no UTF-8 become U+FFFD. */
-json_object *ada_json_text_of(const char *bytes, size_t length);
+/* json.c: what both files use, with recorder/json.h. */
 json_object *ada_json_clock_of(struct ada_clock *clock);
 json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *program);
-json_object *ada_json_address_of(uint64_t address);
-void ada_json_count(json_object *object, const char *key, uint64_t count);
-int ada_json_replace(const char *path, json_object *object, struct ada_error *error);	/* puts the object */
 #endif

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -61,6 +62,7 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 	if (session->fd < 0)
 		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
 	ada_directory_path(session->fd, session->root);
+	flock(session->fd, LOCK_EX | LOCK_NB);		/* for as long as this is recorded: see src/recover; no loss where it fails */
 	return ada_path(session->directory, "%s/%s", session->output, session->name) ?
 	       ada_error_system(error, ENAMETOOLONG, "%s", session->output) : 0;
 }

@@ -1,0 +1,214 @@
+/* Index files get their footers; what a dead recorder had begun and nobody will end is removed. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "abi/file.h"
+#include "abi/record.h"
+#include "base/file.h"
+#include "recover/internal.h"
+
+void ada_recover_problem(struct ada_recovery *recovery, const char *format, ...)
+{
+	va_list arguments;
+	char *line;
+
+	va_start(arguments, format);
+	if (vasprintf(&line, format, arguments) >= 0 && ada_array_push(&recovery->result->problems, line))
+		free(line);
+	va_end(arguments);
+}
+
+/* Of its own kind, and not what a link leads to: recovery writes. */
+static bool is_kind(const char *path, mode_t kind)
+{
+	struct stat status;
+
+	return !lstat(path, &status) && (status.st_mode & S_IFMT) == kind;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+	size_t length = strlen(name), tail = strlen(ending);
+
+	return length > tail && !strcmp(name + length - tail, ending);
+}
+
+struct walk {
+	struct ada_recovery *recovery;
+	const char *process;		/* its directory's name; NULL: of the session */
+	uint32_t thread;
+	struct ada_error *error;
+};
+
+/* Calls what() for each entry, by name; stops at a failure. Entries that links lead to are no business of a recovery. */
+static int each_entry(struct walk *walk, const char *directory, mode_t kind,
+		      int (*what)(struct walk *walk, const char *path, const char *name))
+{
+	struct dirent **entries = NULL;
+	int count = scandir(directory, &entries, NULL, versionsort), result = 0;
+	char path[PATH_MAX];
+
+	if (count < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : ada_error_system(walk->error, errno, "%s", directory);
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+
+		if (!result && strcmp(name, ".") && strcmp(name, "..") && !ada_path(path, "%s/%s", directory, name) &&
+		    is_kind(path, kind))
+			result = what(walk, path, name);
+		free(entries[i]);
+	}
+	free(entries);
+	return result;
+}
+
+static bool is_index(const char *name)
+{
+	unsigned int number;
+	int end = 0;
+
+	return !strcmp(name, "index.atf") || (sscanf(name, "index.%u.atf%n", &number, &end) == 1 && end && !name[end]);
+}
+
+static bool is_torn(const char *path)
+{
+	struct atf_index *index = NULL;
+	struct stat status;
+	bool torn = !stat(path, &status) && !atf_index_open(&index, path, NULL) &&
+		    atf_index_completeness(index) == ATF_NO_FOOTER &&
+		    ((uint64_t)status.st_size - atf_index_header(index)->events_offset) % sizeof(struct ada_event);
+
+	atf_index_close(index);
+	return torn;
+}
+
+static int finish_index(struct walk *walk, const char *path)
+{
+	struct ada_torn torn = { .thread = walk->thread };
+	struct atf_message message;
+	int status = 0;
+
+	snprintf(torn.process, sizeof torn.process, "%s", walk->process);
+	if (is_torn(path) && ada_array_push(&walk->recovery->torn, torn))
+		return ada_error_system(walk->error, ENOMEM, "%s", path);
+	errno = 0;
+	status = atf_index_recover(path, &message);
+	if (status == -ATF_ERROR_SYSTEM || status == -ATF_ERROR_MEMORY)
+		return ada_error_set(walk->error, errno ? errno : EIO, "%s", message.text);
+	if (status)
+		ada_recover_problem(walk->recovery, "%s", message.text);
+	return 0;
+}
+
+/* Made, and nothing written yet: as if it had never been. */
+static int take_thread_file(struct walk *walk, const char *path, const char *name)
+{
+	struct stat status;
+
+	if (!has_ending(name, ".atf") || lstat(path, &status))
+		return 0;
+	if (!status.st_size)
+		return unlink(path) ? ada_error_system(walk->error, errno, "%s", path) : 0;
+	return is_index(name) ? finish_index(walk, path) : 0;
+}
+
+static int take_thread(struct walk *walk, const char *path, const char *name)
+{
+	int result;
+
+	if (!ada_directory_number(name, "thread_", &walk->thread))
+		return 0;
+	result = each_entry(walk, path, S_IFREG, take_thread_file);
+	rmdir(path);	/* where nothing is in it */
+	return result;
+}
+
+/* What ada_file_replace was writing when it was killed. */
+static int remove_temporary(struct walk *walk, const char *path, const char *name)
+{
+	bool ours = strstr(name, ".json.") || strstr(name, ".tsv.");
+
+	if (ours && has_ending(name, ".tmp"))
+		unlink(path);
+	return 0;
+}
+
+/* A table that was being written: without its first line it is none, and of its last one only a part is there. */
+static int mend_table(struct walk *walk, const char *path, const char *name)
+{
+	size_t length, whole;
+	char *text;
+
+	if (!has_ending(name, ".tsv"))
+		return remove_temporary(walk, path, name);
+	if (ada_file_read_regular(path, &text, &length, walk->error))
+		return -EIO;
+	for (whole = length; whole && text[whole - 1] != '\n'; whole--)
+		;
+	free(text);
+	if (whole == length && length)
+		return 0;
+	if (whole ? truncate(path, (off_t)whole) : unlink(path))
+		return ada_error_system(walk->error, errno, "%s", path);
+	return 0;
+}
+
+static int remove_table(struct walk *walk, const char *path, const char *name)
+{
+	if (has_ending(name, ".tsv"))
+		unlink(path);
+	return 0;
+}
+
+/* Without a manifest nothing of it was recorded: that comes first. */
+static void remove_unwritten(struct walk *walk, const char *path)
+{
+	char part[PATH_MAX];
+
+	if (ada_path(part, "%s/manifest.json", path) || !access(part, F_OK) || ada_path(part, "%s/thread_0", path) || !access(part, F_OK) ||
+	    ada_path(part, "%s/modules", path))
+		return;
+	each_entry(walk, part, S_IFREG, remove_table);
+	rmdir(part);
+	rmdir(path);
+}
+
+static int take_process(struct walk *walk, const char *path, const char *name)
+{
+	char modules[PATH_MAX];
+	uint32_t number;
+	int result;
+
+	if (!ada_directory_number(name, "pid_", &number))
+		return 0;
+	walk->process = name;
+	result = each_entry(walk, path, S_IFDIR, take_thread);
+	if (!result)
+		result = each_entry(walk, path, S_IFREG, remove_temporary);
+	if (!result && !ada_path(modules, "%s/modules", path) && is_kind(modules, S_IFDIR))
+		result = each_entry(walk, modules, S_IFREG, mend_table);
+	if (!result)
+		remove_unwritten(walk, path);
+	return result;
+}
+
+int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
+{
+	const char *session = recovery->options->session;
+	struct walk walk = { .recovery = recovery, .error = error };
+	char reserve[PATH_MAX];
+	int result;
+
+	/* Room that the recorder kept for this: of a full disk there is no other. */
+	if (!ada_path(reserve, "%s/.reserve", session))
+		unlink(reserve);
+	result = each_entry(&walk, session, S_IFREG, remove_temporary);
+	return result ? result : each_entry(&walk, session, S_IFDIR, take_process);
+}

@@ -1,0 +1,53 @@
+/* What the parts of a recovery share. */
+#ifndef ADA_RECOVER_INTERNAL_H
+#define ADA_RECOVER_INTERNAL_H
+#include "query/session.h"
+#include "recover/recover.h"
+
+/* The end of a file that is no whole event: it was cut off. */
+struct ada_torn {
+	uint32_t thread;
+	char process[32];
+};
+
+struct ada_recovery {
+	const struct ada_recover_options *options;
+	struct ada_recovered *result;
+	uint64_t at_ns;			/* CLOCK_BOOTTIME */
+	char at[32];			/* the same as a date, in UTC */
+	ADA_ARRAY(struct ada_torn) torn;
+};
+
+/* Remembers a line about what can't be saved, now or ever. */
+void ada_recover_problem(struct ada_recovery *recovery, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- files.c: 0, or -errno of the first failure that another time may not meet. */
+int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error);
+
+/* --- windows.c --- */
+struct ada_saved_window {
+	AtfDetailWindow bounds;		/* window_id: its position */
+	uint64_t records;		/* of all threads */
+	const json_object *entry;	/* what the manifest said of it; NULL: nothing */
+	bool cut;			/* less than what the manifest said */
+};
+struct ada_saved_windows {
+	ADA_ARRAY(struct ada_saved_window) kept;
+	ADA_ARRAY(const json_object *) gone;		/* entries of the manifest of whose detail nothing is left */
+};
+/* What is left of the process's windows, found from its files and the manifest as the recorder left it. 0 or -errno. */
+int ada_recover_windows(const struct ada_process *process, struct ada_saved_windows *windows);
+void ada_saved_windows_free(struct ada_saved_windows *windows);
+/* Finishes the process's detail files, which then name these windows. */
+int ada_recover_detail(struct ada_recovery *recovery, const struct ada_process *process, const struct ada_saved_windows *windows,
+		       struct ada_error *error);
+
+/* --- manifest.c --- */
+int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process,
+			 const struct ada_saved_windows *windows, struct ada_error *error);
+/* "recovered" of session.json and of manifests, without what only manifests say. */
+json_object *ada_recover_note(const struct ada_recovery *recovery);
+void ada_recover_set(json_object *object, const char *key, uint64_t value);
+/* What ran while the recorder lived ended nobody knows how. */
+void ada_recover_exit(json_object *object);
+#endif
