@@ -1,6 +1,7 @@
 /* manifest.json of a process whose recorder died: what the recorder said last, with the numbers that its files have. */
 #include <errno.h>
 #include <inttypes.h>
+#include <libdeflate.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,6 +380,19 @@ static json_object *new_module(const struct draft *draft, const struct ada_modul
 	return object;
 }
 
+/* Of a table that the recorder had written, but not told of yet. */
+static void add_checksum(json_object *object, const char *table)
+{
+	char *text, checksum[9];
+	size_t length;
+
+	if (ada_json_text(object, "crc32", NULL) || ada_file_read_regular(table, &text, &length, NULL))
+		return;
+	snprintf(checksum, sizeof checksum, "%08" PRIx32, libdeflate_crc32(0, text, length));
+	set_text(object, "crc32", checksum);
+	free(text);
+}
+
 static json_object *find_module(json_object *modules, size_t id)
 {
 	for (size_t i = 0; i < ada_json_length(modules); i++)
@@ -403,8 +417,13 @@ static void add_modules(struct draft *draft)
 			json_object_array_add(modules, object);
 		}
 		snprintf(symbols, sizeof symbols, "modules/%zu.tsv", id);
-		set_text(object, "symbols", !ada_path(path, "%s/%s", draft->process->path, symbols) && !access(path, F_OK) ? symbols :
-															     NULL);
+		if (ada_path(path, "%s/%s", draft->process->path, symbols) || access(path, F_OK)) {
+			set_text(object, "symbols", NULL);
+			set_text(object, "crc32", NULL);
+		} else {
+			set_text(object, "symbols", symbols);
+			add_checksum(object, path);
+		}
 	}
 }
 

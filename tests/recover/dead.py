@@ -60,6 +60,7 @@ def picture(session):
         name = str(path.relative_to(session))
         if path.suffix == ".json":
             document = json.loads(path.read_text())
+            document.pop("checksum", None)
             for time in MANIFEST_TIMES:
                 document.get("recovered", {}).pop(time, None)
             for thread in document.get("recovered", {}).get("threads", []):
