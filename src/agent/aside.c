@@ -2,10 +2,10 @@
  *
  * The program may have little stack left where a hook comes: a thread's last bytes, or an alternate stack that is as large as
  * its handler needs and no larger. So what a slow path does it does in its thread's room (room.c), between ada_slow_begin and
- * ada_slow_end, with signals blocked: no handler of the program runs there, but for signals that an instruction raises.
+ * ada_slow_end, with signals blocked, those too that an instruction may raise: a handler of the program would find no room there, and one
+ * with an alternate stack that this thread is on just now would overwrite it. For the kernel looks at the stack pointer.
  *
- * Whatever finds that stack in use, or none, runs where it is: a thread without a room, a handler for a fault of ours, one
- * of two threads that share their thread-local data. What isn't an event (life.h) then tries the process's spare stack.
+ * Whatever finds that stack in use, or none, runs where it is: a thread without a room, a handler for SIGSYS, one of two threads that share their thread-local data. What isn't an event (life.h) then tries the process's spare stack.
  *
  * A wait with signals open (--on-full=block) goes back to the program's stack for so long. Handlers in between have slow paths
  * too: they begin below what the wait has left here, and where that is too little they run where they are. A handler may also
@@ -90,7 +90,7 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
 	if (slow.thread && sp > slow.sp && own_stack(slow.thread, slow.sp, sp))
 		ada_slow_abandoned();
-	if (slow.thread)
+	if (slow.thread || !ada_quiet_enter())
 		return NULL;
 	mask = ada_sys_signals_block();
 	slow.thread = unseen ? unseen : ada_self;
@@ -126,8 +126,10 @@ void ada_slow_end(struct ada_thread *thread)
 
 	self_set(thread);
 	slow.thread = NULL;
-	if (mask != OPEN)
+	if (mask != OPEN) {
 		ada_sys_signals_restore(mask);
+		ada_quiet_leave();
+	}
 }
 
 void ada_slow_abandoned(void)

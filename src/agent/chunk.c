@@ -218,7 +218,11 @@ static void wait_open(void *argument)
 {
 	const struct wait *wait = argument;
 
+	timed_out = false;
+	if (!ada_quiet_enter())
+		return;
 	timed_out = ada_sys_futex_wait(wait->word, wait->value, ADA_WAIT_NS) == -ETIMEDOUT;
+	ada_quiet_leave();
 }
 
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack)

@@ -2,8 +2,8 @@
  * the entry and exit slow paths (slow.c) use them all.
  *
  * Who excludes whom
- *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For those that an
- *                              instruction raises (single step, stack overflow) ada_slow_begin hides the thread as well
+ *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For SIGSYS, which is
+ *                              open, ada_slow_begin hides the thread as well
  *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
  *                              held it may have been killed (vfork child), and then the caller goes on without
  *   free bitmap, sealed ring   atomic operations on the shared segment (pool.c)

@@ -129,12 +129,13 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 
 	if (ada_base_moved() || !ada_process_follows())
 		return exec_with(which, directory, path, arguments, environment, flags);
-	if (restrained) {
+	if (restrained || !ada_quiet_enter()) {
 		image_prepare(&image);
 	} else {
 		mask = ada_sys_signals_block();
 		ada_aside(image_prepare, &image);
 		ada_sys_signals_restore(mask);	/* what is executed inherits it */
+		ada_quiet_leave();
 	}
 	if (image.kind != ADA_HEIR_EXEC)
 		result = exec_with(which, directory, path, arguments, environment, flags);

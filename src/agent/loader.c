@@ -27,13 +27,14 @@ static void init_called(int argument_count, char **arguments, char **environment
 {
 	uint64_t mask;
 
-	if (ada_quiet())
+	if (!ada_quiet_enter())
 		goto out;
 	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_aside(imports_follow, NULL);
 	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
+	ada_quiet_leave();
 out:
 	((void (*)(int, char **, char **))module->init)(argument_count, arguments, environment);
 }
@@ -139,13 +140,14 @@ static void loader_changed(void)
 {
 	uint64_t mask;
 
-	if (_r_debug.r_state != RT_CONSISTENT || ada_quiet())
+	if (_r_debug.r_state != RT_CONSISTENT || !ada_quiet_enter())
 		return;
 	mask = ada_sys_signals_block();
 	__atomic_fetch_add(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_aside(modules_changed, NULL);
 	__atomic_fetch_sub(&ada_life_busy, 1, __ATOMIC_RELAXED);
 	ada_sys_signals_restore(mask);
+	ada_quiet_leave();
 }
 
 static bool is_padding(const uint8_t *code)

@@ -183,7 +183,7 @@ long ada_lock_all(long flags, long (*call)(long flags))
 	struct job job = { .call = call, .flags = flags };
 	uint64_t mask;
 
-	if (ada_base_moved() || ada_quiet() || ada_quiet_filtered() || flags & ~EVERY || !(flags & (MCL_CURRENT | MCL_FUTURE)))
+	if (ada_base_moved() || ada_quiet_filtered() || flags & ~EVERY || !(flags & (MCL_CURRENT | MCL_FUTURE)) || !ada_quiet_enter())
 		return call(flags);
 	mask = ada_sys_signals_block();
 	if (flags & MCL_CURRENT) {
@@ -196,5 +196,6 @@ long ada_lock_all(long flags, long (*call)(long flags))
 			ada_sys_future_locked(false);
 	}
 	ada_sys_signals_restore(mask);
+	ada_quiet_leave();
 	return job.result;
 }

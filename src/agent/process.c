@@ -91,9 +91,15 @@ uint32_t ada_process_pid(void)
 
 bool ada_process_is_own(void)
 {
+	bool own;
+
 	if (ada_core_is_silent() || ada_quiet_guest())
 		return false;
-	return ada_quiet() || own_pid == ada_sys_pid();
+	if (!ada_quiet_enter())
+		return true;
+	own = own_pid == ada_sys_pid();
+	ada_quiet_leave();
+	return own;
 }
 
 bool ada_process_follows(void)

@@ -5,7 +5,11 @@
  *                  it is gone. The kernel says so: it clears the word that set_tid_address names
  *   a thread       whose system calls are dispatched to user space, as long as its selector says so
  *
- * Nothing here makes a system call but ada_quiet_guest_begin, and ada_quiet_guest_end where the child was refused.
+ * A filter may be for all threads at once (SECCOMP_FILTER_FLAG_TSYNC), of which some are in the midst of a slow path just then. So
+ * whoever makes system calls is counted from before the first until behind the last, and who installs the filter first forbids new
+ * ones (held), then waits until there are none: one of the two always sees the other.
+ *
+ * Nothing here makes a system call but ada_quiet_guest_begin, ada_quiet_settle, and ada_quiet_guest_end where the child was refused.
  */
 #include <linux/prctl.h>
 #include "agent/sys.h"
@@ -14,8 +18,11 @@
 #define PR_GET_TID_ADDRESS 40
 #endif
 #define SELECTOR_ALLOWS 0			/* SYSCALL_DISPATCH_FILTER_ALLOW */
+#define SETTLE_NS 100000
+#define SETTLES_MAX 20000			/* longer than any slow path but a conversation whose recorder is at a large plan */
 
-static uint32_t held, filtered;
+static uint32_t held, filtered, at_work;
+static __thread uint32_t own_work;		/* of at_work this thread's; a handler's that was left by a jump may stay */
 static __thread uint32_t guest;			/* pid of the child; the kernel's word */
 static __thread struct ada_dispatch dispatch;
 
@@ -27,6 +34,33 @@ bool ada_quiet(void)
 void ada_quiet_hold(int by)
 {
 	__atomic_add_fetch(&held, by, __ATOMIC_SEQ_CST);
+}
+
+bool ada_quiet_enter(void)
+{
+	own_work++;
+	__atomic_add_fetch(&at_work, 1, __ATOMIC_SEQ_CST);
+	if (!ada_quiet())
+		return true;
+	ada_quiet_leave();
+	return false;
+}
+
+void ada_quiet_leave(void)
+{
+	__atomic_sub_fetch(&at_work, 1, __ATOMIC_SEQ_CST);
+	own_work--;
+}
+
+void ada_quiet_settle(void)
+{
+	for (int waits = 0; waits < SETTLES_MAX; waits++) {
+		uint32_t now = __atomic_load_n(&at_work, __ATOMIC_SEQ_CST);
+
+		if (now == own_work)
+			return;
+		ada_sys_futex_wait(&at_work, now, SETTLE_NS);
+	}
 }
 
 bool ada_quiet_filtered(void)
@@ -76,4 +110,5 @@ struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next)
 void ada_quiet_forked(void)
 {
 	dispatch.on = false;
+	__atomic_store_n(&at_work, own_work, __ATOMIC_RELAXED);
 }

@@ -1,8 +1,8 @@
 /* What the program forbids itself, or lets others see, and what the agent makes of it.
  *
  * Everything that needs a system call is done before the program's own call goes on: afterwards there may be none. Meanwhile no
- * thread's slow path begins (quiet.c), since a filter may be for all threads at once; what is not recorded in that time is
- * counted. Where the kernel refuses (a probe, say), all is as before. A vfork child restrains only itself: its parent's thread
+ * thread's slow path begins (quiet.c), and those under way are waited for, since a filter may be for all threads at once; what is
+ * not recorded in that time is counted. Where the kernel refuses (a probe, say), all is as before. A vfork child restrains only itself: its parent's thread
  * records again when it is gone.
  *
  * The strict mode of seccomp takes the TSC from the thread as well, as PR_SET_TSC does: there no hook may read it.
@@ -66,6 +66,8 @@ static void begin(struct ada_restraint *restraint, uint64_t program, bool mute)
 	if (restraint->held) {
 		restraint->watched = !mute && ada_crash_unwatch();
 		ada_quiet_hold(1);
+		if (!mute)
+			ada_quiet_settle();
 	}
 	if (restraint->kind == ADA_RESTRAINT_STRICT)
 		ada_core_hide();

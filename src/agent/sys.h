@@ -39,6 +39,10 @@ static inline uint64_t ada_sys_counter(void)
 /* --- quiet.c: where no system call of ours may be made */
 bool ada_quiet(void);				/* on this thread, now. Whoever may make one anywhere asks first */
 void ada_quiet_hold(int by);			/* 1: on no thread of this process, until it is taken back by -1 */
+/* Around system calls of ours on whatever thread. False: there may be none, and there is nothing to leave. */
+bool ada_quiet_enter(void);
+void ada_quiet_leave(void);
+void ada_quiet_settle(void);			/* while it is held: waits until no other thread is between the two */
 bool ada_quiet_filtered(void);			/* the program has put filters of seccomp on itself */
 void ada_quiet_filter(int by);			/* one more, or -1: the kernel refused it */
 uint32_t ada_quiet_guest(void);			/* pid of a vfork child on this thread that has restrained itself; 0: none */
@@ -48,7 +52,7 @@ void ada_quiet_guest_end(void);			/* ... or by this, where the kernel refused it
 struct ada_dispatch { bool on; const volatile uint8_t *selector; };	/* selector NULL: always */
 struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next);	/* what it was */
 bool ada_quiet_dispatched(void);
-void ada_quiet_forked(void);			/* the kernel dispatches nothing of a fork's child */
+void ada_quiet_forked(void);			/* in a fork's child: its calls are not dispatched, its parent's threads are not there */
 
 
 /* --- presence.c: whether the recorder lives (abi/wire.h, struct ada_presence). No system call but in ada_presence_take */
@@ -61,7 +65,7 @@ bool ada_presence_stands(struct ada_stand *stand, uint64_t wait_ns);
 bool ada_presence_stands_yet(void);		/* nothing was heard of it since somebody was told so */
 #define ADA_WAIT_NS 20000000ull			/* who waits for the recorder looks that often whether it lives */
 
-/* All signals but those that an instruction raises; the two that libc keeps for itself included. */
+/* All signals but SIGSYS; the two that libc keeps for itself included. What an instruction of ours raised would kill. */
 uint64_t ada_sys_signals_block(void);			/* the mask before */
 void ada_sys_signals_restore(uint64_t mask);
 
