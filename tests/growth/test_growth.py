@@ -7,10 +7,9 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 
 import pytest
-from harness import NO_OWN_MEMORY, Session, check_recording, run
+from harness import NO_OWN_MEMORY, Session, check_recording, run, skip_unless_possible
 from live import Live
 
 CHUNK = 1022            # events of an index chunk: abi/wire.h
@@ -25,8 +24,7 @@ def live(ada, build_dir, tmp_path):
 
     def start(threads, calls, *options, before=(), inside=()):
         program = build_dir / "tests" / "growth" / "growth_program"
-        if subprocess.run([*before, "/bin/true"], capture_output=True).returncode:
-            pytest.skip("needs user namespaces")
+        skip_unless_possible(before)
         programs.append(Live(ada, tmp_path / "out", [*inside, program, threads, calls], *options, before=before))
         return programs[-1]
     yield start

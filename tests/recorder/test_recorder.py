@@ -11,7 +11,7 @@ import time
 
 import jsonschema
 import pytest
-from harness import LOST, NO_OWN_MEMORY, Session, run
+from harness import LOST, NO_OWN_MEMORY, Session, run, skip_unless_possible
 
 CHUNK = 1022            # events of a chunk: abi/wire.h
 Event = collections.namedtuple("Event", "time function thread kind depth detail")
@@ -386,8 +386,7 @@ def test_shared_memory_has_no_name(place, parts, tmp_path):
     """Nobody can see it, take its name beforehand, or find it in the way after a SIGKILL; the program is where it would be."""
     driver, agent, program = parts
     forbid = NO_OWN_MEMORY if place == "/dev/shm" else ()
-    if subprocess.run([*forbid, "/bin/true"], capture_output=True).returncode:
-        pytest.skip("needs user namespaces")
+    skip_unless_possible(forbid)
     process = subprocess.Popen([*forbid, driver, agent, tmp_path / "out", "--", program, "stay"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     try:
