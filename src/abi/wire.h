@@ -280,7 +280,7 @@ struct ada_shm {
 	uint32_t heirs_unlisted;	/* announced while the table was full, and neither taken back nor heard of (atomic, both) */
 	uint32_t threads_seen;		/* ids given so far (atomic) */
 	uint32_t threads_refused;	/* threads of which events are missing: no entry, no id, no memory (atomic) */
-	uint32_t modules_refused;	/* modules that found no entry: not hooked, and calls out of them are not recorded (atomic) */
+	uint32_t modules_refused;	/* modules that found no entry, or no memory within reach: not hooked, or not all (atomic) */
 	uint32_t index_front;		/* of index chunks, as detail_front (atomic) */
 	uint32_t memory_waits;		/* of waits, those for want of memory: the buffer was not full (atomic) */
 	uint32_t small_front;		/* of small index chunks: only agents give them memory (atomic) */

@@ -248,7 +248,7 @@ void ada_got_apply(struct ada_module *module, uint32_t id)
 		if (relro_protect(module, false))
 			ada_count_error();
 	} else if (wanted) {
-		ada_count_error();
+		ada_module_refuse(module);
 	}
 	ada_module_entry(id)->imports = hooked;
 	if (module->imports)

@@ -54,6 +54,7 @@ struct ada_module {			/* same number as in the segment's table */
 	void *imports;				/* got.c's: targets and trampolines of its GOT slots */
 	const void *thunk;			/* loader.c's, for its DT_INIT; NULL: none yet */
 	bool fresh;				/* loaded, or loaded again, since loader.c last looked */
+	bool refused;				/* there was no room for its trampolines, or some of them */
 };
 
 /* --- module.c: the table. Modules are numbered in the order of their finding. A module that is unloaded keeps its number, and with it
@@ -72,6 +73,7 @@ uint64_t ada_module_find_symbol(const char *name);
 /* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
  * at the start only. `conversation` NULL: they are entered in the table, and left alone for good. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary);
+void ada_module_refuse(struct ada_module *module);	/* what its plan says can't all be hooked: counted */
 void ada_module_scan_imports(void);		/* of modules that were planned and have been relocated since */
 void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from);	/* a fork's child has its parent's modules */
 bool ada_module_filter(const struct ada_module *module, uint32_t bit);	/* false: the user left it out */

@@ -71,6 +71,14 @@ static bool may_be_again(const struct ada_module *module, const struct link_map 
 	return module->state == ADA_MODULE_GONE && module->bias == map->l_addr;
 }
 
+void ada_module_refuse(struct ada_module *module)
+{
+	ada_count_error();
+	if (!module->refused)
+		__atomic_fetch_add(&ada_core_shm()->modules_refused, 1, __ATOMIC_RELAXED);
+	module->refused = true;
+}
+
 static struct ada_place *place_of(const struct link_map *map)
 {
 	struct ada_place *place = ada_place_find(map);
@@ -336,7 +344,7 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 		module->reply = reply.flags;
 		entry->function_base = module->function_base = reply.function_base;
 		if (filter_keep(module, filter, reply.filter_bytes) || ada_apply(module, id, false))
-			ada_count_error();
+			ada_module_refuse(module);
 		else if (reply.flags & ADA_PLAN_REPLY_TRACE) {
 			module->state = ADA_MODULE_PLANNED;
 			entry->flags = module->flags |= ADA_MODULE_TRACED;
@@ -417,5 +425,7 @@ void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from)
 
 	memcpy((char *)to + to->modules_offset, (const char *)from + from->modules_offset, count * sizeof(struct ada_shm_module));
 	to->modules_refused = ada_places_refused();
+	for (uint32_t id = 0; id < count; id++)
+		to->modules_refused += ada_modules[id].refused && ada_modules[id].state != ADA_MODULE_GONE;
 	__atomic_store_n(&to->module_count, count, __ATOMIC_RELEASE);
 }

@@ -5,6 +5,9 @@
  *   +------------------+------------------+------------------+------------------+--
  *   ADA_BLOCK_BYTES each, in cells of 64 bytes; only what is used is ever touched
  *
+ * Modules whose trampolines need no whole block share one with others, from a page on each: how many come in the life of a process
+ * is not up to what lies within reach.
+ *
  * A trampoline (one cell, or as many as its body needs; its hook lies ADA_BLOCK_BYTES behind it, so that no cache line
  * holds code and data):
  *
@@ -38,6 +41,8 @@
 #define REACH_BYTES (1ull << 30)
 #define STEP_BYTES (4ull << 20)
 #define GAP_BYTES (16ull << 20)			/* left free between a module and its region */
+#define JUMP_REACH ((1ull << 31) - ADA_BLOCK_BYTES)
+#define CELLS_A_PAGE (PAGE_BYTES / ADA_TRAMPOLINE_BYTES)
 
 static_assert(offsetof(struct ada_hook, entry) < 128 && offsetof(struct ada_hook, target) < 128, "within the hook");
 
@@ -45,6 +50,7 @@ struct ada_region {
 	uint8_t *memory;
 	uint64_t bytes;
 	uint32_t cells, cells_used;
+	uint32_t cells_sealed;			/* those before it are in use, and code; whole pages but for the last ones */
 	struct ada_region *next;
 	struct ada_view views[ADA_VIEW_KINDS];
 };
@@ -52,7 +58,7 @@ struct ada_region {
 extern char ada_region_frames[] __attribute__((visibility("hidden")));
 extern char ada_region_frames_plain[] __attribute__((visibility("hidden")));
 
-static struct ada_region *regions;		/* sealed, for readers without lock: none is ever taken out */
+static struct ada_region *regions;		/* sealed once, for readers without lock: none is ever taken out */
 static const struct ada_plan_origin plain_origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
 
 static uint64_t pages(uint64_t bytes)
@@ -74,28 +80,63 @@ static uint8_t *reserve(uint64_t near_start, uint64_t near_end, uint64_t bytes)
 	return memory;
 }
 
+static bool is_within_reach(const struct ada_region *region, uint64_t near_start, uint64_t near_end)
+{
+	uint64_t start = (uint64_t)region->memory, end = start + region->bytes;
+
+	return (end > near_end ? end : near_end) - (start < near_start ? start : near_start) < JUMP_REACH;
+}
+
+/* What was built there and not sealed has not come into use. */
+static struct ada_region *region_with_room(uint64_t near_start, uint64_t near_end, uint32_t cells)
+{
+	for (struct ada_region *region = regions; region; region = region->next) {
+		uint32_t first = (region->cells_sealed + CELLS_A_PAGE - 1) / CELLS_A_PAGE * CELLS_A_PAGE;
+
+		if (region->cells != CELLS_A_BLOCK || first + cells > region->cells || !is_within_reach(region, near_start, near_end))
+			continue;
+		region->cells_sealed = region->cells_used = first;
+		return region;
+	}
+	return NULL;
+}
+
+/* Bytes of a region of its own. 0: more than can be. */
+static uint64_t bytes_of(uint32_t cells)
+{
+	uint32_t blocks = cells / CELLS_A_BLOCK, rest = cells % CELLS_A_BLOCK;
+	uint64_t bytes = 2ull * blocks * ADA_BLOCK_BYTES + (rest ? ADA_BLOCK_BYTES + pages(rest * ADA_TRAMPOLINE_BYTES) : 0);
+
+	return bytes > REACH_BYTES / 2 ? 0 : bytes;
+}
+
 int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t near_end, uint32_t cells)
 {
-	uint32_t blocks, rest;
-	struct ada_region *region;
-	uint64_t bytes;
+	bool small = cells <= CELLS_A_BLOCK;
+	struct ada_region *region = small ? region_with_room(near_start, near_end, cells) : NULL;
 
-	cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX;	/* left over at the ends of blocks */
-	blocks = cells / CELLS_A_BLOCK;
-	rest = cells % CELLS_A_BLOCK;
-	bytes = 2ull * blocks * ADA_BLOCK_BYTES + (rest ? ADA_BLOCK_BYTES + pages(rest * ADA_TRAMPOLINE_BYTES) : 0);
-	if (bytes > REACH_BYTES / 2)
-		return -E2BIG;
-	region = ada_sys_map(sizeof *region);
-	if (!region)
-		return -ENOMEM;
-	region->bytes = bytes;
-	region->memory = reserve(near_start, near_end, region->bytes);
-	if (!region->memory) {
-		ada_sys_unmap(region, sizeof *region);
-		return -ENOMEM;
+	if (!region) {
+		if (!small)
+			cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX;	/* left over at the ends of blocks */
+		if (!bytes_of(cells))
+			return -E2BIG;
+		region = ada_sys_map(sizeof *region);
+		if (!region)
+			return -ENOMEM;
+		region->cells = small ? CELLS_A_BLOCK : cells;
+		region->bytes = bytes_of(region->cells);
+		region->memory = reserve(near_start, near_end, region->bytes);
+		if (!region->memory && small) {			/* nor is there another near by, then */
+			region->cells = cells;
+			region->bytes = bytes_of(cells);
+			region->memory = reserve(near_start, near_end, region->bytes);
+		}
+		if (!region->memory) {
+			ada_sys_unmap(region, sizeof *region);
+			return -ENOMEM;
+		}
+		ada_sys_advise(region->memory, region->bytes, MADV_NOHUGEPAGE);
 	}
-	region->cells = cells;
 	*result = region;
 	return 0;
 }
@@ -192,24 +233,40 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	return 0;
 }
 
-int ada_region_seal(struct ada_region *region)
+static bool is_known(const struct ada_region *region)
 {
-	const int code = PROT_READ | PROT_EXEC;
-	uint8_t *block = region->memory;
-	uint32_t left = region->cells_used;
-	long result = 0;
+	const struct ada_region *known = regions;
 
-	for (; left && !ada_sys_failed(result); block += 2 * ADA_BLOCK_BYTES) {
-		uint32_t here = left < CELLS_A_BLOCK ? left : CELLS_A_BLOCK;
+	while (known && known != region)
+		known = known->next;
+	return known;
+}
 
-		result = ada_sys_protect(block, pages(here * ADA_TRAMPOLINE_BYTES), code);
-		left -= here;
-	}
+static void region_publish(struct ada_region *region)
+{
 	for (uint32_t kind = 0; kind < ADA_VIEW_KINDS; kind++)
 		ada_view_fill(&region->views[kind], (uint64_t)region->memory, region->bytes,
 			      kind == ADA_VIEW_PLAIN ? ada_region_frames_plain : ada_region_frames);
 	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
 	__atomic_store_n(&regions, region, __ATOMIC_RELEASE);
+}
+
+int ada_region_seal(struct ada_region *region)
+{
+	const int code = PROT_READ | PROT_EXEC;
+	long result = 0;
+
+	for (uint32_t from = region->cells_sealed, end; from < region->cells_used && !ada_sys_failed(result); from = end) {
+		uint8_t *block = region->memory + 2ull * (from / CELLS_A_BLOCK) * ADA_BLOCK_BYTES;
+
+		end = (from / CELLS_A_BLOCK + 1) * CELLS_A_BLOCK;
+		end = end < region->cells_used ? end : region->cells_used;
+		result = ada_sys_protect(block + from % CELLS_A_BLOCK * ADA_TRAMPOLINE_BYTES,
+					 pages((uint64_t)(end - from) * ADA_TRAMPOLINE_BYTES), code);
+	}
+	__atomic_store_n(&region->cells_sealed, region->cells_used, __ATOMIC_RELEASE);
+	if (!is_known(region))
+		region_publish(region);
 	return ada_sys_failed(result) ? (int)result : 0;
 }
 
@@ -236,7 +293,8 @@ bool ada_region_holds(uint64_t address)
 		uint64_t offset = address - (uint64_t)region->memory, block = offset / ADA_BLOCK_BYTES;
 
 		if (offset < region->bytes && block % 2 == 0 &&
-		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES < region->cells_used)
+		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES <
+		    __atomic_load_n(&region->cells_sealed, __ATOMIC_ACQUIRE))
 			return true;
 	}
 	return false;
@@ -279,7 +337,7 @@ void ada_region_pass_calls(void)
 	const struct ada_region *region = __atomic_load_n(&regions, __ATOMIC_ACQUIRE);
 
 	for (; region; region = region->next)
-		for (uint32_t i = 0; i < region->cells_used; i++)
+		for (uint32_t i = 0; i < region->cells_sealed; i++)
 			hook_pass(hook_of(region->memory + 2ull * (i / CELLS_A_BLOCK) * ADA_BLOCK_BYTES +
 					  i % CELLS_A_BLOCK * ADA_TRAMPOLINE_BYTES));
 }

@@ -1,6 +1,7 @@
 /* Regions of trampolines: how bodies of any length lie in them, and that unwinders are told of each of their bytes. What they
  * are told is right is for tests/programs/signals/step_backtrace.c. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "agent/core.h"
 #include "../../test.h"
@@ -89,10 +90,87 @@ static void hooks_of_imports_are_known_by_their_trampolines(void **state)
 	assert_null(ada_region_target((uint64_t)malloc, &id));
 }
 
+static int lines_of_maps(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	int lines = 0, c;
+
+	assert_non_null(file);
+	while ((c = fgetc(file)) != EOF)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* More modules than there is room for regions of their own within reach: they share, and what one builds leaves the others alone. */
+static void small_modules_share_a_region(void **state)
+{
+	enum { MODULES = 5000, HOOKS = 3 };
+	static const uint8_t code[] = { 0x48, 0x8d, 0x47, 0x01, 0xc3 };		/* lea 1(%rdi),%rax; ret */
+	static uint64_t bodies[MODULES];
+	const uint64_t near = (uint64_t)&unwinders_find_regions;
+	int before = lines_of_maps();
+	struct ada_region *region;
+
+	for (int module = 0; module < MODULES; module++) {
+		assert_int_equal(ada_region_reserve(&region, near, near, HOOKS), 0);
+		for (int i = 0; i < HOOKS; i++) {
+			struct ada_hook_spec spec = { .function_id = module, .body = code, .body_bytes = sizeof code, .original = near };
+			uint64_t entry;
+			uint8_t *body;
+
+			assert_int_equal(ada_region_hook(region, &spec, &entry, &body), 0);
+			assert_true(labs((long)(entry - near)) < 1l << 30);
+			assert_true(module == 0 || entry != bodies[module - 1]);
+			bodies[module] = (uint64_t)body;
+			if (i == 0)
+				assert_false(ada_region_holds(entry));
+		}
+		if (module % 10 == 9) {			/* given up: the next one begins where it began */
+			bodies[module] = bodies[module - 1];
+			continue;
+		}
+		assert_int_equal(ada_region_seal(region), 0);
+		assert_true(ada_region_holds(bodies[module]));
+		assert_int_equal(((long (*)(long))bodies[module])(41), 42);
+		assert_int_equal(((long (*)(long))bodies[module / 2])(41), 42);
+	}
+	assert_true(lines_of_maps() < before + 100);
+	for (int module = 0; module < MODULES; module++) {
+		struct dl_find_object found;
+
+		assert_int_equal(((long (*)(long))bodies[module])(module), module + 1);
+		assert_int_equal(_dl_find_object((void *)bodies[module], &found), 0);
+	}
+}
+
+/* One that lies out of its reach is of no use to a module. */
+static void a_shared_region_is_within_reach(void **state)
+{
+	const uint64_t near = (uint64_t)&unwinders_find_regions, far = near > 1ull << 44 ? near - (1ull << 40) : near + (1ull << 40);
+	struct ada_region *one, *other, *again;
+	uint64_t places[] = { near, far, near };
+	struct ada_region **regions[] = { &one, &other, &again };
+
+	for (int i = 0; i < 3; i++) {
+		struct ada_hook_spec spec = { .function_id = 1, .target = 0x1234 };
+		uint64_t entry;
+		uint8_t *body;
+
+		assert_int_equal(ada_region_reserve(regions[i], places[i], places[i] + 4096, 1), 0);
+		assert_int_equal(ada_region_hook(*regions[i], &spec, &entry, &body), 0);
+		assert_int_equal(ada_region_seal(*regions[i]), 0);
+		assert_true(labs((long)(entry - places[i])) < 1l << 31);
+	}
+	assert_ptr_not_equal(one, other);
+	assert_ptr_equal(one, again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unwinders_find_regions), cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
+		cmocka_unit_test(small_modules_share_a_region), cmocka_unit_test(a_shared_region_is_within_reach),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
