@@ -406,6 +406,7 @@ enum ada_module_flag {
 	ADA_MODULE_AGENT = 4,
 	ADA_MODULE_TRACED = 8,		/* functions and imports are hooked (set after PLAN) */
 	ADA_MODULE_LATE = 16,		/* in a message only: the module is known, what is missing of its hooks is put in now */
+	ADA_MODULE_AGAIN = 32,		/* with LATE: it has been loaded again */
 };
 struct ada_module_message {
 	struct ada_message head;

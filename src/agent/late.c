@@ -37,14 +37,14 @@ static bool plan_choose(struct ada_module *module, const struct ada_plan_header 
 	return same;
 }
 
-int ada_late_module(struct ada_conversation *conversation, uint32_t id)
+int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags)
 {
 	struct ada_module *module = ada_module_at(id), job;
 	struct ada_shm_module *entry = ada_module_entry(id);
 	struct ada_plan_reply reply;
 	const struct ada_plan_header *plan;
 	const uint8_t *filter;
-	int status = ada_connect_module(conversation, id, module->flags | ADA_MODULE_LATE, &reply, &plan, &filter);
+	int status = ada_connect_module(conversation, id, module->flags | flags, &reply, &plan, &filter);
 
 	if (status)
 		return status;
@@ -84,7 +84,7 @@ __attribute__((used)) static long late_run(void)
 
 		if ((module->state == ADA_MODULE_PLANNED || module->state == ADA_MODULE_DONE) && module->start < module->end &&
 		    !(module->flags & (ADA_MODULE_AGENT | ADA_MODULE_VDSO)))
-			status = ada_late_module(conversation, id);
+			status = ada_late_module(conversation, id, ADA_MODULE_LATE);
 	}
 	ada_connect_end(conversation);
 	return status;

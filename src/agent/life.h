@@ -194,7 +194,7 @@ void ada_unwinder_start(void);			/* finds the real dl_iterate_phdr */
 /* --- loader.c, late.c --- */
 extern uint32_t ada_life_busy;			/* threads that change the table of modules: one at most, but for a moment */
 /* Asks for the hooks of a module that the policy has come to name since its plan was applied. 0 or -errno. */
-int ada_late_module(struct ada_conversation *conversation, uint32_t id);
+int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags);	/* LATE, AGAIN */
 void ada_late_attach(struct ada_shm *shm);	/* the recorder may have hooks put in from now on */
 void ada_late_forbid(void);			/* no longer */
 void ada_loader_watch(void);			/* patches the loader's breakpoint function */

@@ -301,7 +301,7 @@ static uint32_t module_again(const struct link_map *map, struct ada_conversation
 	module->state = module->flags & ADA_MODULE_TRACED ? ADA_MODULE_PLANNED : ADA_MODULE_DONE;
 	ada_module_entry(id)->loads++;
 	__atomic_store_n(&ada_module_entry(id)->present, 1, __ATOMIC_RELEASE);
-	if (ada_apply_again(module) || (module->start < module->end && ada_late_module(conversation, id)))
+	if (ada_apply_again(module) || (module->start < module->end && ada_late_module(conversation, id, ADA_MODULE_LATE | ADA_MODULE_AGAIN)))
 		ada_count_error();
 	return id;
 }

@@ -375,7 +375,9 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	if (!read_module(talk->provider, message->module_id, &module))
 		return -EPROTO;
 	if (message->flags & ADA_MODULE_LATE) {
-		talk->late = true;
+		talk->late |= !(message->flags & ADA_MODULE_AGAIN);
+		if (message->flags & ADA_MODULE_AGAIN)
+			ada_policy_again(talk->recorder->policy, talk->provider, message->module_id);
 		return answer_late(talk, message);
 	}
 	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);

@@ -31,6 +31,8 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 /* What the agent is told to hook of a module: bits by hook number of a decoded plan; NULL: all. */
 void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const struct ada_plan *plan,
 		       const uint8_t *hooks);
+/* A module is loaded again: whatever rules have come to name in it since is what ada_policy_late_hooks will say. */
+void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id);
 /* A late patch asks for a module: the hooks that are to be there from now on, malloc'ed; NULL: nothing new. */
 struct ada_planned;
 uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id,

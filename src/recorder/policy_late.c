@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include "base/file.h"
 #include "recorder/late.h"
 #include "recorder/policy_state.h"
 #include "recorder/provider.h"
@@ -199,6 +200,31 @@ void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provide
 	if (tables)
 		ada_policy_late(policy, NULL, tables, version, NULL);
 	pthread_mutex_unlock(&policy->late);
+}
+
+void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id)
+{
+	const struct ada_planned *planned = NULL;
+	struct ada_late nowhere = { 0 };	/* nothing runs in it yet */
+	struct ada_error told = { "" };		/* when it was loaded first, or the rule was made */
+	char path[PATH_MAX] = "";
+	pthread_mutex_lock(&policy->change);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	if (module && lacks(module, NULL) && ada_path(path, "%s", module->image->path))
+		*path = 0;
+	pthread_mutex_unlock(&policy->change);
+	if (*path)
+		planned = ada_plans_get(policy->recorder->plans, path, true);
+	if (!planned || !planned->plan)
+		return;
+	pthread_mutex_lock(&policy->change);
+	tables = ada_policy_tables_of(policy, provider);
+	module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	if (module && !module->late)
+		prepare(policy, &(struct place){ .tables = tables, .id = module_id, .path = path }, planned, &nowhere, &told);
+	pthread_mutex_unlock(&policy->change);
+	ada_array_free(&nowhere.ranges);
 }
 
 static void note_patched(struct ada_policy_module *module)

@@ -121,6 +121,16 @@ def test_a_rule_that_names_nothing_yet_is_told_of(ada, start, tmp_path):
     assert calls(ada, tmp_path / "ada")["ada_late_plugin"] == 4
 
 
+def test_a_library_that_was_loaded_before_the_rule_and_again_behind_it(ada, start, tmp_path):
+    program = start("serve")
+    program.tell("plugin 4")
+    program.add("symbol=ada_late_plugin")
+    program.tell("plugin 5")                    # hooked before anything of it runs
+    program.tell("plugin 6")
+    program.end()
+    assert calls(ada, tmp_path / "ada")["ada_late_plugin"] == 11
+
+
 def test_every_process_is_patched(ada, start, tmp_path):
     program = start("serve", "--exclude=quiet")
     program.tell("child 40")
