@@ -28,7 +28,8 @@ struct room {
 	uint32_t number;			/* of the place */
 	uint32_t words_tid;			/* who has taken the words last */
 	uint32_t judging;			/* how many of the places below are in use, from the first on */
-	uint32_t reserved[9];
+	uint64_t judges[JUDGEMENTS];		/* where on the stack who has each of them is */
+	uint32_t reserved[2];
 	uint64_t words[WORDS];
 	struct { _Alignas(16) char bytes[ADA_JUDGE_ROOM]; } judge[JUDGEMENTS];
 	char first[];				/* the shadow stack, at first */
@@ -137,14 +138,26 @@ void ada_room_words_return(const uint64_t *words)
 		own->words_tid = 0;
 }
 
+/* Who has it was left by a jump: on the same stack, whoever comes later and is not above it came in between. */
+static bool is_left(uint32_t number, uint64_t sp)
+{
+	const struct ada_thread *thread = &ada_core->threads[own->number];
+
+	return sp >= own->judges[number] && sp < thread->stack_high && own->judges[number] >= thread->stack_low;
+}
+
 /* Handlers come in between and are done before this goes on: the last one taken is the first to be returned. Those that were left
- * by a jump are returned with the one before. */
+ * by a jump are returned with the one before, or when the next one finds them. */
 void *ada_judge_room(void)
 {
-	uint32_t number = own ? own->judging : JUDGEMENTS;
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	uint32_t number = 0;
 
-	if (number == JUDGEMENTS)
+	while (own && number < own->judging && !is_left(number, sp))
+		number++;
+	if (!own || number == JUDGEMENTS)
 		return NULL;
+	own->judges[number] = sp;
 	own->judging = number + 1;
 	return &own->judge[number];
 }

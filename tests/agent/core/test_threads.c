@@ -215,11 +215,57 @@ static void a_vfork_child_leaves_words_in_use_alone(void **state)
 	ada_room_words_return(words);
 }
 
+static void *left[5];
+
+__attribute__((noinline, noclone)) static void judge_and_jump(int depth)
+{
+	char room[256];
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	if (depth)
+		judge_and_jump(depth - 1);
+	assert_non_null(ada_judge_room());
+	__builtin_longjmp(left, 1);
+}
+
+/* As a handler does that comes in between, and returns. */
+__attribute__((noinline, noclone)) static void judge_between(void *one)
+{
+	char room[256];
+	void *other = ada_judge_room();
+
+	__asm__ volatile("" : : "r"(room) : "memory");
+	assert_non_null(other);
+	assert_ptr_not_equal(one, other);
+	ada_judge_room_return(other);
+}
+
+/* A judge that a handler's jump leaves gives its room back to the next one. */
+static void judges_that_are_left_keep_no_room(void **state)
+{
+	void *first, *room;
+
+	begin(64, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
+	outer(1);
+	assert_true(ada_stack_own(ada_self, (uint64_t)&room));
+	first = ada_judge_room();
+	ada_judge_room_return(first);
+	for (volatile int i = 0; i < 10; i++)
+		if (!__builtin_setjmp(left))
+			judge_and_jump(i % 3);
+	room = ada_judge_room();
+	assert_ptr_equal(room, first);
+	for (int i = 0; i < 5; i++)
+		judge_between(room);
+	ada_judge_room_return(room);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_used_again),
 		cmocka_unit_test(a_full_table_costs_one_thread),
+		cmocka_unit_test(judges_that_are_left_keep_no_room),
 		cmocka_unit_test(a_vfork_child_leaves_words_in_use_alone),
 		cmocka_unit_test(the_child_of_a_wait_goes_on_unrecorded),
 		cmocka_unit_test(the_child_of_a_wait_goes_on_recorded),
