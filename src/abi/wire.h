@@ -340,9 +340,10 @@ struct ada_presence {
  *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. Of a PLAN the hooks count that aren't in place yet: those of
  *      the filter (flags TRACE or NAMED). Plans are decoded ones where anything is to be hooked; their functions are those
  *      of the plan before, in the same order. flags 0: nothing is to be done in this module
- *   4. sees it stop by SIGTRAP (int3): rax is 0, or -EAGAIN where the loader or the agent was in the midst of a change (let all
- *      go on, and try again later), or another -errno. Counts are in the module table. Puts registers and mask back, lets all
- *      go on. Swaps in the policy that needs the hooks afterwards
+ *   4. sees in the frame that it is done: with 0, or -EAGAIN where the loader or the agent was in the midst of a change (let all
+ *      go on, and try again later), or another -errno. Counts are in the module table. Stops it, puts mask and registers back, lets
+ *      all go on. Swaps in the policy that needs the hooks afterwards. (No trap says so: it would kill the program where the
+ *      recorder dies at it)
  *
  * The recorder learns of a process's end from its pidfd, and of an exec from a second HELLO (START) of the same pid.
  * Credentials are the socket's (SO_PEERCRED), never the message's.
@@ -365,7 +366,7 @@ struct ada_late_frame {
 	uint64_t mask;
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
 	uint64_t rip, cs, eflags, rsp, ss;	/* as iretq takes them */
-	uint64_t reserved;
+	uint64_t ended;			/* agent (atomic), when it is done: 1 less its result, 0 or -errno. 0: it runs */
 };
 static_assert(sizeof(struct ada_late_frame) % 16 == 0, "the stack stays aligned");
 

@@ -1,15 +1,16 @@
 /* Hooks put in while the program runs: the agent's side of a late patch (abi/wire.h).
  *
  * The recorder has stopped every thread and borrows one: it sets its registers to late_entry and late_stack, lets it run alone
- * to the int3, and puts everything back. So nothing here may wait for another thread, and nothing of libc or of the core's
+ * until it says that it is done, and puts everything back. So nothing here may wait for another thread, and nothing of libc or of the core's
  * thread-local state is touched. Whatever another thread was in the midst of stays as it is: where that is our own table of
  * modules, or the loader's, there is nothing to be done now, and the answer is -EAGAIN.
  */
+#include <time.h>
 #include "agent/life.h"
 #include "agent/sys.h"
 
 #define STACK_BYTES 65536
-#define LETTING_GO_MS 2000
+#define PAUSE_NS 1000000
 
 static uint64_t stack_top;
 
@@ -90,38 +91,30 @@ __attribute__((used)) static long late_run(void)
 	return status;
 }
 
-/* True: the recorder was killed meanwhile, and nobody would take a trap. Its sockets may be closed a while before it lets go. */
-__attribute__((used)) static bool late_is_alone(long status, uint32_t tracer_before)
+/* From here the recorder takes the thread, and gives it its own registers. Returns where that is dead, and the kernel has let go of all
+ * that it held: then the thread is to do so itself. No futex: its time would take the place of the one that the program's own call
+ * may have left to be begun anew (restart_syscall). */
+__attribute__((used)) static void late_end(struct ada_late_frame *frame, long status)
 {
-	bool broken = status == -ECONNREFUSED || status == -ENOENT || status == -ECONNRESET || status == -EPIPE;
-	uint32_t never = 0;
+	__atomic_store_n(&frame->ended, 1 - status, __ATOMIC_RELEASE);
+	while (!ada_presence_gone() || ada_process_tracer()) {
+		struct timespec pause = { .tv_nsec = PAUSE_NS };
 
-	if (!tracer_before)
-		return status == -ECONNREFUSED || status == -ENOENT;
-	for (int waits = 0; broken && waits < LETTING_GO_MS && ada_process_tracer(); waits++)
-		ada_sys_futex_wait(&never, 0, 1000000);
-	return !ada_process_tracer();
+		ada_sys4(SYS_ppoll, 0, 0, (long)&pause, 0);
+	}
 }
 
-/* Begins at a struct ada_late_frame, on a stack that is aligned, and with whatever was in the registers. Ends where the recorder
- * takes the trap; or goes on by itself as that says. */
+/* Begins at a struct ada_late_frame, on a stack that is aligned, and with whatever was in the registers. */
 __attribute__((naked)) static void ada_late_slow(void)
 {
 	__asm__("cld\n\t"
 		"xor %ebp,%ebp\n\t"
 		"mov %rsp,%rbx\n\t"
-		"call ada_process_tracer\n\t"
-		"mov %eax,%r13d\n\t"
 		"call late_run\n\t"
-		"mov %rax,%r12\n\t"
-		"mov %rax,%rdi\n\t"
-		"mov %r13d,%esi\n\t"
-		"call late_is_alone\n\t"
-		"test %al,%al\n\t"
-		"mov %r12,%rax\n\t"
-		"jnz 1f\n\t"
-		"int3\n"
-		"1:\tmov $14,%eax\n\t"			/* rt_sigprocmask */
+		"mov %rbx,%rdi\n\t"
+		"mov %rax,%rsi\n\t"
+		"call late_end\n\t"
+		"mov $14,%eax\n\t"			/* rt_sigprocmask */
 		"mov $2,%edi\n\t"			/* SIG_SETMASK */
 		"mov %rbx,%rsi\n\t"
 		"xor %edx,%edx\n\t"

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,14 @@
 #define RUN_NS 30000000000ull		/* the agent's own waits end before */
 #define TRY_NS 3000000000ull		/* attempts, all together */
 #define PAUSE_NS 2000000
+#define LOOK_NS 100000			/* whether the agent is done */
 #define XSTATE_MAX 32768
 #define FLAGS_OFF 0x40500ull		/* alignment check, direction, trap */
 
 /* What a borrowed thread gets back. */
 struct loan {
 	struct ada_held *thread;
+	uint64_t frame;			/* in its memory: struct ada_late_frame */
 	uint64_t mask;
 	size_t xstate_bytes;
 	uint8_t xstate[XSTATE_MAX] __attribute__((aligned(64)));
@@ -115,7 +118,7 @@ static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *lat
 }
 
 /* What the thread needs to go on without us. Its system call begins anew, as the kernel would have it. */
-static int leave_frame(const struct loan *loan, uint64_t at)
+static int leave_frame(const struct loan *loan)
 {
 	const struct user_regs_struct *from = &loan->thread->registers;
 	struct ada_late_frame frame = { .mask = loan->mask, .r15 = from->r15, .r14 = from->r14, .r13 = from->r13, .r12 = from->r12,
@@ -123,7 +126,7 @@ static int leave_frame(const struct loan *loan, uint64_t at)
 					.r8 = from->r8, .rax = from->rax, .rcx = from->rcx, .rdx = from->rdx, .rsi = from->rsi,
 					.rdi = from->rdi, .rip = from->rip, .cs = from->cs, .eflags = from->eflags, .rsp = from->rsp,
 					.ss = from->ss };
-	struct iovec mine = { &frame, sizeof(frame) }, its = { (void *)at, sizeof(frame) };
+	struct iovec mine = { &frame, sizeof(frame) }, its = { (void *)loan->frame, sizeof(frame) };
 	if (restarts(loan->thread)) {
 		frame.rip -= 2;			/* the syscall instruction */
 		frame.rax = (long)from->rax == -516 ? SYS_restart_syscall : from->orig_rax;
@@ -131,6 +134,7 @@ static int leave_frame(const struct loan *loan, uint64_t at)
 	return process_vm_writev(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof(frame) ? 0 : -EFAULT;
 }
 
+/* Here, and where it is given back, what is done first is no harm should we be killed before the rest. */
 static int take(struct loan *loan, const struct ada_late *late)
 {
 	struct user_regs_struct registers = loan->thread->registers;
@@ -138,69 +142,83 @@ static int take(struct loan *loan, const struct ada_late *late)
 	uint64_t mask = ADA_HOLD_MASK;
 	pid_t tid = loan->thread->tid;
 	registers.rip = late->entry;
-	registers.rsp = late->stack - sizeof(struct ada_late_frame);
+	registers.rsp = loan->frame = late->stack - sizeof(struct ada_late_frame);
 	registers.rbp = 0;
 	registers.orig_rax = UINT64_MAX;	/* in no system call */
 	registers.eflags &= ~FLAGS_OFF;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xstate) || ptrace(PTRACE_GETSIGMASK, tid, 8, &loan->mask))
 		return -errno;
 	loan->xstate_bytes = xstate.iov_len;
-	int rc = leave_frame(loan, registers.rsp);
+	int rc = leave_frame(loan);
 	if (rc)
 		return rc;
-	if (ptrace(PTRACE_SETSIGMASK, tid, 8, &mask))
+	if (ptrace(PTRACE_SETREGS, tid, 0, &registers))
 		return -errno;
-	return ptrace(PTRACE_SETREGS, tid, 0, &registers) ? -errno : 0;
+	return ptrace(PTRACE_SETSIGMASK, tid, 8, &mask) ? -errno : 0;
 }
 
 static void give_back(struct loan *loan)
 {
 	struct iovec xstate = { loan->xstate, loan->xstate_bytes };
 	pid_t tid = loan->thread->tid;
+	ptrace(PTRACE_SETSIGMASK, tid, 8, &loan->mask);
 	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &xstate);
 	ptrace(PTRACE_SETREGS, tid, 0, &loan->thread->registers);
-	ptrace(PTRACE_SETSIGMASK, tid, 8, &loan->mask);
 }
 
-/* True where the stop ends the run; *rc is how. */
-static bool is_end(struct loan *loan, const struct ada_late *late, int signal, int event, int *rc)
+/* True where the agent is done, or gone; *rc is how. */
+static bool is_done(const struct loan *loan, int *rc)
 {
-	struct user_regs_struct registers;
+	uint64_t ended = 0;
+	struct iovec mine = { &ended, sizeof(ended) };
+	struct iovec its = { (void *)(loan->frame + offsetof(struct ada_late_frame, ended)), sizeof(ended) };
+	bool read = process_vm_readv(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof(ended);
+	*rc = read ? (int)(1 - (int64_t)ended) : -ESRCH;
+	return !read || ended;
+}
+
+/* True where the stop is a fault of the agent's. A signal that someone sent is to be had when the thread goes on as itself. */
+static bool is_fault(struct loan *loan, int signal)
+{
 	siginfo_t info = { 0 };
-	pid_t tid = loan->thread->tid;
-	if (event)
-		return false;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &registers) || ptrace(PTRACE_GETSIGINFO, tid, 0, &info)) {
-		*rc = -ESRCH;
+	if (ptrace(PTRACE_GETSIGINFO, loan->thread->tid, 0, &info) || info.si_code > 0)
 		return true;
-	}
-	if (info.si_code <= 0) {		/* someone sent it: to be had when the thread goes on as itself */
-		loan->thread->signal = signal;
-		return false;
-	}
-	bool ours = signal == SIGTRAP && registers.rip >= late->text_start && registers.rip < late->text_end;
-	*rc = ours ? (int)registers.rax : -EFAULT;
-	return true;
+	loan->thread->signal = signal;
+	return false;
 }
 
-static int run(struct ada_hold *hold, struct loan *loan, const struct ada_late *late)
+/* Stops it where it waits for that. */
+static int stop(struct ada_hold *hold, struct loan *loan, int result)
 {
-	int signal, event, rc = 0, waited;
-	hold->deadline_ns = ada_clock_boottime_ns() + RUN_NS;
-	do {
-		if (ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
+	int signal, event, rc;
+	hold->deadline_ns = ada_clock_boottime_ns() + STOP_NS;
+	ptrace(PTRACE_INTERRUPT, loan->thread->tid, 0, 0);
+	while (!(rc = ada_hold_wait(hold, loan->thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
+		if (is_fault(loan, signal) || ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
+			break;
+	return rc ? rc : result;
+}
+
+static int run(struct ada_hold *hold, struct loan *loan)
+{
+	uint64_t end_ns = ada_clock_boottime_ns() + RUN_NS;
+	int signal, event, rc = 0;
+	if (ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
+		return -ESRCH;
+	for (;;) {
+		hold->deadline_ns = ada_clock_boottime_ns() + LOOK_NS;
+		int waited = ada_hold_wait(hold, loan->thread, &signal, &event);
+		if (!waited && !event && is_fault(loan, signal))
+			return -EFAULT;
+		if (!waited && ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
 			return -ESRCH;
-		waited = ada_hold_wait(hold, loan->thread, &signal, &event);
-		if (waited == -ETIMEDOUT) {
-			hold->deadline_ns = ada_clock_boottime_ns() + STOP_NS;
-			ptrace(PTRACE_INTERRUPT, loan->thread->tid, 0, 0);
-			ada_hold_wait(hold, loan->thread, &signal, &event);
-			return -ETIME;
-		}
-		if (waited)
+		if (waited && waited != -ETIMEDOUT)
 			return waited;
-	} while (!is_end(loan, late, signal, event, &rc));
-	return rc;
+		if (is_done(loan, &rc))
+			return stop(hold, loan, rc);
+		if (ada_clock_boottime_ns() > end_ns)
+			return stop(hold, loan, -ETIME);
+	}
 }
 
 static const char *reason(int rc)
@@ -232,7 +250,7 @@ static int patch(struct ada_hold *hold, const struct ada_late *late)
 	loan->thread = choose(hold, late);
 	rc = loan->thread ? take(loan, late) : -EAGAIN;
 	if (!rc) {
-		rc = run(hold, loan, late);
+		rc = run(hold, loan);
 		give_back(loan);
 	}
 	free(loan);

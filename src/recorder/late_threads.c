@@ -204,7 +204,12 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 	int signal, event, rc = 0;
 	if (!thread->stopped || !inside(late, thread->registers.rip))
 		return 0;
-	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept) || ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
+	/* Only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that finds SIGTRAP
+	 * blocked would cost the program its handler. */
+	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept))
+		return -ESRCH;
+	bool masked = kept >> (SIGTRAP - 1) & 1;
+	if (masked && ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
 		return -ESRCH;
 	for (int steps = 0; !rc && inside(late, thread->registers.rip); steps++) {
 		if (steps == STEPS_MAX || in_system_call(thread)) {
@@ -213,12 +218,15 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 		}
 		if (ptrace(PTRACE_SINGLESTEP, thread->tid, 0, 0) || (rc = ada_hold_wait(hold, thread, &signal, &event)))
 			return rc ? rc : -ESRCH;
-		if (!event && signal != SIGTRAP)
+		if (!event && signal != SIGTRAP) {
 			thread->signal = signal;
+			masked = !ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask);	/* no second one */
+		}
 		if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers))
 			return -ESRCH;
 	}
-	ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
+	if (masked)
+		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
 	return rc;
 }
 

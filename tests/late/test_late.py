@@ -209,11 +209,12 @@ def test_a_program_that_is_stopped_inside_a_hook_is_patched(ada, start, tmp_path
     assert [counted[f"target_{number}"] for number in range(10, 20)] == [10] * 10
 
 
-RECVMSG = "47"
+RECVMSG, PPOLL = "47", "271"
 
 
-def kill_in_late_patch(program, pid, number):
-    """Kills the recorder while the program's thread waits for it in a late patch. False: the patch was over before."""
+def kill_in_late_patch(program, pid, number, call):
+    """Kills the recorder while the program's thread waits for it in a late patch: for an answer, or, when that is done, to be taken
+    back. False: the patch was over before."""
     proc, recorder = pathlib.Path(f"/proc/{pid}"), program.process.pid
     adding = subprocess.Popen([program.ada.path, "trigger", "add", program.session, f"symbol=target_{number}"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -222,9 +223,14 @@ def kill_in_late_patch(program, pid, number):
             state = (proc / "stat").read_text().rpartition(")")[2].split()[0]
             if state == "t" or "TracerPid:\t0\n" in (proc / "status").read_text():
                 continue
+            if call == PPOLL:                   # not for long: the recorder takes it at once
+                if (proc / "syscall").read_text().split()[0] == PPOLL:
+                    os.kill(recorder, signal.SIGKILL)
+                    return True
+                continue
             os.kill(recorder, signal.SIGSTOP)
             for _ in range(200):                # until it has got there
-                if (proc / "syscall").read_text().split()[0] == RECVMSG:
+                if (proc / "syscall").read_text().split()[0] == call:
                     os.kill(recorder, signal.SIGKILL)
                     return True
                 time.sleep(0.001)
@@ -236,10 +242,11 @@ def kill_in_late_patch(program, pid, number):
         adding.wait(60)
 
 
-def test_a_program_outlives_a_recorder_that_is_killed_in_a_late_patch(ada, start):
+@pytest.mark.parametrize("call", [RECVMSG, PPOLL], ids=["waits", "done"])
+def test_a_program_outlives_a_recorder_that_is_killed_in_a_late_patch(ada, start, call):
     program = start("inside", "--exclude=target_*", "--index-mode=circular", "--index-buffer=8M", "--detail=off")
     pid, sockets = program.pid(), pathlib.Path(program.address()).parent
-    assert any(kill_in_late_patch(program, pid, number) for number in range(10, 110))
+    assert any(kill_in_late_patch(program, pid, number, call) for number in range(10, 110))
     program.process.wait(20)
     shutil.rmtree(sockets)                      # what it had no time for
     os.kill(pid, signal.SIGUSR1)

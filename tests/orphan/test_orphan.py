@@ -83,7 +83,7 @@ class Program(Live):
 
     def end_alone(self):
         """It ends as without ada: status, output; and its recorder was a zombie all the time."""
-        assert self.recorder_state() == "Z"
+        until(lambda: self.recorder_state() == "Z")
         self.process.stdin.close()
         assert self.line() == "wrong 0\n"
         until(lambda: f"\nPPid:\t{os.getpid()}\n" in pathlib.Path(f"/proc/{self.pid}/status").read_text())
