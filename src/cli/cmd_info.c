@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/control_client.h"
+#include "cli/recover_leftovers.h"
 #include "cli/rows.h"
 #include "query/selection.h"
 #include "query/windows.h"
@@ -202,6 +204,15 @@ static void print_argument(struct ada_output *output, const char *argument)
 	free(quoted);
 }
 
+/* A recorder that has a socket answers at it as long as it lives. */
+static const char *unfinished_text(const struct ada_session *session)
+{
+	struct ada_live live;
+
+	return !ada_live_locate(&live, session->path, NULL) && ada_live_is_dead(&live) ?
+		       "never: its recorder is gone, `ada recover` finishes the session" : "still being recorded, or left by a crash";
+}
+
 static void print_head_text(struct info *info)
 {
 	const json_object *document = info->session->document, *command = ada_json_get(document, "command");
@@ -228,7 +239,7 @@ static void print_head_text(struct info *info)
 	print_line(info->output, "lasted", ada_format_duration(end_ns > info->session->start_ns ?
 							       end_ns - info->session->start_ns : 0, text));
 	print_line(info->output, "ended", ada_json_bool(document, "finalized", false) ?
-		   exit_text(ada_json_get(document, "exit"), text) : "still being recorded, or left by a crash");
+		   exit_text(ada_json_get(document, "exit"), text) : unfinished_text(info->session));
 }
 
 /* What there is of detail: nothing where it was off, and none where nothing marked. */
@@ -342,6 +353,7 @@ int ada_cmd_info(int argc, char **argv)
 	int status;
 
 	ada_options_parse(&argp, argc, argv, 0, &reading);
+	ada_leftovers_notice();
 	status = ada_answer_open(argv[0], &reading, &session);
 	if (status)
 		return status;

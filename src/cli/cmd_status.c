@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
+#include "cli/recover_leftovers.h"
 #include "query/json.h"
 
 #define ANSWER_SECONDS 10
@@ -168,6 +169,7 @@ int ada_cmd_status(int argc, char **argv)
 	struct ada_error error = { "" };
 	json_object *status;
 	ada_options_parse(&argp, argc, argv, 0, &words);
+	ada_leftovers_notice();
 	int rc = ada_live_find(&live, words.session, &error);
 	for (bool first = true; !rc; first = false) {
 		rc = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &status, &error);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/recover_leftovers.h"
 #include "cli/trace_options.h"
 
 /* The program: all that follows is its own. */
@@ -33,6 +34,7 @@ int ada_cmd_trace(int argc, char **argv)
 	int status = ADA_EXIT_FAILED;
 	ada_trace_words_open(&words, &options);
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
+	ada_leftovers_notice();
 	int rc = ada_trace_words_check(&words);
 	if (!rc && !options.command)
 		rc = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");

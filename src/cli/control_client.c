@@ -195,6 +195,14 @@ pid_t ada_live_recorder(const struct ada_live *live)
 	return peer.pid;
 }
 
+bool ada_live_is_dead(const struct ada_live *live)
+{
+	int fd = -1, rc = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc == -ESRCH;
+}
+
 /* Up to the end of the line; *text is malloc'ed. */
 static int read_line(int fd, const struct ada_live *live, char **text, struct ada_error *error)
 {

@@ -3,6 +3,7 @@
 #define ADA_CLI_CONTROL_CLIENT_H
 #include <json-c/json.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 #include "base/error.h"
 
@@ -17,6 +18,7 @@ int ada_live_find(struct ada_live *live, const char *given, struct ada_error *er
 /* The same of a session that may have ended. */
 int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *error);
 pid_t ada_live_recorder(const struct ada_live *live);	/* who answers at its socket; 0: nobody, or who may not be asked */
+bool ada_live_is_dead(const struct ada_live *live);	/* it names a socket, and nobody listens there */
 /* Puts the request. *answer is the caller's, and says "ok": what the recorder refuses is an error here. -ESRCH: it has ended.
  * seconds: how long to wait for the answer, 0: as long as it takes. */
 int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer,

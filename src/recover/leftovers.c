@@ -5,27 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/directory.h"
+#include "recorder/control.h"
 #include "recorder/server.h"
 
 #define RANDOM_CHARACTERS 6	/* of mkdtemp */
-
-static bool is_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return *path == '/' && slash && !strncmp(slash + 1, ADA_SERVER_PREFIX, strlen(ADA_SERVER_PREFIX)) &&
-	       strlen(slash + 1) == strlen(ADA_SERVER_PREFIX) + RANDOM_CHARACTERS;
-}
+#define MEMORY_HOME "/dev/shm"
+#define ARENA_NAME "arena"	/* whoever lives has a lock of it */
+#define SESSION_NAME "session"	/* a text: lines, of which the last one is the session's directory */
+#define YOUNG_SECONDS 60	/* it may be about to begin: its lock, or whoever listens, comes after its name */
 
 /* Ours alone: nobody else can have put anything into it. -1: it isn't, or not there. */
-static int open_own(const char *path)
+static int open_own(int parent, const char *path)
 {
-	int fd = is_name(path) ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
 
 	if (fd < 0 || (!fstat(fd, &status) && status.st_uid == geteuid() && !(status.st_mode & 077)))
@@ -34,8 +33,46 @@ static int open_own(const char *path)
 	return -1;
 }
 
+static bool is_young(int directory)
+{
+	struct stat status;
+
+	return fstat(directory, &status) || status.st_ctime > time(NULL) - YOUNG_SECONDS;
+}
+
+/* Calls what() for each entry while it says so. False: it said no, or the directory can't be read. */
+static bool each_entry(int directory, bool (*what)(int directory, const char *name, void *context), void *context)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+	bool all = stream;
+
+	while (all && (entry = readdir(stream)))
+		all = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || what(directory, entry->d_name, context);
+	if (stream)
+		closedir(stream);
+	else if (copy >= 0)
+		close(copy);
+	return all;
+}
+
+static bool remove_entry(int directory, const char *name, void *context)
+{
+	return !unlinkat(directory, name, 0);
+}
+
+/* --- sockets ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+	size_t prefix = strlen(ADA_SERVER_PREFIX);
+
+	return !strncmp(name, ADA_SERVER_PREFIX, prefix) && strlen(name) == prefix + RANDOM_CHARACTERS;
+}
+
 /* Asked with a socket of a kind that no recorder listens with: a live one refuses it for its kind, and hears nothing of it. */
-static bool is_dead_socket(int directory, const char *name)
+static bool is_dead_socket(int directory, const char *name, void *context)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -43,6 +80,7 @@ static bool is_dead_socket(int directory, const char *name)
 	struct stat status;
 	bool dead;
 
+	++*(size_t *)context;
 	ada_directory_path(directory, place);
 	dead = fd >= 0 && !fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(status.st_mode) &&
 	       snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", place, name) < (int)sizeof address.sun_path &&
@@ -52,44 +90,136 @@ static bool is_dead_socket(int directory, const char *name)
 	return dead;
 }
 
-/* Nothing but sockets, at least one, and all of them dead; then removed, if that is wanted. */
-static bool look_through(int directory, bool away)
+/* Nothing but sockets, at least one, and nobody listens to any. */
+static bool are_dead_sockets(int directory)
 {
-	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
-	struct dirent *entry;
-	size_t sockets = 0;
-	bool dead = stream;
+	size_t count = 0;
 
-	while (dead && (entry = readdir(stream))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		sockets++;
-		dead = away ? !unlinkat(directory, entry->d_name, 0) : is_dead_socket(directory, entry->d_name);
+	return each_entry(directory, is_dead_socket, &count) && count;
+}
+
+void ada_leftover_remove_sockets(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int directory = *path == '/' && slash && is_name(slash + 1) ? open_own(AT_FDCWD, path) : -1;
+
+	if (directory < 0)
+		return;
+	if (are_dead_sockets(directory) && each_entry(directory, remove_entry, NULL))
+		rmdir(path);
+	close(directory);
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------------- */
+
+/* The lock is the caller's until it closes *arena: nobody who lives has one. */
+static bool is_dead_memory(int directory, int *arena)
+{
+	*arena = openat(directory, ARENA_NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return *arena >= 0 ? !flock(*arena, LOCK_EX | LOCK_NB) : errno == ENOENT;
+}
+
+static bool add_bytes(int directory, const char *name, void *context)
+{
+	struct stat status;
+
+	if (!fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW))
+		*(uint64_t *)context += (uint64_t)status.st_blocks * 512;
+	return true;
+}
+
+static void read_session(int directory, char session[PATH_MAX])
+{
+	int fd = openat(directory, SESSION_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[PATH_MAX + 128];
+	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+	char *line;
+
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = 0;
+	line = strstr(text, "\nsession ");
+	snprintf(session, PATH_MAX, "%s", line ? line + strlen("\nsession ") : "");
+}
+
+/* --- both --------------------------------------------------------------------------------------------------------------- */
+
+struct search {
+	struct ada_leftovers *leftovers;
+	const char *place;
+	bool memory;
+	int result;
+};
+
+static bool look_at(int parent, const char *name, void *context)
+{
+	struct search *search = context;
+	struct ada_leftover leftover = { .memory = search->memory };
+	int directory = search->memory || is_name(name) ? open_own(parent, name) : -1, arena = -1;
+	bool dead = directory >= 0 && !is_young(directory) &&
+		    (search->memory ? is_dead_memory(directory, &arena) : are_dead_sockets(directory));
+
+	if (dead && snprintf(leftover.path, sizeof leftover.path, "%s/%s", search->place, name) < (int)sizeof leftover.path) {
+		each_entry(directory, add_bytes, &leftover.bytes);
+		if (search->memory)
+			read_session(directory, leftover.session);
+		search->result = ada_array_push(&search->leftovers->dead, leftover);
 	}
-	if (stream)
-		closedir(stream);
-	else if (copy >= 0)
-		close(copy);
-	return dead && sockets;
-}
-
-bool ada_leftover_is_dead(const char *path)
-{
-	int directory = open_own(path);
-	bool dead = directory >= 0 && look_through(directory, false);
-
+	if (arena >= 0)
+		close(arena);
 	if (directory >= 0)
 		close(directory);
-	return dead;
+	return !search->result;
 }
 
-bool ada_leftover_remove(const char *path)
+static int search_place(struct ada_leftovers *leftovers, const char *place, bool memory)
 {
-	int directory = open_own(path);
-	bool gone = directory >= 0 && look_through(directory, false) && look_through(directory, true) && !rmdir(path);
+	struct search search = { leftovers, place, memory, 0 };
+	int directory = memory ? open_own(AT_FDCWD, place) : open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (directory < 0)
+		return 0;
+	each_entry(directory, look_at, &search);
+	close(directory);
+	return search.result;
+}
+
+int ada_leftovers_find(struct ada_leftovers *leftovers)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char home[64];
+	int result;
+
+	snprintf(home, sizeof home, MEMORY_HOME "/ada-%u", geteuid());
+	result = search_place(leftovers, home, true);
+	if (!result && runtime && *runtime == '/')
+		result = search_place(leftovers, runtime, false);
+	return result ? result : search_place(leftovers, "/tmp", false);
+}
+
+static bool remove_memory(const char *path)
+{
+	int directory = open_own(AT_FDCWD, path), arena = -1;
+	bool gone = directory >= 0 && is_dead_memory(directory, &arena) && each_entry(directory, remove_entry, NULL) && !rmdir(path);
+	char home[256], *slash;
+
+	if (arena >= 0)
+		close(arena);
 	if (directory >= 0)
 		close(directory);
+	snprintf(home, sizeof home, "%s", path);
+	slash = strrchr(home, '/');
+	if (gone && slash) {
+		*slash = 0;
+		rmdir(home);		/* where this was the last one */
+	}
 	return gone;
+}
+
+bool ada_leftover_remove(const struct ada_leftover *leftover)
+{
+	if (leftover->memory)
+		return remove_memory(leftover->path);
+	ada_leftover_remove_sockets(leftover->path);
+	return access(leftover->path, F_OK) && errno == ENOENT;
 }

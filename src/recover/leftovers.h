@@ -1,10 +1,28 @@
-/* What recorders that were killed leave outside of their sessions: directories with sockets that nobody listens to. */
+/* What recorders that were killed leave outside of their sessions. Directories of this user, each named by a way that nobody else has:
+ *
+ *   PLACE/ada-XXXXXX/          sockets that nobody listens to; PLACE: $XDG_RUNTIME_DIR, /tmp
+ *   /dev/shm/ada-UID/NAME/     shared memory that nobody has locked (recorder/shared.h)
+ */
 #ifndef ADA_RECOVER_LEFTOVERS_H
 #define ADA_RECOVER_LEFTOVERS_H
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include "base/array.h"
 
-/* Whether it is such a directory, of this user, and its recorder is gone. `directory`: absolute. */
-bool ada_leftover_is_dead(const char *directory);
-/* Removes it if it is one. True: it is gone now. */
-bool ada_leftover_remove(const char *directory);
+struct ada_leftover {
+	bool memory;			/* else sockets */
+	uint64_t bytes;			/* of memory that it takes up */
+	char path[256];
+	char session[PATH_MAX];		/* whose memory it was; "": not known */
+};
+struct ada_leftovers {
+	ADA_ARRAY(struct ada_leftover) dead;
+};
+
+/* Those that are surely dead. 0 or -ENOMEM; the caller frees the array. */
+int ada_leftovers_find(struct ada_leftovers *leftovers);
+bool ada_leftover_remove(const struct ada_leftover *leftover);	/* true: it is gone; false: it is alive again, or can't be removed */
+/* The directory of a socket that a session names whose recorder is known to be dead. */
+void ada_leftover_remove_sockets(const char *directory);
 #endif

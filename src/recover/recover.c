@@ -122,7 +122,7 @@ static void remove_sockets(const json_object *document)
 	if (ada_path(path, "%s", ada_json_text(document, "control", "")) || !(slash = strrchr(path, '/')))
 		return;
 	*slash = 0;
-	ada_leftover_remove(path);
+	ada_leftover_remove_sockets(path);
 }
 
 static int recover_document(const struct ada_recovery *recovery, const struct ada_session *session, struct ada_error *error)

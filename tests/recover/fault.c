@@ -1,5 +1,6 @@
 /* Preloaded into `ada recover`: counts what changes files, and at the Nth of these kills the process, or from there on fails with ENOSPC.
- *   FAULT=kill:N    FAULT=full:N    FAULT=count:FILE, which gets their number */
+ *   FAULT=kill:N    FAULT=full:N    FAULT=count:FILE, which gets their number
+ * FAULT=later: it is an hour later. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 static long calls;
@@ -67,6 +69,16 @@ int renameat(int from, const char *old, int to, const char *new)
 int unlink(const char *path)
 {
 	return at_fault(0) ? -1 : NEXT(unlink)(path);
+}
+
+time_t time(time_t *now)
+{
+	const char *fault = getenv("FAULT");
+	time_t value = NEXT(time)(NULL) + (fault && !strcmp(fault, "later") ? 3600 : 0);
+
+	if (now)
+		*now = value;
+	return value;
 }
 
 int rmdir(const char *path)

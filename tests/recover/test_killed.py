@@ -57,6 +57,7 @@ def test_what_a_killed_recorder_left_is_a_recording(ada, program, tmp_path, pyte
         session = kill_recorder(ada, tmp_path / str(number), program, after_s, number % 2 == 0)
         place = pathlib.Path(json.loads((session / "session.json").read_text())["control"]).parent
         told = f"killed after {after_s} s: {session}"
+        assert b"never: its recorder is gone, `ada recover` finishes the session" in ada("info", session).stdout, told
         result = ada("recover", "--format=json", session)
         assert result.status == 0, told + result.stderr.decode()
         assert not place.exists(), told

@@ -1,7 +1,9 @@
 """ada recover on sessions whose recorder was killed, made from finished ones whose content is known."""
+import contextlib
 import fcntl
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -320,3 +322,86 @@ def test_random_bytes_end_in_one_line_or_a_recovery(ada, killed, tmp_path, pytes
         assert result.status in (0, 125), (seed, result.stderr.decode())
         assert ada("recover", trial).status in (0, 125)
         shutil.rmtree(trial.parent)
+
+
+@pytest.fixture
+def leftovers(tmp_path, monkeypatch):
+    """Sockets of a recorder that is dead, and of one that lives; memory likewise. All as old as they must be: see old()."""
+    home = pathlib.Path(f"/dev/shm/ada-{os.geteuid()}")
+    made = home / f"test-{os.getpid()}"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for name in ("ada-aaaaaa", "ada-bbbbbb"):
+        (tmp_path / name).mkdir(mode=0o700)
+    listeners = []
+    for place in ("ada-aaaaaa/s", "ada-aaaaaa/control", "ada-bbbbbb/s"):
+        listeners.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET if place.endswith("s") else socket.SOCK_STREAM))
+        listeners[-1].bind(str(tmp_path / place))
+        listeners[-1].listen()
+    listeners.pop(0).close()
+    listeners.pop(0).close()
+    home.mkdir(mode=0o700, exist_ok=True)
+    made.mkdir(mode=0o700)
+    (made / "arena").write_bytes(bytes(1 << 16))
+    (made / "session").write_text("ada-memory 1\npid 1\nstartNs 1\nsession /tmp/the session")
+    yield made
+    listeners.pop().close()
+    shutil.rmtree(made, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        home.rmdir()
+
+
+@pytest.fixture
+def later(build_dir, ada):
+    """An environment in which it is an hour later."""
+    if ada.sanitized:
+        pytest.skip("a sanitizer wants to be loaded first")
+    return lambda: {**os.environ, "LD_PRELOAD": str(build_dir / "tests" / "recover" / "libfault.so"), "FAULT": "later"}
+
+
+def listed(ada, *options, status=0, **more):
+    result = ada("recover", "--format=json", *options, **more)
+    assert result.status == status, result.stderr.decode()
+    return {row["path"]: row for row in json.loads(result.stdout)["rows"]}
+
+
+def test_what_dead_recorders_left_is_listed(ada, leftovers, tmp_path, later):
+    rows = listed(ada, "--list", env=later())
+    assert rows[str(leftovers)]["what"] == "memory" and rows[str(leftovers)]["bytes"] >= 1 << 16
+    assert rows[str(leftovers)]["session"] == "/tmp/the session"
+    assert rows[str(tmp_path / "ada-aaaaaa")]["what"] == "sockets" and str(tmp_path / "ada-bbbbbb") not in rows
+    assert str(leftovers) not in listed(ada, "--list")      # it may be about to begin
+    with (leftovers / "arena").open("rb") as arena:
+        fcntl.flock(arena, fcntl.LOCK_SH)
+        assert str(leftovers) not in listed(ada, "--list", env=later())
+    leftovers.chmod(0o755)
+    assert str(leftovers) not in listed(ada, "--list", env=later())
+
+
+def test_nothing_but_sockets_is_taken_for_a_recorders_place(ada, leftovers, tmp_path, later):
+    (tmp_path / "ada-aaaaaa" / "note").touch()
+    (tmp_path / "ada-cccccc").symlink_to(tmp_path / "ada-bbbbbb")
+    assert not [path for path in listed(ada, "--list", env=later()) if path.startswith(str(tmp_path))]
+
+
+def test_options_that_are_of_no_session(ada, tmp_path):
+    result = ada("recover", "--list", tmp_path)
+    assert result.status == 125 and b"--list and --purge are of no session" in result.stderr
+
+
+PURGE = r"""set -e
+mount -t tmpfs none /tmp; mount -t tmpfs none /dev/shm
+umask 077; mkdir -p /dev/shm/ada-0/dead /dev/shm/ada-0/live /tmp/ada-dead00
+for each in dead live; do echo 1 >/dev/shm/ada-0/$each/arena; done
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("/tmp/ada-dead00/control")'
+exec 9</dev/shm/ada-0/live/arena; flock -s 9
+"$ADA" recover --purge >&2
+find /tmp /dev/shm -mindepth 1 | sort
+"""
+
+
+def test_what_is_dead_is_purged_and_nothing_else(ada, later):
+    """In a mount namespace, where nobody else's is."""
+    result = subprocess.run(["unshare", "-rm", "sh", "-c", PURGE], env={**later(), "ADA": str(ada.path)}, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr.decode()
+    assert result.stdout.decode().split() == ["/dev/shm/ada-0", "/dev/shm/ada-0/live", "/dev/shm/ada-0/live/arena"]
+    assert b"2 removed." in result.stderr
