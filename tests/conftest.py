@@ -33,6 +33,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "traces: traces a program, with the agent")
+    config.addinivalue_line("markers", "shares: of --sample=N takes its part itself, in each of its cases")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -41,7 +42,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         test = item.nodeid.partition("[")[0]
         cases[test] = cases.get(test, -1) + 1
-        leave = cases[test] % step or config.getoption("--no-traces") and item.get_closest_marker("traces")
+        sampled_out = cases[test] % step and not item.get_closest_marker("shares")
+        leave = sampled_out or config.getoption("--no-traces") and item.get_closest_marker("traces")
         (left if leave else chosen).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = chosen

@@ -5,6 +5,7 @@ import json
 import mmap
 import struct
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from harness import CALL, EVENT, HEADER_BYTES, RETURN
 
@@ -12,6 +13,7 @@ NONE = 2**32 - 1
 DETAIL_HEADER = struct.Struct("<4sBBBBIIIIQQQQQ")
 RECORD = struct.Struct("<IHHIIQ")
 PAYLOAD = struct.Struct("<Q8QQQQHH")
+HEAD = struct.Struct("<IHHI4xQQ88xHH")          # of RECORD and PAYLOAD what every record is checked by
 WINDOW = struct.Struct("<QQQQQQIIQ")
 FOOTER = struct.Struct("<4sIQQQQQQII")
 TYPES = {CALL: 3, RETURN: 4}
@@ -33,8 +35,20 @@ class Record:
 
 @dataclass
 class Detail:
-    records: list = field(default_factory=list)
+    """Of each record what tells which event it is of; all of it where it is asked for: there are millions."""
+    data: bytes
+    heads: list = field(default_factory=list)       # of (index_seq, type, time, function, where it begins, flags, bytes of stack)
     windows: list = field(default_factory=list)     # of (start, end, marked, first_detail_seq, first_ordinal, count, marks, id)
+
+    @cached_property
+    def records(self):
+        return [self.record(*head) for head in self.heads]
+
+    def record(self, seq, kind, time, function, at, flags, stack_bytes):
+        fields = PAYLOAD.unpack_from(self.data, at + RECORD.size)
+        end = at + RECORD.size + PAYLOAD.size + stack_bytes
+        vectors = struct.unpack_from("<8Q", self.data, end) if flags & 1 else ()
+        return Record(seq, kind, time, function, fields[1:9], *fields[9:12], self.data[end - stack_bytes:end], vectors)
 
 
 @dataclass
@@ -54,6 +68,10 @@ class Thread:
     def details(self):
         return [r for _, d in self.segments if d for r in d.records]
 
+    @property
+    def detail_count(self):
+        return sum(len(d.heads) for _, d in self.segments if d)
+
 
 def read_detail(path):
     data = path.read_bytes()
@@ -63,17 +81,14 @@ def read_detail(path):
     assert foot[0] == b"2DTA", f"{path}: no footer"
     _, _, count, length, _, _, tables, window_count, _, _ = foot
     assert head[10] == count and head[9] == HEADER_BYTES, f"{path}: header and footer disagree"
-    detail, at = Detail(), HEADER_BYTES
+    detail, at = Detail(data), HEADER_BYTES
+    fixed, append, unpack = RECORD.size + PAYLOAD.size, detail.heads.append, HEAD.unpack_from
     offsets = struct.unpack_from(f"<{count}Q", data, tables)
     for number in range(count):
         assert offsets[number] == at, f"{path}: offset table, record {number}"
-        total, kind, flags, seq, _, time = RECORD.unpack_from(data, at)
-        fields = PAYLOAD.unpack_from(data, at + RECORD.size)
-        stack_at = at + RECORD.size + PAYLOAD.size
-        stack = data[stack_at:stack_at + fields[12]]
-        vectors = struct.unpack_from("<8Q", data, stack_at + fields[12]) if flags & 1 else ()
-        assert total == RECORD.size + PAYLOAD.size + len(stack) + 8 * len(vectors), f"{path}: record {number}: length {total}"
-        detail.records.append(Record(seq, kind, time, fields[0], fields[1:9], *fields[9:12], stack, vectors))
+        total, kind, flags, seq, time, function, stack_bytes, _ = unpack(data, at)
+        assert total == fixed + stack_bytes + (64 if flags & 1 else 0), f"{path}: record {number}: length {total}"
+        append((seq, kind, time, function, at, flags, stack_bytes))
         at += total
     assert at == HEADER_BYTES + length, f"{path}: records end at {at}"
     for number in range(window_count):
@@ -101,7 +116,18 @@ class Events:
         return EVENT.unpack_from(self.data, HEADER_BYTES + number * EVENT.size)
 
     def __iter__(self):
-        return EVENT.iter_unpack(self.data[HEADER_BYTES:HEADER_BYTES + self.count * EVENT.size])
+        return self.part(0, self.count)
+
+    def part(self, start, end):
+        return EVENT.iter_unpack(self.data[HEADER_BYTES + start * EVENT.size:HEADER_BYTES + end * EVENT.size])
+
+    def at(self, positions):
+        """Those at these positions, which rise: read in one go where they lie close to each other."""
+        first, last = positions[0], positions[-1]
+        if not 0 <= first <= last < self.count or last - first > 4 * len(positions):
+            return [self[position] for position in positions]
+        near = list(self.part(first, last + 1))
+        return near if len(near) == len(positions) else [near[position - first] for position in positions]
 
 
 class Process:
@@ -169,18 +195,20 @@ def check_numbers(thread):
 
 def check_records(thread, windows):
     """Each record belongs to its event and lies in a window; each window's entry says which."""
+    spans = [(w["startNs"], w["endNs"]) for w in windows]
     for position, (events, detail) in enumerate(thread.segments):
         if not detail:
             continue
-        assert detail.records, f"thread {thread.id}: an empty detail file"
-        last = -1
-        for number, record in enumerate(detail.records):
-            assert record.index_seq > last, f"thread {thread.id}: record {number}: index_seq falls"
-            last = record.index_seq
-            time, function, _, kind, _, _ = events[record.index_seq]
-            assert (record.time, record.function, record.type) == (time, function, TYPES[kind]), \
-                f"thread {thread.id}: record {number} is not of event {record.index_seq}"
-            assert any(w["startNs"] <= time <= w["endNs"] for w in windows), f"thread {thread.id}: record {number} in no window"
+        assert detail.heads, f"thread {thread.id}: an empty detail file"
+        places = [head[0] for head in detail.heads]
+        assert all(map(int.__lt__, places, places[1:])), f"thread {thread.id}: index_seq falls"
+        recorded, (since, until) = events.at(places), (1, 0)
+        for number, ((seq, kind, time, function, *_), event) in enumerate(zip(detail.heads, recorded)):
+            assert event[0] == time and event[1] == function and TYPES.get(event[3]) == kind, \
+                f"thread {thread.id}: record {number} is not of event {seq}"
+            if not since <= time <= until:
+                since, until = next((span for span in spans if span[0] <= time <= span[1]), (1, 0))
+                assert since <= time <= until, f"thread {thread.id}: record {number} in no window"
         ordinal = 0
         for start, end, _, first, first_ordinal, count, _, number in detail.windows:
             assert first_ordinal == ordinal and count, f"thread {thread.id}: window {number}: ordinals"
@@ -188,22 +216,22 @@ def check_records(thread, windows):
             # One that went on when this thread began its next file ends here as far as it was known.
             on = position + 1 < len(thread.segments) and end < windows[number]["endNs"]
             assert on or end == windows[number]["endNs"], f"thread {thread.id}: window {number}"
-            part = detail.records[ordinal:ordinal + count]
-            assert all(start <= r.time <= end for r in part), f"thread {thread.id}: window {number}: a record outside"
-            assert [events[r.index_seq][5] for r in part] == list(range(first, first + count)), \
+            part = recorded[ordinal:ordinal + count]
+            assert all(start <= event[0] <= end for event in part), f"thread {thread.id}: window {number}: a record outside"
+            assert [event[5] for event in part] == list(range(first, first + count)), \
                 f"thread {thread.id}: window {number}: detail_seq"
             ordinal += count
-        assert ordinal == len(detail.records), f"thread {thread.id}: records of no window"
+        assert ordinal == len(detail.heads), f"thread {thread.id}: records of no window"
 
 
 def check_no_holes(thread, windows):
     """Every call and return that a window holds has its record."""
     for events, detail in thread.segments:
-        have = {r.index_seq for r in detail.records} if detail else set()
+        have = {head[0] for head in detail.heads} if detail else set()
         for number, window in enumerate(windows):
-            for seq in range(*inside(events, window["startNs"], window["endNs"])):
-                if events[seq][3] == CALL or events[seq][5] != NONE:
-                    assert seq in have, f"thread {thread.id}: event {seq} lies in window {number} without detail"
+            start, end = inside(events, window["startNs"], window["endNs"])
+            missing = {seq for seq, event in enumerate(events.part(start, end), start) if event[3] == CALL or event[5] != NONE} - have
+            assert not missing, f"thread {thread.id}: event {min(missing)} lies in window {number} without detail"
 
 
 def check_process(process, numbers=True):
@@ -216,7 +244,7 @@ def check_process(process, numbers=True):
             check_numbers(thread)
         check_records(thread, windows)
         check_no_holes(thread, windows)
-    total = sum(len(t.details) for t in process.threads)
+    total = sum(t.detail_count for t in process.threads)
     lane = process.manifest["detail_lane"]
     assert lane["event_count"] == total
     assert sum(w["eventCount"] for w in windows) == total

@@ -32,8 +32,8 @@ def copy(synth, tmp_path):
 
 
 @pytest.fixture
-def ask(ada, tmp_path):
-    return Asker(ada, tmp_path)
+def ask(ada, tmp_path, pytestconfig):
+    return Asker(ada, tmp_path, pytestconfig.getoption("--sample"))
 
 
 @pytest.fixture(scope="session", autouse=True)
