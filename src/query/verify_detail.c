@@ -204,7 +204,7 @@ static void verify_window(struct ada_verify *verify, const char *file, const str
 int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process)
 {
 	const struct ada_session *session = process->session;
-	const struct ada_recorded_window *windows = session->windows.items + process->first_window;
+	const struct ada_recorded_window *windows = process->window_count ? &session->windows.items[process->first_window] : NULL;
 	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
 	struct sums sums = { .count = process->window_count, .recovered = ada_json_get(process->manifest, "recovered") != NULL };
 	char file[PATH_MAX];

@@ -247,7 +247,7 @@ static int add_known(struct lanes *lanes, const struct ada_recorded_window *know
 
 static int add_all(struct lanes *lanes, const struct ada_process *process, struct ada_saved_windows *windows)
 {
-	const struct ada_recorded_window *known = process->session->windows.items + process->first_window;
+	const struct ada_recorded_window *known = process->window_count ? &process->session->windows.items[process->first_window] : NULL;
 	uint64_t next_ns = 0;
 	int result = 0;
 
