@@ -172,7 +172,8 @@ static int write_tables(struct recovery *recovery)
 	int status = offsets ? 0 : -ENOMEM;
 
 	if (!status) {
-		memcpy(offsets, file->offsets, bytes);
+		if (bytes)
+			memcpy(offsets, file->offsets, bytes);
 		status = unfinish(recovery, &header);
 	}
 	if (!status && ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
