@@ -129,11 +129,12 @@ static bool sum_up(struct recovery *recovery)
 	uint64_t i;
 
 	for (i = 0; i < recovery->count; i++) {
-		const uint8_t *bytes = file->bytes + file->offsets[i];
+		const uint8_t *bytes;
 		struct atf_detail record;
 
 		if (atf_detail_get(file, i, &record) || file->offsets[i] != ATF_EVENTS_OFFSET + recovery->summary.bytes)
 			return false;
+		bytes = file->bytes + file->offsets[i];
 		atf_detail_count_in(&recovery->summary, &record, bytes, ((const DetailEventHeader *)bytes)->total_length);
 	}
 	return true;
