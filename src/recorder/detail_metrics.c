@@ -83,13 +83,25 @@ const char *ada_details_advice(struct ada_details *details)
 	return details->advice_told;
 }
 
+/* Threads that may have a chunk of the buffer open at a time: not those that have only ever needed what comes on top of it. */
+static uint64_t holders(const struct ada_details *details)
+{
+	const struct ada_segment *segment = details->segment;
+	uint64_t most = ada_segment_thread_count(segment), count = ADA_THREADS_LARGE;
+	if (!segment->detail_small_chunks)
+		return most;
+	for (size_t i = 0; i < details->drain->lanes.count; i++)
+		count += details->drain->lanes.items[i].next_seq > ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
+	return count < most ? count : most;
+}
+
 /* Of a pool that holds so many chunks: each thread has one more open, and agents keep a quarter free (src/agent/detail.c). */
 static uint64_t pool_bytes(const struct ada_details *details, double chunks)
 {
 	const struct ada_segment *segment = details->segment;
 	uint64_t had = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
 	had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
-	chunks += ada_segment_thread_count(segment) + 1;
+	chunks += (double)holders(details) + 1;
 	if (segment->detail_mode == ADA_DETAIL_CIRCULAR)
 		chunks = chunks * 4 / 3 + 1;
 	uint64_t bytes = power_of_two(chunks * segment->detail_chunk_bytes);
@@ -103,9 +115,12 @@ static uint64_t asked_start(const struct ada_details *details, const struct ada_
 
 void ada_detail_size(const struct ada_details *details, struct ada_window *window)
 {
-	if (!(window->shorts & ADA_SHORT_OVERRUN) || window->shorts & ADA_SHORT_STARVED)
+	uint64_t end = window->marked_ns;
+	if (!(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED)))
 		return;
-	double chunks = ada_detail_chunks(details, asked_start(details, window), window->marked_ns);
+	if (window->shorts & ADA_SHORT_STARVED && window->asked_end_ns != ADA_WINDOW_OPEN)
+		end = window->asked_end_ns;
+	double chunks = ada_detail_chunks(details, asked_start(details, window), end);
 	if (chunks > 0)
 		window->sufficient_bytes = pool_bytes(details, chunks);
 }

@@ -281,6 +281,15 @@ static size_t place_at(const struct ada_details *details, const struct detail_th
 	return low;
 }
 
+/* Of a chunk that comes on top of the buffer, as a thread's first ones do where there are many. */
+static bool is_small(const struct ada_details *details, uint32_t thread, const struct detail_place *place)
+{
+	if (place->chunk != ADA_NONE)
+		return place->chunk >= details->segment->detail_chunks;
+	return details->segment->detail_small_chunks && thread >= ADA_THREADS_LARGE &&
+	       place->seq + place->count <= ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
+}
+
 /* Whether they are still there or not. Of places that were joined only the count is known, which is taken to be spread evenly. */
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
@@ -295,6 +304,8 @@ double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, ui
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
 			if (first > to_ns)
 				break;
+			if (is_small(details, number, place))
+				continue;
 			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
 			double part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
 			chunks += part > 1 ? part : 1;

@@ -1,6 +1,7 @@
 """What every window has to hold, at full rate and to the death. The answers are computed from the index, which is recorded
 and written by other code than the detail lane."""
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -43,6 +44,23 @@ def merged(intervals):
         else:
             result.append([start, end])
     return result
+
+
+def test_a_quiet_crowd_asks_for_no_larger_buffer(ada, program, tmp_path):
+    """What many threads hold that did little comes on top of the buffer: 15 MB of history need 32 MB, not 256."""
+    size = "4M"
+    for reason in r"--detail-buffer=(\d+M) would have sufficed", None:
+        output = tmp_path / size
+        result = ada.trace(output, [program("crowd")], "--trigger=symbol=mark_me", "--on-full=block", "--pre-roll-events=50000",
+                           "--post-roll-events=100", "--no-libcalls", f"--detail-buffer={size}")
+        assert result.status == 0, result.stderr.decode()
+        process, = processes(output)
+        window, = process.windows
+        if reason:
+            size = re.search(reason, window["shortReason"]).group(1)
+            assert int(size[:-1]) <= 64
+        else:
+            assert window["shortReason"] is None
 
 
 @pytest.mark.parametrize("seed", range(1))
