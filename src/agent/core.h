@@ -213,6 +213,11 @@ void ada_entry_below(void);			/* for trampolines with a lead */
 void ada_call_libc(const void *function, long a, long b);
 extern char ada_stubs[];
 
+extern const char ada_region_frames_plain_cie[] ADA_HIDDEN, ada_region_frames_plain_place[] ADA_HIDDEN, ada_region_frames_plain_end[] ADA_HIDDEN;
+
+/* --- debugger.c: of code in [start, start + bytes), whose tables are ada_region_frames_plain */
+void ada_debugger_tell(uint64_t start, uint64_t bytes);
+
 /* --- state.S */
 extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];
 extern uint64_t ada_sites_refused[ADA_REFUSED];	/* by hash; the newer displaces the older */

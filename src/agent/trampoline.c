@@ -247,6 +247,7 @@ static void region_publish(struct ada_region *region)
 	for (uint32_t kind = 0; kind < ADA_VIEW_KINDS; kind++)
 		ada_view_fill(&region->views[kind], (uint64_t)region->memory, region->bytes,
 			      kind == ADA_VIEW_PLAIN ? ada_region_frames_plain : ada_region_frames);
+	ada_debugger_tell((uint64_t)region->memory, region->bytes);
 	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
 	__atomic_store_n(&regions, region, __ATOMIC_RELEASE);
 }

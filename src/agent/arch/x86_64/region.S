@@ -64,7 +64,10 @@
 	.type \name,@object
 \name:			# as .eh_frame_hdr: version, where .eh_frame is, no table
 	.byte 1, DW_EH_PE_pcrel_sdata4, DW_EH_PE_omit, DW_EH_PE_omit
-	.long .Lcie\@-.
+	.long \name\()_cie-.
+	.globl \name\()_cie, \name\()_place, \name\()_end
+	.hidden \name\()_cie, \name\()_place, \name\()_end
+\name\()_cie:
 .Lcie\@:
 	.long .Lfde\@-.-4
 	.long 0
@@ -79,6 +82,7 @@
 .Lfde\@:
 	.long .Lend\@-.-4
 	.long .-.Lcie\@
+\name\()_place:
 	.quad 1, 1<<63			# every address: asked only for those in regions
 	.uleb128 0
 
@@ -125,6 +129,7 @@
 	.p2align 3
 .Lend\@:
 	.long 0
+\name\()_end:
 	.size \name,.-\name
 .endm
 	REGION_FRAMES ada_region_frames, 1
