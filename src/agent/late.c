@@ -91,16 +91,19 @@ __attribute__((used)) static long late_run(void)
 	return status;
 }
 
-/* From here the recorder takes the thread, and gives it its own registers. Returns where that is dead, and the kernel has let go of all
- * that it held: then the thread is to do so itself. No futex: its time would take the place of the one that the program's own call
- * may have left to be begun anew (restart_syscall). */
+/* From here the recorder takes the thread, and gives it its own registers. Returns where that is dead: then the thread is to do so
+ * itself, and the kernel lets go of it and of the others. Sleeps where a conversation has shown that system calls may be made; by no
+ * futex, whose time would take the place of the one that the program's own call may have left to be begun anew (restart_syscall). */
 __attribute__((used)) static void late_end(struct ada_late_frame *frame, long status)
 {
 	__atomic_store_n(&frame->ended, 1 - status, __ATOMIC_RELEASE);
-	while (!ada_presence_gone() || ada_process_tracer()) {
+	while (!ada_presence_gone()) {
 		struct timespec pause = { .tv_nsec = PAUSE_NS };
 
-		ada_sys4(SYS_ppoll, 0, 0, (long)&pause, 0);
+		if (status)
+			__builtin_ia32_pause();
+		else
+			ada_sys4(SYS_ppoll, 0, 0, (long)&pause, 0);
 	}
 }
 
