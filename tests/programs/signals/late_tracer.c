@@ -3,6 +3,7 @@
  *
  * trace: --trigger signal=SIGTERM
  * flags: -pthread
+ * compilers: gcc
  * run: fault -> 0
  * run: abort -> 0
  * run: trap -> 0

@@ -5,6 +5,7 @@
  * run: above -> 0
  * run: plain -> 0
  * run: jumps -> 0
+ * compilers: gcc
  * counts: kept
  * returns: some
  * expect: stacks sane
@@ -20,7 +21,7 @@
 
 #define STACK_BYTES (256 << 10)
 #define FRAME_BYTES (40 << 10)			/* of a handler on the thread's own stack: more than a tracer would have there */
-#define ROUNDS 500
+#define ROUNDS 200
 
 static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 #define NUMBERS (int)(sizeof numbers / sizeof *numbers)
