@@ -59,7 +59,8 @@ static void ask(const struct ada_session *session)
 			ada_selection_narrow(&selection, i, &error);
 		ada_selection_close(&selection);
 	}
-	assert(!ada_verify_session(&verify, &error) && verify.checks);
+	assert(!ada_verify_session(&verify, &error) && verify.checks && verify.books.count == session->threads.count);
+	ada_array_free(&verify.books);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

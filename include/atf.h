@@ -143,6 +143,26 @@ const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t
  * so may what the kernel has mapped around them: keeps a long scan small. Safe beside other readers of the same thread. */
 void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t to);
 
+/* --- books: how many calls and ends a thread made while it was recorded, and where they are -------------------------
+ *
+ *   captured = event_count - torn - others + aged + lost
+ *
+ * Every call and every end is one of `captured`: it is in the files, or has gone to totals since (aged), or is missing (lost). */
+struct atf_books {
+	uint64_t event_count;		/* records in its files, of all kinds */
+	uint64_t calls, ends;		/* of them: CALLs; RETURNs and EXCEPTIONs */
+	uint64_t others;		/* of them: what is no call and no end, the LOST ones among them (kinds above 3) */
+	uint64_t torn;			/* of them: never written whole (kind 0). 0 in all that ada finished or recovered */
+	uint64_t gaps, told;		/* the LOST ones, and how many events they stand for */
+	uint64_t aged;			/* as given */
+	uint64_t lost;			/* as given; no less than `told`: there are drops that no record stands for */
+	uint64_t captured;
+};
+#define ATF_BOOKS_UNKNOWN UINT64_MAX
+/* Reads the whole thread once; NULL: one without files. aged, lost: what the manifest counts of it (index_lane.aged is a process's,
+ * threads[].lost), lost ATF_BOOKS_UNKNOWN where no manifest says: then it is what the LOST records tell. */
+void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t lost, struct atf_books *books);
+
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */
 struct atf_merge;
 /* Events with from_ns <= time < to_ns; UINT64_MAX: to the end. The threads must stay open. */

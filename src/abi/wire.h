@@ -175,7 +175,8 @@ struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwi
 	uint64_t unreturned;		/* calls recorded without their return: no stub was to be had */
 	uint64_t lost_full;		/* of lost: the whole buffer was full */
 	uint64_t lost_memory;		/* of lost: there was no memory for more of the buffer, or none allowed */
-	uint8_t reserved[24];
+	uint64_t sealed_events;		/* in the chunks that it has sealed, LOST ones included: also where others have replaced them (atomic) */
+	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
 #define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8)	/* the table and, behind it, its bitmap */

@@ -185,6 +185,7 @@ void ada_chunk_close(struct ada_thread *thread)
 	thread->parked = (ada_state(thread) & ~0ull << 32) | ADA_CHUNK_BYTES;
 	thread->index = (uint64_t)&thread->parked;
 	ada_sequence += events;
+	__atomic_store_n(&thread->entry->sealed_events, ada_sequence, __ATOMIC_RELEASE);
 	if (events) {
 		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
 		ada_pool_seal(&core->ring, thread->chunk);

@@ -17,11 +17,30 @@ static const struct ada_column columns[] = {
 	{ "message", NULL, ADA_CELL_TEXT },
 };
 
+/* Per thread; in text what is of interest where nothing is wrong. */
+static const struct ada_column book_columns[] = {
+	{ "process", "PROCESS", ADA_CELL_TEXT },
+	{ "thread", "THREAD", ADA_CELL_NUMBER },
+	{ "tid", "TID", ADA_CELL_NUMBER },
+	{ "event_count", "RECORDS", ADA_CELL_NUMBER },
+	{ "calls", "CALLS", ADA_CELL_NUMBER },
+	{ "ends", "ENDS", ADA_CELL_NUMBER },
+	{ "others", "OTHERS", ADA_CELL_NUMBER },
+	{ "gaps", NULL, ADA_CELL_NUMBER },
+	{ "told", NULL, ADA_CELL_NUMBER },
+	{ "torn", "TORN", ADA_CELL_NUMBER },
+	{ "aged", "AGED", ADA_CELL_NUMBER },
+	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "captured", "CAPTURED", ADA_CELL_NUMBER },
+	{ "name", "NAME", ADA_CELL_NAME },
+};
+
 static const struct argp argp = {
 	.parser = ada_reading_parse,
 	.doc = "Checks every byte of a session that can be checked, and what its files say of each other."
-	       "\vText lists what failed; json and csv list every check. Exit status: 0 if all is well, 1 if something is damaged,"
-	       " 2 if there is no session, 125 if it can't be checked.",
+	       " For each thread it prints the books: how many calls and ends were captured, and where they are."
+	       "\vText lists what failed, and the books; json and csv list every check, json the books too. Exit"
+	       " status: 0 if all is well, 1 if something is damaged, 2 if there is no session, 125 if it can't be checked.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };
 
@@ -44,6 +63,29 @@ static void print_failure(void *context, const struct ada_finding *finding)
 	ada_output_string(output, ": ");
 	ada_output_text(output, finding->message);
 	ada_output_string(output, "\n");
+}
+
+static int print_books(struct ada_output *output, enum ada_format format, const struct ada_verify *verify)
+{
+	struct ada_rows rows;
+	int result = 0;
+
+	if (format == ADA_FORMAT_CSV)
+		return 0;
+	ada_rows_open(&rows, output, format, "books", book_columns, sizeof book_columns / sizeof *book_columns);
+	for (size_t i = 0; i < verify->books.count && !result; i++) {
+		const struct ada_thread *thread = verify->books.items[i].thread;
+		const struct atf_books *books = &verify->books.items[i].books;
+
+		result = ada_rows_add(&rows, (const struct ada_cell[]){
+			{ .text = thread->process->directory }, { .number = thread->number }, { .number = thread->tid },
+			{ .number = books->event_count }, { .number = books->calls }, { .number = books->ends },
+			{ .number = books->others }, { .number = books->gaps }, { .number = books->told }, { .number = books->torn },
+			{ .number = books->aged }, { .number = books->lost }, { .number = books->captured },
+			{ .text = thread->name } });
+	}
+	ada_rows_close(&rows);
+	return result;
 }
 
 static void print_summary(struct ada_output *output, const struct ada_verify *verify)
@@ -94,10 +136,15 @@ int ada_cmd_verify(int argc, char **argv)
 		status = ada_answer_fail(argv[0], &error);
 		goto done;
 	}
+	if (reading.format != ADA_FORMAT_TEXT)
+		ada_rows_close(&rows);
+	if (print_books(&output, reading.format, &verify)) {
+		ada_error_system(&error, ENOMEM, "%s", session->path);
+		status = ada_answer_fail(argv[0], &error);
+		goto done;
+	}
 	if (reading.format == ADA_FORMAT_TEXT)
 		print_summary(&output, &verify);
-	else
-		ada_rows_close(&rows);
 	if (reading.format == ADA_FORMAT_JSON) {
 		struct ada_completeness completeness = ada_session_completeness(session);
 
@@ -110,6 +157,7 @@ int ada_cmd_verify(int argc, char **argv)
 	if (!status && verify.failures)
 		status = EXIT_DAMAGED;
 done:
+	ada_array_free(&verify.books);
 	ada_session_close(session);
 	return status;
 }

@@ -99,6 +99,8 @@ static void verify_entry(struct ada_verify *verify, const json_object *entry)
 		snprintf(check, sizeof check, "events of %.40s", directory);
 		verify_number(verify, "session.json", check, ada_json_u64(entry, "events", 0),
 			      ada_json_u64(lane, "event_count", 0));
+		snprintf(check, sizeof check, "lost of %.40s", directory);
+		verify_number(verify, "session.json", check, ada_json_u64(entry, "lost", 0), ada_json_u64(lane, "lost", 0));
 	}
 }
 

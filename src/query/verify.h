@@ -10,11 +10,17 @@ struct ada_finding {
 	const char *message;		/* what is wrong, or worth knowing; "" */
 };
 
+struct ada_book {
+	const struct ada_thread *thread;
+	struct atf_books books;
+};
+
 struct ada_verify {
 	const struct ada_session *session;
 	void (*found)(void *context, const struct ada_finding *finding);
 	void *context;
 	uint64_t checks, failures;
+	ADA_ARRAY(struct ada_book) books;	/* of each thread, in the session's order; the caller's to free */
 };
 
 /* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "query/calls.h"
+#include "query/selection.h"
 #include "query/verify.h"
 
 /* What the pass over the events collects. */
@@ -151,7 +152,8 @@ static void verify_functions(struct ada_verify *verify, const struct ada_thread 
 		ada_verify_found(verify, directory, "functions", true, "%s", "");
 }
 
-static void verify_against_manifest(struct ada_verify *verify, const struct ada_thread *thread, const struct pass *pass,
+/* The thread's books against what the manifest has counted. */
+static void verify_against_manifest(struct ada_verify *verify, const struct ada_thread *thread, const struct atf_books *books,
 				    const char *directory)
 {
 	const json_object *entry = manifest_entry(thread);
@@ -160,15 +162,18 @@ static void verify_against_manifest(struct ada_verify *verify, const struct ada_
 		return;
 	if (!entry)
 		ada_verify_found(verify, directory, "manifest", false, "the manifest has no such thread");
-	else if (ada_json_u64(entry, "events", 0) != thread->count)
+	else if (ada_json_u64(entry, "events", 0) != books->event_count)
 		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " events, the manifest says %" PRIu64,
-				 thread->count, ada_json_u64(entry, "events", 0));
-	else if (ada_json_u64(entry, "lost", 0) < pass->calls.lost)
+				 books->event_count, ada_json_u64(entry, "events", 0));
+	else if (ada_json_u64(entry, "lost", 0) < books->told)
 		ada_verify_found(verify, directory, "manifest", false,
-				 "has lost %" PRIu64 " events, the manifest says %" PRIu64, pass->calls.lost, ada_json_u64(entry, "lost", 0));
-	else if (ada_json_u64(entry, "gaps", 0) != pass->calls.losses)
+				 "has lost %" PRIu64 " events, the manifest says %" PRIu64, books->told, ada_json_u64(entry, "lost", 0));
+	else if (ada_json_u64(entry, "gaps", 0) != books->gaps)
 		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64,
-				 pass->calls.losses, ada_json_u64(entry, "gaps", 0));
+				 books->gaps, ada_json_u64(entry, "gaps", 0));
+	else if (books->torn)
+		ada_verify_found(verify, directory, "manifest", false, "%" PRIu64 " of its events were never written whole, and it is "
+				 "called finished", books->torn);
 	else
 		ada_verify_found(verify, directory, "manifest", true, "%s", "");
 }
@@ -194,6 +199,7 @@ static void verify_pass(struct ada_verify *verify, const struct pass *pass, cons
 
 int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread)
 {
+	struct ada_book book = { .thread = thread };
 	char directory[PATH_MAX];
 	struct pass pass = {};
 	int result;
@@ -203,6 +209,8 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 		return result;
 	verify_segments(verify, thread, directory);
 	ada_verify_thread_detail(verify, thread);
+	atf_thread_books(thread->events, ada_json_u64(manifest_entry(thread), "aged", 0), ada_thread_lost(thread), &book.books);
+	result = ada_array_push(&verify->books, book);
 	ada_calls_open(&pass.calls, &(struct ada_calls_receiver){});
 	for (uint64_t i = 0; i < thread->count && !result; i++)
 		result = pass_event(&pass, atf_thread_get(thread->events, i), i);
@@ -213,7 +221,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 			verify_functions(verify, thread, &pass, directory);
 		}
 		if (thread->events || !ada_json_u64(manifest_entry(thread), "events", 0))
-			verify_against_manifest(verify, thread, &pass, directory);
+			verify_against_manifest(verify, thread, &book.books, directory);
 	}
 	ada_calls_close(&pass.calls);
 	ada_table_free(&pass.functions);

@@ -81,6 +81,21 @@ static void fail(struct ada_drain *drain)
 	__atomic_store_n(&drain->segment->shm->stop, 1, __ATOMIC_RELAXED);
 }
 
+/* Events that reach no file: a LOST one stands for those that it tells of. */
+static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, const struct ada_event *events, size_t count)
+{
+	uint64_t lost = seq > lane->next_seq ? seq - lane->next_seq : 0;
+	for (size_t i = lane->next_seq > seq ? lane->next_seq - seq : 0; i < count; i++) {
+		uint64_t told = events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
+		lane->told_lost += told;
+		lost += events[i].event_kind == ADA_EVENT_LOST ? told : 1;
+	}
+	lane->lost += lost;
+	if (drain->options.details)
+		ada_details_lost(drain->options.details, lane->last_ns, UINT64_MAX, lost);
+	lane->next_seq = seq + count;
+}
+
 /* Copies what is committed and not yet in the file. `partial`: only where it is this thread's turn. True: all of it was. */
 static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 {
@@ -113,13 +128,8 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 		drain->error = error;
 		fail(drain);
 	}
-	if (drain->failed || rc) {	/* without a descriptor it is this thread's loss alone */
-		uint64_t end_seq = seq + count;
-		lane->lost += end_seq - lane->next_seq;
-		if (drain->options.details)
-			ada_details_lost(drain->options.details, lane->last_ns, UINT64_MAX, end_seq - lane->next_seq);
-		lane->next_seq = end_seq;
-	}
+	if (drain->failed || rc)	/* without a descriptor it is this thread's loss alone */
+		lose(drain, lane, seq, events, count);
 	drain->consumed[number] = end;
 	return true;
 }
@@ -194,16 +204,31 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 {
 	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
 	uint64_t lost = thread ? __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) : 0;
-	if (drain->failed || lost <= lane->told_lost)
-		return;
-	if (ada_lane_mark_lost(lane, &drain->options, drain->directory, lost - lane->told_lost, thread->start_counter, &drain->error))
+	uint64_t untold = lost > lane->told_lost ? lost - lane->told_lost : 0;
+	if (untold && !drain->failed &&
+	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
 		fail(drain);
-	lane->told_lost = lost;
+	if (drain->failed)
+		lane->lost += untold;		/* no record tells of it */
+	lane->told_lost += untold;
+}
+
+/* What the thread sealed and nobody has seen: in circular mode all of it may be replaced by others' events. */
+static void count_unseen(struct ada_drain *drain, struct ada_lane *lane)
+{
+	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
+	uint64_t sealed = thread ? __atomic_load_n(&thread->sealed_events, __ATOMIC_ACQUIRE) : 0;
+	uint64_t unseen = sealed > lane->next_seq ? sealed - lane->next_seq : 0;
+	lane->lost += unseen;
+	if (drain->options.circular)
+		lane->overwritten += unseen;
+	lane->next_seq += unseen;
 }
 
 static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 {
 	lane->ends = true;
+	count_unseen(drain, lane);
 	mark_untold(drain, lane);
 	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
 		fail(drain);

@@ -293,23 +293,42 @@ static uint64_t gaps_there(const char *path)
 	return gaps;
 }
 
+#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event))	/* that take as much room */
+
+static uint64_t whole_events(const char *path)
+{
+	struct stat info;
+	uint64_t bytes = stat(path, &info) ? 0 : (uint64_t)info.st_size;
+	return bytes < sizeof(AtfIndexHeader) ? 0 : (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
+}
+
+/* Gives the file its footer; where the disk has no room for even that, in place of the last events. How many there are then. */
+static uint64_t finish_file(const char *path)
+{
+	struct atf_message message;
+	int rc = atf_index_recover(path, &message);
+	uint64_t there = whole_events(path);
+	if (rc == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT) && there >= FOOTER_EVENTS) {
+		there -= FOOTER_EVENTS;
+		if (!truncate(path, (off_t)(sizeof(AtfIndexHeader) + there * sizeof(struct ada_event))))
+			rc = atf_index_recover(path, &message);
+		there = whole_events(path);
+	}
+	return rc ? there : there - FOOTER_EVENTS;
+}
+
 /* After a failed write: what the last file really holds counts, the rest is lost. A LOST event that fell behind the cut was
  * no event of the program: what it told of is in `lost` already. */
 static void settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
-	struct stat info;
 	if (!lane->segments.count || ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1) || stat(path, &info))
+	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1) || access(path, F_OK))
 		return;
-	uint64_t *counted = &lane->segments.items[lane->segments.count - 1];
-	uint64_t bytes = (uint64_t)info.st_size, there = bytes < sizeof(AtfIndexHeader) ? 0 :
-			 (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
+	uint64_t *counted = &lane->segments.items[lane->segments.count - 1], there = finish_file(path);
 	lane->lost += *counted - there;		/* either may be larger */
 	lane->events -= *counted - there;
 	*counted = there;
-	struct atf_message message;
-	atf_index_recover(path, &message);	/* a footer, if there is room for it by now */
 	uint64_t cut = lane->segment_gaps - gaps_there(path);
 	lane->gaps -= cut;
 	lane->lost -= cut;

@@ -164,7 +164,6 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 	bool failed = provider->drain.failed;
 	size_t chunks = ada_provider_drain(provider);
 	if (provider->drain.failed && !failed) {
-		ada_session_free_reserve(&loop->recorder->session);
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
 	}

@@ -96,6 +96,7 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 	}
 	if (mkdir(modules, 0700))
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(modules, shown));
+	provider->manifest.session = &provider->recorder->session;
 	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
 	       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) : 0;
 }
@@ -340,8 +341,6 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 	ada_drain_finish(&provider->drain);
 	if (provider->details)
 		ada_details_finish(provider->details, provider->end_ns, provider->stopped ? ADA_SHORT_STOPPED : ADA_SHORT_EXIT);
-	if (provider->drain.failed)
-		ada_session_free_reserve(&provider->recorder->session);
 	keep_tables(provider);
 	provider->finalized = true;
 	ada_manifest_write(provider);

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "recorder/manifest.h"
+#include "recorder/session.h"
 #include "recorder/say.h"
 
 #define THREADS 4
@@ -27,7 +27,7 @@ static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
 	uint64_t start_ns = ada_clock_boottime_ns();
-	if (ada_json_replace(paper->path, object, &error))
+	if (ada_paper_replace(paper, object, &error))
 		ada_say("ada: %s\n", error.text);
 	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&paper->written, 1, __ATOMIC_RELEASE);

@@ -10,6 +10,7 @@
 /* A file that is written anew again and again: {0} and its path. It lives until ada_scribe_wait has returned. */
 struct ada_paper {
 	char path[PATH_MAX];
+	const struct ada_session *session;	/* whose reserve is its own where the disk is full; NULL: none */
 	/* The scribe's, under its lock */
 	struct ada_paper *next;
 	json_object *object;		/* what is to be written; NULL: nothing */

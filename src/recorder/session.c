@@ -36,6 +36,30 @@ void ada_session_free_reserve(const struct ada_session *session)
 	unlinkat(session->fd, ".reserve", 0);
 }
 
+/* What the new file takes less, and what the old one took, is the reserve again. */
+static int replace_by_reserve(const struct ada_paper *paper, json_object *object, struct ada_error *error)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	struct ada_error unused = { "" };
+	pthread_mutex_lock(&one);
+	ada_session_free_reserve(paper->session);
+	int rc = ada_json_replace(paper->path, object, error);
+	if (make_reserve(paper->session, &unused))
+		ada_session_free_reserve(paper->session);	/* not even as much of it as there is room for */
+	pthread_mutex_unlock(&one);
+	return rc;
+}
+
+int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error)
+{
+	struct ada_error why = { "" };
+	int rc = ada_json_replace(paper->path, json_object_get(object), &why);
+	if (paper->session && (rc == -ENOSPC || rc == -EDQUOT))
+		return replace_by_reserve(paper, object, error);
+	json_object_put(object);
+	return rc ? ada_error_set(error, -rc, "%s", why.text) : 0;
+}
+
 static void name_session(struct ada_session *session)
 {
 	struct timespec now;
@@ -245,9 +269,10 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error)
 {
+	recorder->session_paper.session = &recorder->session;
 	if (ada_path(recorder->session_paper.path, "%s/session.json", recorder->session.root))
 		return ada_error_system(error, ENAMETOOLONG, "%s", recorder->session.directory);
-	return ada_json_replace(recorder->session_paper.path, session_of(recorder, finalized), error);
+	return ada_paper_replace(&recorder->session_paper, session_of(recorder, finalized), error);
 }
 
 void ada_session_update(struct ada_recorder *recorder)

@@ -8,6 +8,8 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 /* Points `latest` to it: once the program runs. */
 int ada_session_publish(const struct ada_session *session, struct ada_error *error);
 void ada_session_free_reserve(const struct ada_session *session);	/* at the end, or when the disk is full */
+/* Writes it anew, and puts the object. Where the disk is full, in place of the session's reserve. */
+int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error);
 void ada_session_remove(struct ada_session *session);	/* undoes ada_session_make where nothing was recorded yet, and closes */
 void ada_session_leave(struct ada_session *session);
 #endif

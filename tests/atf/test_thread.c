@@ -56,6 +56,48 @@ static void test_segments_are_one_sequence(void **state)
 	atf_thread_close(thread);
 }
 
+/* Over segments: each kind in its place, and captured as the definition says. */
+static void test_books(void **state)
+{
+	static const uint32_t kinds[] = { ADA_EVENT_CALL, ADA_EVENT_CALL, ADA_EVENT_RETURN, ADA_EVENT_LOST, ADA_EVENT_EXCEPTION, 5, 0 };
+	struct fixture *fixture = *state;
+	struct atf_thread *thread;
+	struct atf_books books;
+
+	for (uint32_t segment = 0; segment < 2; segment++) {
+		struct atf_index_options options = { .thread_id = 7, .arch = ATF_ARCH_X86_64 };
+		struct atf_index_writer *writer;
+		char path[128];
+
+		assert_int_equal(atf_index_path(path, sizeof path, fixture->directory, segment), 0);
+		assert_int_equal(atf_index_writer_open(&writer, path, &options), 0);
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+			struct ada_event event = { .timestamp_ns = 100 + i, .function_id = 30 + segment, .thread_id = 7,
+						   .event_kind = kinds[i] };
+
+			assert_int_equal(atf_index_writer_append(writer, &event, 1), 0);
+		}
+		assert_int_equal(atf_index_writer_close(writer, false), 0);
+	}
+	assert_int_equal(atf_thread_open(&thread, fixture->directory, NULL), 0);
+	atf_thread_books(thread, 1000, 100, &books);
+	assert_int_equal(books.event_count, 14);
+	assert_int_equal(books.calls, 4);
+	assert_int_equal(books.ends, 4);
+	assert_int_equal(books.others, 4);
+	assert_int_equal(books.torn, 2);
+	assert_int_equal(books.gaps, 2);
+	assert_int_equal(books.told, 61);
+	assert_int_equal(books.captured, 8 + 1000 + 100);
+	atf_thread_books(thread, 0, ATF_BOOKS_UNKNOWN, &books);
+	assert_int_equal(books.lost, 61);
+	assert_int_equal(books.captured, 8 + 61);
+	atf_thread_close(thread);
+	atf_thread_books(NULL, 0, 5, &books);
+	assert_int_equal(books.event_count, 0);
+	assert_int_equal(books.captured, 5);
+}
+
 static void test_threads_that_do_not_open(void **state)
 {
 	static const size_t counts[] = { 3, 3, 3 };
@@ -327,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_segments_are_one_sequence),
+		FIXTURE_TEST(test_books),
 		FIXTURE_TEST(test_threads_that_do_not_open),
 		FIXTURE_TEST(test_an_unreadable_segment_cuts_the_thread),
 		FIXTURE_TEST(test_other_files_are_no_segments),

@@ -44,10 +44,14 @@ def recover(ada, session, *options, status=0, **more):
     return result.stdout.decode(), result.stderr.decode()
 
 
+def wrong(ada, session):
+    return [row for row in json.loads(ada("verify", "--format=json", session).stdout)["rows"] if not row["ok"]]
+
+
 def verified(ada, session, finished=None):
     """Nothing is wrong with it, or only what is wrong with the finished one, too."""
-    known = ada("verify", finished).stdout.splitlines() if finished else []
-    assert not [line for line in ada("verify", session).stdout.splitlines()[:-1] if line not in known]
+    known = wrong(ada, finished) if finished else []
+    assert not [row for row in wrong(ada, session) if row not in known]
 
 
 def events(session):

@@ -1,0 +1,178 @@
+"""Exact books: what `ada verify` says that each thread captured is what the thread itself counted (program.c), whatever was full,
+failed or was killed meanwhile."""
+import collections
+import json
+import os
+import signal
+import struct
+import subprocess
+
+import pytest
+
+from harness import NO_OWN_MEMORY, Session
+from live import Live
+
+ENTRY = struct.Struct("<QQQQ")
+OPTIONS = ("--functions=counted_*", "--no-libcalls")
+DEPTH = 9                               # of the program's calls at most, with the one that it is just at
+
+
+@pytest.fixture
+def program(build_dir):
+    return build_dir / "tests" / "books" / "books_program"
+
+
+def own_books(path):
+    """tid -> calls and ends that its threads counted."""
+    data, own = path.read_bytes(), collections.Counter()
+    for tid, calls, ends, _ in ENTRY.iter_unpack(data[:len(data) - len(data) % ENTRY.size]):
+        if tid:
+            own[tid] += calls + ends
+    assert own, "nothing was counted"
+    return own
+
+
+def books_of(ada, session):
+    """What verify prints, which is sound: tid -> sum of its threads' books, and the manifest's index lane."""
+    result = ada("verify", "--format=json", session.path)
+    answer = json.loads(result.stdout)
+    assert result.status == 0, [row for row in answer["rows"] if not row["ok"]]
+    found = {}
+    for book in answer["books"]:
+        assert book["torn"] == book["aged"] == 0
+        assert book["captured"] == book["calls"] + book["ends"] + book["lost"]
+        assert book["event_count"] == book["calls"] + book["ends"] + book["others"] and book["told"] <= book["lost"]
+        found.setdefault(book["tid"], collections.Counter()).update({k: book[k] for k in ("captured", "lost", "told", "event_count")})
+    manifest, = session.manifests().values()
+    lane = manifest["index_lane"]
+    assert lane["event_count"] == sum(b["event_count"] for b in answer["books"])
+    assert lane["lost"] == sum(b["lost"] for b in answer["books"])
+    return found, lane, manifest
+
+
+def check_books(ada, output, book, slack=0):
+    """captured is what the program counted, thread by thread; to `slack` events where it was killed. Returns lane, manifest."""
+    own = own_books(book)
+    found, lane, manifest = books_of(ada, Session(output))
+    wrong = {tid: (count, dict(found.get(tid, {}))) for tid, count in own.items()
+             if abs(found.get(tid, {}).get("captured", 0) - count) > slack}
+    assert not wrong, f"{len(wrong)} of {len(own)} threads, own count and books: {dict(list(wrong.items())[:5])}"
+    assert not {tid: books for tid, books in found.items() if tid not in own and books["captured"]}, "threads that counted nothing"
+    return lane, manifest
+
+
+@pytest.fixture
+def record(ada, program, tmp_path):
+    """record(THREADS, ROUNDS, GENERATIONS, OPTION...): runs it to its end; the directory of sessions, and the program's book."""
+    def run(threads, rounds, generations, *options, output=tmp_path / "out", before=(), status=0):
+        book = tmp_path / "book"
+        command = [*before, ada.path, "trace", "--quiet", f"--output={output}", *OPTIONS, *options, "--", program, book, threads,
+                   rounds, generations]
+        result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        assert result.returncode == status, result.stderr.decode()
+        return output, book
+    return run
+
+
+def test_all_is_there(ada, record):
+    lane, _ = check_books(ada, *record(4, 5000, 1))
+    assert lane["lost"] == 0
+
+
+@pytest.mark.parametrize("detail", ["off", "stack"])
+def test_drops(ada, record, detail):
+    """A buffer far too small for the rate."""
+    lane, _ = check_books(ada, *record(4, 150000, 1, "--index-buffer=1M", f"--detail={detail}"))
+    assert lane["lost"] > 0
+
+
+def test_waits(ada, record):
+    lane, _ = check_books(ada, *record(4, 30000, 1, "--index-buffer=1M", "--on-full=block"))
+    assert lane["lost"] == 0
+
+
+def test_segments(ada, record):
+    lane, manifest = check_books(ada, *record(2, 20000, 1, "--segment-size=1M"))
+    assert lane["lost"] == 0 and all(len(thread["segments"]) > 3 for thread in manifest["threads"] if thread["events"])
+
+
+def test_circular(ada, record):
+    lane, _ = check_books(ada, *record(4, 50000, 1, "--index-mode=circular", "--index-buffer=1M"))
+    assert lane["lost"] == lane["overwritten"] > 0
+
+
+def test_threads_come_and_go(ada, record):
+    """Entries and chunks are used again; each thread's books are its own."""
+    lane, manifest = check_books(ada, *record(20, 3, 60))
+    assert lane["lost"] == 0 and len(manifest["threads"]) >= 1200
+
+
+def test_threads_come_and_go_where_events_are_dropped(ada, record):
+    check_books(ada, *record(16, 1000, 20, "--index-buffer=1M"))
+
+
+def test_threads_come_and_go_in_a_circle(ada, record):
+    check_books(ada, *record(8, 300, 40, "--index-mode=circular", "--index-buffer=1M"))
+
+
+def test_oneshot(ada, record):
+    """What fitted is there; what came afterwards nobody wanted."""
+    output, book = record(4, 50000, 1, "--index-mode=oneshot", "--index-buffer=1M")
+    own, (found, lane, manifest) = own_books(book), books_of(ada, Session(output))
+    assert manifest["recording"]["state"] == "stopped" and 30000 < lane["event_count"] < sum(own.values())
+    assert all(found.get(tid, {}).get("captured", 0) <= count for tid, count in own.items())
+
+
+def test_the_disk_is_full(ada, record, tmp_path, need):
+    """What was committed until then is in the files or lost; then recording ends."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3M,mode=0777", "tmpfs", disk]
+    need(os.geteuid() == 0 and not subprocess.run(mount, capture_output=True).returncode, "root and mount(2)")
+    try:
+        output, book = record(4, 100000, 1, output=disk / "out")
+        own, (found, lane, manifest) = own_books(book), books_of(ada, Session(output))
+        assert manifest["recording"]["state"] == "failed" and lane["lost"] > 0
+        assert all(found.get(tid, {}).get("captured", 0) <= count for tid, count in own.items())
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh",
+                 *NO_OWN_MEMORY)
+
+
+@pytest.mark.parametrize("mode", ["streaming", "circular"])
+def test_no_memory_left(ada, record, need, mode, monkeypatch):
+    """/dev/shm is full, the segment grows no more."""
+    need(os.geteuid() == 0, "root, for a /dev/shm of its own")
+    lane, _ = check_books(ada, *record(4, 200000, 1, "--detail=off", f"--index-mode={mode}", "--index-buffer=128M", before=SMALL_DEV_SHM))
+    assert lane["lost"] > 0
+
+
+def wait_for_counts(book, events):
+    """Until the program has counted so many. It counts in memory that is this file: nothing else can tell."""
+    while not book.exists() or not book.stat().st_size or sum(own_counts(book)) < events:
+        os.sched_yield()
+
+
+def own_counts(book):
+    data = book.read_bytes()[:ENTRY.size * 64]
+    return [calls + ends for _, calls, ends, _ in ENTRY.iter_unpack(data)]
+
+
+@pytest.mark.parametrize("options", [(), ("--index-buffer=1M",), ("--index-mode=circular", "--index-buffer=1M"),
+                                     ("--index-buffer=1M", "--on-full=block")], ids=["plain", "drops", "circular", "waits"])
+def test_the_program_is_killed(ada, program, tmp_path, options):
+    """What it had committed is there, but for what each thread was just at: a call that is dropped counts with its end, also those
+    that are open, and a jump ends two before the next event says so."""
+    book = tmp_path / "book"
+    live = Live(ada, tmp_path / "out", [program, book, 4, 0, 1], *OPTIONS, *options)
+    try:
+        wait_for_counts(book, 200000)
+        pid = int(next(live.session.glob("pid_*")).name.split("_")[1])
+        os.kill(pid, signal.SIGKILL)
+        live.process.communicate(timeout=60)
+        check_books(ada, tmp_path / "out", book, slack=DEPTH if "--on-full=block" not in options else 2)
+    finally:
+        live.close()
