@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "atf/anchor.h"
 #include "base/file.h"
 #include "memory.h"
 #include "query/selection.h"
@@ -31,6 +32,35 @@ static void found(void *context, const struct ada_finding *finding)
 	assert(*finding->file && *finding->check && (finding->ok || *finding->message));
 }
 
+/* Anchors that are there rise on both clocks; from any time there is a way to each clock and, where it leads somewhere, back. */
+static void ask_clocks(const struct ada_session *session)
+{
+	static const uint64_t moments[] = { 0, 1, INT64_MAX, UINT64_MAX };
+	struct ada_clock_view view;
+	struct ada_error error = {};
+	char text[ADA_CLOCK_TEXT];
+	int64_t told;
+	uint64_t back;
+
+	for (size_t i = 0; i < session->anchor_count; i++) {
+		const struct ada_timing_anchor *anchor = &session->anchors[i];
+
+		assert(anchor->hostTimeNs && anchor->mediaTimeNs <= INT64_MAX);
+		assert(!i || strcmp(anchor[-1].clock, anchor->clock) < 0 ||
+		       (!strcmp(anchor[-1].clock, anchor->clock) && anchor[-1].hostTimeNs < anchor->hostTimeNs &&
+			anchor[-1].mediaTimeNs < anchor->mediaTimeNs));
+		assert(!ada_clock_view_open(&view, session, anchor->clock, &error) && view.count);
+		assert(ada_clock_view_ns(&view, anchor->hostTimeNs, &told) && told == (int64_t)anchor->mediaTimeNs);
+		assert(!atf_host_time(view.anchors, view.count, told, &back) && back <= anchor->hostTimeNs);
+		for (size_t j = 0; j < sizeof(moments) / sizeof(*moments); j++)
+			if (ada_clock_view_ns(&view, moments[j], &told) && !atf_host_time(view.anchors, view.count, told, &back))
+				assert(back <= moments[j]);
+	}
+	if (!ada_clock_view_open(&view, session, "wall", &error))
+		ada_clock_view_ns(&view, session->start_ns, &told);
+	ada_clock_view_text(session, session->start_ns, text);
+}
+
 static void ask(const struct ada_session *session)
 {
 	struct ada_verify verify = { .session = session, .found = found };
@@ -51,6 +81,7 @@ static void ask(const struct ada_session *session)
 		}
 		ada_process_details(process);
 	}
+	ask_clocks(session);
 	for (size_t i = 0; i < session->threads.count; i++)
 		ada_thread_lost(&session->threads.items[i]);
 	for (size_t i = 0; i < session->windows.count; i++) {
@@ -61,6 +92,27 @@ static void ask(const struct ada_session *session)
 	}
 	assert(!ada_verify_session(&verify, &error) && verify.checks && verify.books.count == session->threads.count);
 	ada_array_free(&verify.books);
+}
+
+/* Into a text of any content: where that is possible it is there afterwards, beside all that was. */
+static void store_anchor(const char *text, size_t length)
+{
+	static const struct ada_timing_anchor anchor = { 3, 4, "a_clock" };
+	struct atf_anchors before = {}, after = {};
+	struct atf_message message;
+	size_t new_length;
+	char *new;
+
+	assert(!atf_anchors_parse_session(&before, text, length));
+	if (!atf_anchors_insert(text, length, &anchor, 1, &new, &new_length, &message)) {
+		assert(!atf_anchors_parse_session(&after, new, new_length));
+		assert(before.wrong || (after.items.count == before.items.count + 1 && !after.wrong &&
+					!memcmp(&after.items.items[before.items.count], &anchor, sizeof(anchor))));
+		free(new);
+	}
+	assert(!atf_anchors_parse_journal(&after, text, length));
+	ada_array_free(&before.items);
+	ada_array_free(&after.items);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -74,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		put_events();
 	ready = true;
 	fuzz_file_put(DIRECTORY "/session.json", bytes, second ? (size_t)(second - bytes) : length);
+	store_anchor((const char *)bytes, second ? (size_t)(second - bytes) : length);
 	fuzz_file_put(DIRECTORY "/pid_1/manifest.json", second ? second + 1 : NULL, second ? length - (size_t)(second + 1 - bytes) : 0);
 	if (ada_session_open(&session, DIRECTORY, &error)) {
 		assert(*error.text && !strchr(error.text, '\n'));

@@ -24,6 +24,7 @@ enum atf_error {
 	ATF_ERROR_RANGE,		/* asked for what isn't in the file */
 	ATF_ERROR_FULL,			/* index_seq would reach UINT32_MAX: roll to the next segment */
 	ATF_ERROR_MEMORY,
+	ATF_ERROR_INVALID,		/* an argument that makes no sense */
 };
 const char *atf_error_text(int error);
 
@@ -245,13 +246,52 @@ const struct atf_detail_file *atf_thread_detail_file(struct atf_thread *thread, 
  * done. */
 int atf_index_recover(const char *path, struct atf_message *message);
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
-struct ada_timing_anchor {		/* aligns a recording with audio or video */
-	uint64_t hostTimeNs;		/* ada_get_timestamp_ns() at capture */
-	uint64_t mediaTimeNs;
-	char clock[32];			/* name of the media clock */
+/* --- time -----------------------------------------------------------------------------------------------------------
+ * All times of a recording are ns of CLOCK_BOOTTIME, the host's time: it never falls, is the same on every core, goes on while the
+ * machine sleeps, and so is what aligns threads, processes and media. Needs no initialisation here: ada_timing_init() reads the
+ * clock once, so that no later reading is the first one. Any thread, any number of times. */
+void ada_timing_init(void);
+uint64_t ada_get_timestamp_ns(void);
+
+/* One moment on two clocks: the host's, and one that counts in a recording of sound or picture, or whatever runs beside. */
+struct ada_timing_anchor {
+	uint64_t hostTimeNs;		/* ada_get_timestamp_ns() at that moment; not 0 */
+	uint64_t mediaTimeNs;		/* at most INT64_MAX */
+	char clock[32];			/* its name: letters, digits, _ - and . behind a letter; not boot nor wall, which are ada's */
 };
-uint64_t ada_get_timestamp_ns(void);	/* CLOCK_BOOTTIME */
+/* Takes an anchor now: 0, or -ATF_ERROR_INVALID (the name, or what media_time_ns says). It reads the host's clock, the media's
+ * and the host's again, some times over, and keeps the reading that took least: the media's is taken to lie in its middle, so half
+ * of what it took bounds the error (Cristian, Probabilistic clock synchronization, 1989): about 20 ns where both are read by clock_gettime.
+ * Without such a function, read both clocks one right behind the other and fill the struct. */
+int ada_timing_anchor(struct ada_timing_anchor *anchor, const char *clock, uint64_t (*media_time_ns)(void *context), void *context);
+
+/* Stores an anchor in a session: its directory, one of its pid directories, or NULL for ada_traces/latest. Also while it is being
+ * recorded, from any process, many at a time; never waits for the recorder. It goes into session.json, or, as long as somebody else
+ * holds that, into anchors.jsonl beside it, which the recorder takes over. Durable on return. -ATF_ERROR_INVALID: a name or times that
+ * make no sense, or that contradict an anchor which is there (a clock has to go forward); -ATF_ERROR_FULL: the session has as many as
+ * it takes, several thousand. */
+int atf_session_anchor(const char *session, const struct ada_timing_anchor *anchor, struct atf_message *message);
+/* All of a session, by the names of clocks, each clock's in the order of time, both of its times rising: so one clock's are a run
+ * of the array, which is the caller's to free. What is there and no anchor, or contradicts those before it, is left out and counted in
+ * the message ("": nothing was). 0, or what keeps session.json from being read. */
+int atf_session_anchors(const char *session, struct ada_timing_anchor **anchors, size_t *count, struct atf_message *message);
+
+/* From the host's time to a media clock's, by `count` anchors of that clock alone, in the order of time, as atf_session_anchors has
+ * them. With one anchor (h0, m0) the clocks run at the same rate:
+ *
+ *	media(h) = m0 + (h - h0)
+ *
+ * With more, the media clock runs straight between two that are neighbours, (h0, m0) and (h1, m1) with h0 <= h < h1, and before the
+ * first two and behind the last two on their line; drift is so corrected, and (m1 - m0) / (h1 - h0) - 1 is what it is. It is Lagrange's
+ * interpolation of degree one, the line through two points, in integers, rounded down:
+ *
+ *	media(h) = m0 + floor((h - h0) * (m1 - m0) / (h1 - h0))
+ *
+ * An error e of one anchor's reading makes at most e between the two, and e * (1 + 2 d / (h1 - h0)) at a distance d outside of them.
+ * atf_host_time is the other way: the first ns of the host at which media() is not below media_ns; 0 where that lies before the
+ * host's start. -ATF_ERROR_INVALID: no anchor, or times that don't rise; -ATF_ERROR_RANGE: the result has no room in 64 bits. */
+int atf_media_time(const struct ada_timing_anchor *anchors, size_t count, uint64_t host_ns, int64_t *media_ns);
+int atf_host_time(const struct ada_timing_anchor *anchors, size_t count, int64_t media_ns, uint64_t *host_ns);
 
 #ifdef __cplusplus
 }

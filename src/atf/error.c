@@ -17,6 +17,7 @@ const char *atf_error_text(int error)
 	case ATF_ERROR_RANGE: return "out of range";
 	case ATF_ERROR_FULL: return "segment is full";
 	case ATF_ERROR_MEMORY: return "out of memory";
+	case ATF_ERROR_INVALID: return "makes no sense";
 	default: return "unknown error";
 	}
 }

@@ -20,10 +20,11 @@ int ada_answer_open(const char *command, const struct ada_reading *reading, stru
 	return ada_session_open(session, reading->session, &error) ? ada_answer_fail(command, &error) : 0;
 }
 
-int ada_answer_select(struct ada_selection *selection, const struct ada_session *session, const struct ada_narrowing *narrowing,
+int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
 		      struct ada_error *error)
 {
-	int result = ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
+	int result = ada_clock_view_set(session, narrowing->clock, error) ?:
+		     ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
 
 	return result || !narrowing->in_window ? result : ada_selection_narrow(selection, narrowing->window, error);
 }

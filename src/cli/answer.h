@@ -6,8 +6,8 @@
 
 /* Opens the session, or says on stderr why not: 0 or ADA_EXIT_FAILED. */
 int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session);
-/* The threads and the time that the options name: 0, or -errno with the reason. */
-int ada_answer_select(struct ada_selection *selection, const struct ada_session *session, const struct ada_narrowing *narrowing,
+/* The threads and the time that the options name, on the clock that they name: 0, or -errno with the reason. */
+int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
 		      struct ada_error *error);
 /* One line on stderr; ADA_EXIT_FAILED. */
 int ada_answer_fail(const char *command, const struct ada_error *error);

@@ -238,7 +238,7 @@ int ada_cmd_dump(int argc, char **argv)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
 	dump.session = session;
-	dump.rows = (struct ada_dump){ .output = &output, .start_ns = session->start_ns, .format = options.reading.format,
+	dump.rows = (struct ada_dump){ .output = &output, .session = session, .format = options.reading.format, .has_clock = options.narrowing.clock,
 				       .detail = options.detail, .source = options.source,
 				       .several = session->processes.count > 1, .colours = ada_output_colours(STDOUT_FILENO) };
 	status = ada_answer_select(&selection, session, &options.narrowing, &error);

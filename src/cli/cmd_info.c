@@ -57,10 +57,20 @@ static const struct ada_column module_columns[] = {
 	{ "path", "PATH", ADA_CELL_NAME },
 };
 
+static const struct ada_column anchor_columns[] = {
+	{ "clock", "CLOCK", ADA_CELL_TEXT },
+	{ "host", "HOST", ADA_CELL_TEXT },
+	{ "host_ns", NULL, ADA_CELL_NUMBER },
+	{ "media", "MEDIA", ADA_CELL_TEXT },
+	{ "media_ns", NULL, ADA_CELL_NUMBER },
+	{ "drift_ppm", "DRIFT (PPM)", ADA_CELL_WRITTEN },
+};
+
 static const struct argp argp = {
 	.parser = ada_reading_parse,
 	.doc = "Prints what a session holds: the command, processes, threads, modules, events, losses and detail."
-	       "\vHOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
+	       "\vAnchors of other clocks (`ada anchor`) are listed where there are some; DRIFT is how much faster than the host's clock"
+	       " one runs, between the anchor before and this one. HOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
 	       " row a process.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };
@@ -179,6 +189,41 @@ static void print_modules(struct info *info)
 				{ .text = ada_json_text(module, "path", "?") },
 			});
 		}
+	}
+	ada_rows_close(&rows);
+}
+
+/* Of a clock's second anchor and later ones: to the one before it. */
+static struct ada_cell drift_of(const struct ada_session *session, size_t i, char text[ADA_UNITS_TEXT])
+{
+	const struct ada_timing_anchor *anchor = &session->anchors[i], *before = i ? anchor - 1 : anchor;
+
+	if (!i || strcmp(before->clock, anchor->clock))
+		return (struct ada_cell){ .text = "", .absent = true };
+	snprintf(text, ADA_UNITS_TEXT, "%.3f", ((double)(anchor->mediaTimeNs - before->mediaTimeNs) /
+						(double)(anchor->hostTimeNs - before->hostTimeNs) - 1) * 1e6);
+	return (struct ada_cell){ .text = text };
+}
+
+static void print_anchors(struct info *info)
+{
+	const struct ada_session *session = info->session;
+	struct ada_rows rows;
+
+	ada_rows_open(&rows, info->output, info->format, "anchors", anchor_columns, COUNT(anchor_columns));
+	for (size_t i = 0; i < session->anchor_count; i++) {
+		const struct ada_timing_anchor *anchor = &session->anchors[i];
+		bool before = anchor->hostTimeNs < session->start_ns;
+		uint64_t since = before ? session->start_ns - anchor->hostTimeNs : anchor->hostTimeNs - session->start_ns;
+		char host[ADA_CLOCK_TEXT], media[ADA_CLOCK_TEXT], drift[ADA_UNITS_TEXT];
+
+		snprintf(host, sizeof host, "%c%llu.%09llus", before ? '-' : '+', (unsigned long long)since / 1000000000,
+			 (unsigned long long)since % 1000000000);
+		snprintf(media, sizeof media, "%llu.%09llus", (unsigned long long)anchor->mediaTimeNs / 1000000000,
+			 (unsigned long long)anchor->mediaTimeNs % 1000000000);
+		ada_rows_add(&rows, (const struct ada_cell[]){
+			{ .text = anchor->clock }, { .text = host }, { .number = anchor->hostTimeNs }, { .text = media },
+			{ .number = anchor->mediaTimeNs }, drift_of(session, i, drift) });
 	}
 	ada_rows_close(&rows);
 }
@@ -326,6 +371,7 @@ static void print_info(struct info *info)
 		print_processes(info);
 		print_threads(info);
 		print_modules(info);
+		print_anchors(info);
 		print_document(info);
 		ada_completeness_json(info->output, &completeness);
 		break;
@@ -341,6 +387,10 @@ static void print_info(struct info *info)
 		print_threads(info);
 		ada_output_string(info->output, "\n");
 		print_modules(info);
+		if (!info->session->anchor_count)
+			break;
+		ada_output_string(info->output, "\n");
+		print_anchors(info);
 		break;
 	}
 }

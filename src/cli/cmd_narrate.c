@@ -89,7 +89,8 @@ int ada_cmd_narrate(int argc, char **argv)
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
-	if (ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to, &error) ||
+	if (ada_clock_view_set(session, options.narrowing.clock, &error) ||
+	    ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to, &error) ||
 	    ada_narrate(&narrative, &selection, &(struct ada_narrate_options){ .in_window = options.narrowing.in_window,
 									       .window = options.narrowing.window }, &error)) {
 		status = ada_answer_fail(argv[0], &error);

@@ -83,7 +83,7 @@ static const struct argp argp = {
 	.parser = parse_option,
 	.args_doc = "[SESSION] SQL\n--schema [TABLE]",
 	.doc = "Answers an SQL statement (SQLite's) over the recording's tables: events, calls, functions, detail, windows, marks,"
-	       " threads, modules, losses; and fn_stats(), callers(), callees(), around(), stack_at()."
+	       " threads, modules, anchors, losses; and fn_stats(), callers(), callees(), around(), stack_at()."
 	       "\vSQL - reads it from standard input. Ctrl-C or --timeout end it behind a whole row. A recording is only read.",
 };
 

@@ -6,6 +6,7 @@
 int ada_cmd_trace(int argc, char **argv);
 int ada_cmd_status(int argc, char **argv);
 int ada_cmd_mark(int argc, char **argv);
+int ada_cmd_anchor(int argc, char **argv);
 int ada_cmd_stop(int argc, char **argv);
 int ada_cmd_trigger(int argc, char **argv);
 int ada_cmd_functions(int argc, char **argv);

@@ -14,7 +14,7 @@ int ada_compare_open(struct ada_comparison *comparison, const char *command, con
 	struct ada_error error = {};
 	int status;
 
-	*comparison = (struct ada_comparison){};
+	*comparison = (struct ada_comparison){ .clock = narrowing->clock };
 	all_time.in_window = false;
 	status = ada_answer_open(command, reading, &comparison->sessions[ADA_NOW]);
 	if (!status && diff)
@@ -31,8 +31,8 @@ int ada_compare_open(struct ada_comparison *comparison, const char *command, con
 	return 0;
 }
 
-/* From the first event of the selection to its last. */
-static uint64_t length_ns(const struct ada_selection *selection)
+/* Its first event and its last; false: it has none. */
+static bool find_bounds(const struct ada_selection *selection, uint64_t *first, uint64_t *last)
 {
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 
@@ -48,11 +48,52 @@ static uint64_t length_ns(const struct ada_selection *selection)
 		if (atf_thread_get(thread->events, end - 1)->timestamp_ns > last_ns)
 			last_ns = atf_thread_get(thread->events, end - 1)->timestamp_ns;
 	}
-	return last_ns > first_ns ? last_ns - first_ns : 0;
+	*first = first_ns;
+	*last = last_ns;
+	return first_ns <= last_ns;
+}
+
+static uint64_t length_ns(const struct ada_selection *selection)
+{
+	uint64_t first_ns, last_ns;
+
+	return find_bounds(selection, &first_ns, &last_ns) ? last_ns - first_ns : 0;
+}
+
+/* When the events were, on the clock that was asked for. */
+static void put_clock(const struct ada_comparison *comparison, int side, enum ada_format format, struct ada_output *output)
+{
+	const struct ada_session *session = comparison->sessions[side];
+	char text[2][ADA_CLOCK_TEXT];
+	int64_t told[2] = {};
+	uint64_t ns[2];
+	bool known;
+
+	if (!comparison->clock || !session || !find_bounds(&comparison->selections[side], &ns[0], &ns[1]))
+		return;
+	known = ada_clock_view_ns(&session->view, ns[0], &told[0]) && ada_clock_view_ns(&session->view, ns[1], &told[1]);
+	for (int i = 0; i < 2; i++) {
+		if (format == ADA_FORMAT_TEXT)
+			ada_clock_view_text(session, ns[i], text[i]);
+		else
+			snprintf(text[i], ADA_CLOCK_TEXT, known ? "%lld" : "null", (long long)told[i]);
+	}
+	ada_output_string(output, format == ADA_FORMAT_TEXT ? "On clock " : side == ADA_NOW ? "\"clock\": {\"name\": " : "\"otherClock\": {\"name\": ");
+	if (format == ADA_FORMAT_TEXT)
+		ada_output_text(output, comparison->clock);
+	else
+		ada_output_json(output, comparison->clock);
+	ada_output_string(output, format == ADA_FORMAT_TEXT ? " the events lie between " : ", \"first_ns\": ");
+	ada_output_string(output, text[0]);
+	ada_output_string(output, format == ADA_FORMAT_TEXT ? " and " : ", \"last_ns\": ");
+	ada_output_string(output, text[1]);
+	ada_output_string(output, format == ADA_FORMAT_TEXT ? ".\n" : "},\n");
 }
 
 static void put_json_end(const struct ada_comparison *comparison, struct ada_output *output)
 {
+	for (int side = 0; side < ADA_SIDES; side++)
+		put_clock(comparison, side, ADA_FORMAT_JSON, output);
 	if (comparison->sessions[ADA_BEFORE]) {
 		ada_output_string(output, "\"session\": ");
 		ada_output_json(output, comparison->sessions[ADA_NOW]->path);
@@ -86,9 +127,12 @@ void ada_compare_put_end(const struct ada_comparison *comparison, enum ada_forma
 	if (format == ADA_FORMAT_JSON) {
 		put_json_end(comparison, output);
 	} else if (format == ADA_FORMAT_TEXT && comparison->sessions[ADA_BEFORE]) {
-		put_side(comparison, ADA_NOW, output);
-		put_side(comparison, ADA_BEFORE, output);
+		for (int side = 0; side < ADA_SIDES; side++) {
+			put_side(comparison, side, output);
+			put_clock(comparison, side, format, output);
+		}
 	} else if (format == ADA_FORMAT_TEXT) {
+		put_clock(comparison, ADA_NOW, format, output);
 		ada_completeness_text(output, &comparison->completeness[ADA_NOW]);
 	}
 }

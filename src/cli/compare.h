@@ -10,6 +10,7 @@ struct ada_comparison {
 	struct ada_selection selections[ADA_SIDES];
 	struct ada_completeness completeness[ADA_SIDES];	/* as the command finds it */
 	struct ada_progress progress;
+	const char *clock;		/* that times are told on, as asked for; NULL: was not */
 };
 
 /* Opens and selects; of `diff` (NULL: no comparison) the same threads and times, but no window: that is the first one's alone.

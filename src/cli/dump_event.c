@@ -1,10 +1,13 @@
 /* One event of the timeline, as text, JSON or CSV. */
 #include "cli/dump_event.h"
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/units.h"
 #include "cli/dump_detail.h"
 
-#define TIME_WIDTH 25			/* of time and thread id in a line of text */
+#define TID_WIDTH 9
 #define INDENT_MAX 64			/* levels; deeper calls show their depth as a number instead */
 
 void ada_dump_begin(struct ada_dump *dump)
@@ -15,7 +18,8 @@ void ada_dump_begin(struct ada_dump *dump)
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV : "");
 	ada_output_string(dump->output, dump->several ? ",process" : "");
 	ada_output_string(dump->output, dump->detail ? "," ADA_DETAIL_CSV_END : "");
-	ada_output_string(dump->output, dump->source ? ",file,line\n" : "\n");
+	ada_output_string(dump->output, dump->source ? ",file,line" : "");
+	ada_output_string(dump->output, dump->has_clock ? ",clock_ns\n" : "\n");
 }
 
 const char *ada_dump_kind(uint32_t kind)
@@ -31,6 +35,12 @@ const char *ada_dump_kind(uint32_t kind)
 
 /* --- the formats; name is NULL for a loss ------------------------------------------------------------------------------ */
 
+/* Of time and thread id in a line of text. */
+static size_t time_width(const struct ada_dump *dump)
+{
+	return TID_WIDTH + (dump->session->view.kind == ADA_CLOCK_WALL ? sizeof "2026-01-01T00:00:00.000000000Z" - 1 : 15);
+}
+
 static void put_padded(struct ada_output *output, uint64_t number, unsigned int width)
 {
 	uint64_t limit = 10;
@@ -41,14 +51,30 @@ static void put_padded(struct ada_output *output, uint64_t number, unsigned int 
 	ada_output_u64(output, number);
 }
 
+/* Of another clock than the host's. */
+static void put_told(struct ada_dump *dump, uint64_t ns)
+{
+	char text[ADA_CLOCK_TEXT];
+	size_t length = strlen(ada_clock_view_text(dump->session, ns, text)), width = time_width(dump) - TID_WIDTH;
+
+	if (dump->session->view.kind == ADA_CLOCK_MEDIA && length > 1)
+		text[--length] = 0;		/* all are seconds */
+	ada_output_spaces(dump->output, length < width ? width - length : 0);
+	ada_output_string(dump->output, text);
+}
+
 /* Seconds since the start with all nine digits: times that are compared by eye must line up. */
 static void put_time(struct ada_dump *dump, uint64_t ns)
 {
-	uint64_t start_ns = dump->start_ns;
+	uint64_t start_ns = dump->session->start_ns;
 	uint64_t since = ns > start_ns ? ns - start_ns : 0;
 	uint64_t fraction = since % 1000000000;
 	char text[10] = ".";
 
+	if (dump->session->view.kind != ADA_CLOCK_BOOT) {
+		put_told(dump, ns);
+		return;
+	}
 	put_padded(dump->output, since / 1000000000, 5);
 	for (int i = 9; i >= 1; i--, fraction /= 10)
 		text[i] = '0' + fraction % 10;
@@ -84,7 +110,7 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 	char text[ADA_UNITS_TEXT];
 
 	put_time(dump, event->timestamp_ns);
-	put_padded(output, moment->thread->tid, 9);
+	put_padded(output, moment->thread->tid, TID_WIDTH);
 	ada_output_spaces(output, 2 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
 	if (notable)
 		ada_output_string(output, "\033[31m");
@@ -114,7 +140,19 @@ static void put_text(struct ada_dump *dump, const struct ada_moment *moment, con
 		ada_output_u64(output, name->line);
 	}
 	ada_output_string(output, "\n");
-	ada_detail_text(output, detail, TIME_WIDTH + 4 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
+	ada_detail_text(output, detail, time_width(dump) + 5 + 2 * (event->call_depth < INDENT_MAX ? event->call_depth : INDENT_MAX));
+}
+
+/* Null where it has no room in 64 bits. */
+static void put_clock_ns(struct ada_dump *dump, uint64_t ns, const char *absent)
+{
+	char text[24];
+	int64_t told;
+
+	snprintf(text, sizeof text, "%s", absent);
+	if (ada_clock_view_ns(&dump->session->view, ns, &told))
+		snprintf(text, sizeof text, "%" PRId64, told);
+	ada_output_string(dump->output, text);
 }
 
 static void put_json_number(struct ada_output *output, const char *field, uint64_t number)
@@ -162,6 +200,10 @@ static void put_json(struct ada_dump *dump, const struct ada_moment *moment, con
 		ada_output_string(output, ", \"process\": ");
 		ada_output_json(output, moment->thread->process->directory);
 	}
+	if (dump->has_clock) {
+		ada_output_string(output, ", \"clock_ns\": ");
+		put_clock_ns(dump, event->timestamp_ns, "null");
+	}
 	ada_output_string(output, "}\n");
 }
 
@@ -207,6 +249,10 @@ static void put_csv(struct ada_dump *dump, const struct ada_moment *moment, cons
 		ada_output_string(output, ",");
 		if (name && name->file)
 			ada_output_u64(output, name->line);
+	}
+	if (dump->has_clock) {
+		ada_output_string(output, ",");
+		put_clock_ns(dump, event->timestamp_ns, "");
 	}
 	ada_output_string(output, "\n");
 }

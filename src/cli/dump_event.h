@@ -14,8 +14,9 @@ struct ada_dump_name {
 
 struct ada_dump {
 	struct ada_output *output;
-	uint64_t start_ns;		/* the session's: text shows times since then */
+	const struct ada_session *session;
 	enum ada_format format;
+	bool has_clock;			/* times are also those of the session's view */
 	bool detail, source;		/* what of them is known is shown */
 	bool several;			/* the session holds several processes: rows say which */
 	bool colours;

@@ -16,6 +16,7 @@ static const struct command {
 	{ "trace", ada_cmd_trace, "run a program and record it" },
 	{ "status", ada_cmd_status, "how a recording stands that is under way" },
 	{ "mark", ada_cmd_mark, "keep the detail around this moment of a recording" },
+	{ "anchor", ada_cmd_anchor, "align a recording with the clock of a video or of sound" },
 	{ "stop", ada_cmd_stop, "end a recording; the program runs on" },
 	{ "trigger", ada_cmd_trigger, "list, add or remove rules; test one on a stored session" },
 	{ "functions", ada_cmd_functions, "what of a program would be hooked, and what not and why" },

@@ -118,6 +118,9 @@ static error_t parse_cut(int key, char *argument, struct argp_state *state)
 	case OPTION_TO:
 		narrowing->to = argument;
 		return 0;
+	case ADA_OPTION_CLOCK:
+		narrowing->clock = argument;
+		return 0;
 	case OPTION_WINDOW:
 		if (ada_parse_count(argument, 0, UINT64_MAX, &narrowing->window, &error))
 			ada_options_fail(state, "--window: %s", error.text);
@@ -133,6 +136,7 @@ const struct argp ada_cut_argp = {
 		{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
 		{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
 		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+		ADA_CLOCK_OPTION,
 		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`, in its process", 0 },
 		{},
 	},

@@ -23,10 +23,13 @@ error_t ada_reading_parse(int key, char *argument, struct argp_state *state);
 
 struct ada_narrowing {
 	const char *thread, *from, *to;	/* as given: what they mean depends on the session */
+	const char *clock;		/* of from and to, and of the times in the answer; NULL: boot */
 	bool in_window;			/* only window `window` */
 	uint64_t window;
 	uint64_t limit;			/* rows; UINT64_MAX: all */
 };
-extern const struct argp ada_cut_argp;		/* --thread --from --to --window */
+#define ADA_CLOCK_OPTION { "clock", ADA_OPTION_CLOCK, "CLOCK", 0, "of the times given and shown: boot (default), wall or a name of `ada anchor`", 0 }
+enum { ADA_OPTION_CLOCK = 0x1800 };
+extern const struct argp ada_cut_argp;		/* --thread --from --to --clock --window */
 extern const struct argp ada_narrowing_argp;	/* these and --limit */
 #endif

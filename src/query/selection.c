@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/units.h"
 #include "query/windows.h"
 
 enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };
@@ -45,9 +44,9 @@ int ada_selection_open(struct ada_selection *selection, const struct ada_session
 
 	*selection = (struct ada_selection){ .session = session, .to_ns = UINT64_MAX };
 	if (from)
-		result = ada_parse_time(from, session->start_ns, &selection->from_ns, error);
+		result = ada_clock_view_parse(&session->view, session, from, &selection->from_ns, error);
 	if (!result && to)
-		result = ada_parse_time(to, session->start_ns, &selection->to_ns, error);
+		result = ada_clock_view_parse(&session->view, session, to, &selection->to_ns, error);
 	if (!result && selection->from_ns >= selection->to_ns)
 		result = ada_error_set(error, EINVAL, "--from=%s is not before --to=%s", from ? from : "0", to);
 	if (!result)

@@ -109,6 +109,7 @@ static bool holds_directory(const char *path, const char *prefix)
 static void read_document(struct ada_session *session, const char *directory)
 {
 	struct ada_error error = {};
+	struct atf_message message;
 	char path[PATH_MAX];
 
 	/* One that is there and leads nowhere (a link to itself) is a problem; none at all is not. */
@@ -116,6 +117,8 @@ static void read_document(struct ada_session *session, const char *directory)
 		return;
 	if (ada_json_read(&session->document, path, &error))
 		ada_session_problem(session, "%s", error.text);
+	else if (atf_session_anchors(directory, &session->anchors, &session->anchor_count, &message) || *message.text)
+		ada_session_problem(session, "%s", message.text);
 }
 
 /* When session.json doesn't say: the first event is where time begins. */
@@ -221,6 +224,7 @@ void ada_session_close(struct ada_session *session)
 	ada_array_free(&session->modules);
 	ada_array_free(&session->problems);
 	json_object_put(session->document);
+	free(session->anchors);
 	free(session->path);
 	free(session);
 }

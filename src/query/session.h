@@ -10,6 +10,7 @@
 #include "atf.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "query/clock_view.h"
 #include "query/json.h"
 #include "query/module.h"
 
@@ -52,6 +53,9 @@ struct ada_session {
 	char *path;
 	json_object *document;		/* session.json; NULL: missing or unreadable */
 	uint64_t start_ns;		/* what relative times count from */
+	struct ada_timing_anchor *anchors;		/* as atf_session_anchors has them */
+	size_t anchor_count;
+	struct ada_clock_view view;	/* the clock of the times in questions and answers */
 	ADA_ARRAY(struct ada_process *) processes;	/* in the order of starting */
 	ADA_ARRAY(struct ada_thread) threads;		/* of all processes, process by process, by number */
 	ADA_ARRAY(struct ada_recorded_window) windows;	/* of all processes, process by process, in order of time */

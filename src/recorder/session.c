@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "atf/anchor.h"
 #include "base/file.h"
 #include "recorder/control.h"
 #include "recorder/manifest.h"
@@ -71,7 +72,7 @@ static void name_session(struct ada_session *session)
 	stamp(session->name, sizeof(session->name), "session_%Y%m%d_%H%M%S", &local);
 	stamp(session->started, sizeof(session->started), "%Y-%m-%dT%H:%M:%S", &utc);
 	size_t length = strlen(session->started);
-	snprintf(session->started + length, sizeof(session->started) - length, ".%03ldZ", now.tv_nsec / 1000000);
+	snprintf(session->started + length, sizeof(session->started) - length, ".%09ldZ", now.tv_nsec);
 }
 
 /* In what was made of --output: other users may write there, so nothing else is taken for it. */
@@ -85,8 +86,9 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
 	if (session->fd < 0)
 		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
+	/* For as long as this is recorded nobody else rewrites session.json (src/recover, atf/anchor.h); no loss where it fails. */
+	flock(session->fd, LOCK_EX | LOCK_NB);
 	ada_directory_path(session->fd, session->root);
-	flock(session->fd, LOCK_EX | LOCK_NB);		/* for as long as this is recorded: see src/recover; no loss where it fails */
 	return ada_path(session->directory, "%s/%s", session->output, session->name) ?
 	       ada_error_system(error, ENAMETOOLONG, "%s", session->output) : 0;
 }
@@ -230,6 +232,24 @@ static json_object *options_of(const struct ada_trace_options *options)
 	return object;
 }
 
+/* What `ada anchor` and programs left in the journal: what they can't write themselves while this process holds session.json. */
+static json_object *anchors_of(const struct ada_session *session)
+{
+	struct atf_anchors anchors = { 0 };
+	json_object *list = json_object_new_array();
+	if (!atf_anchors_read_journal(&anchors, session->fd))
+		atf_anchors_settle(&anchors);
+	for (size_t i = 0; i < anchors.items.count; i++) {
+		json_object *object = json_object_new_object();
+		json_object_object_add(object, "clock", json_object_new_string(anchors.items.items[i].clock));
+		ada_json_count(object, "hostTimeNs", anchors.items.items[i].hostTimeNs);
+		ada_json_count(object, "mediaTimeNs", anchors.items.items[i].mediaTimeNs);
+		json_object_array_add(list, object);
+	}
+	ada_array_free(&anchors.items);
+	return list;
+}
+
 static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 {
 	const struct ada_session *session = &recorder->session;
@@ -260,6 +280,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "processes", processes);
 	json_object_object_add(object, "notRecorded", unrecorded);
 	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
+	json_object_object_add(object, "anchors", anchors_of(session));
 	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));
 	const char *control = recorder->control && !finalized ? ada_control_path(recorder->control) : NULL;
 	json_object_object_add(object, "control", control ? json_object_new_string(control) : NULL);

@@ -11,7 +11,7 @@ from calls import Call
 HERE = pathlib.Path(__file__).resolve().parent
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDS_STATE = 1, 2
-BOOTTIME = 6
+BOOTTIME, OWN_CLOCKS = 6, 128
 
 
 def load(directory):
@@ -45,7 +45,8 @@ class Perfetto:
     slices: dict = field(default_factory=lambda: defaultdict(list))             # uuid: outermost slices
     instants: dict = field(default_factory=lambda: defaultdict(list))
     counters: dict = field(default_factory=lambda: defaultdict(list))           # track name: [(ns, value)]
-    clocks: dict = field(default_factory=dict)
+    clocks: dict = field(default_factory=dict)                                  # at the session's start
+    snapshots: list = field(default_factory=list)                               # these, and those of anchors
 
     def threads(self):
         """{(pid, tid, uuid): calls}"""
@@ -112,7 +113,10 @@ def read(proto, data, check_fields=True):
         kind = packet.WhichOneof("data")
         if kind == "clock_snapshot":
             assert packet.clock_snapshot.primary_trace_clock == BOOTTIME
-            result.clocks.update({c.clock_id: c.timestamp for c in packet.clock_snapshot.clocks})
+            snapshot = {c.clock_id: c.timestamp for c in packet.clock_snapshot.clocks}
+            assert packet.timestamp == snapshot[BOOTTIME] >= result.snapshots[-1][BOOTTIME] if result.snapshots else True
+            result.snapshots.append(snapshot)
+            result.clocks.update(snapshot if max(snapshot) < OWN_CLOCKS else {})
         elif kind == "track_descriptor":
             track = packet.track_descriptor
             assert track.uuid and track.uuid not in result.tracks

@@ -1,6 +1,8 @@
 """What the formats hold beside the calls, and what is their own."""
 import csv
 import io
+import json
+import shutil
 import struct
 from collections import Counter
 
@@ -37,6 +39,23 @@ def test_perfetto_tracks_and_clocks(session, export_perfetto):
                                                                                     (50, 50, "prog")]
     assert all(trace.tracks[t.parent_uuid].process.pid == t.thread.pid for t in threads)
     assert trace.clocks == {6: START_NS, 1: 1767225600 * 10**9}     # started 2026-01-01T00:00:00Z
+
+
+def test_perfetto_carries_anchors(session, export_perfetto, tmp_path):
+    """A snapshot each, of one number a clock, in the order of the host's time; and a track with the moments."""
+    path = tmp_path / "session"
+    shutil.copytree(session("plain"), path)
+    anchors = [("video", START_NS + 5, 77), ("sound", START_NS - 10, 3), ("video", START_NS + 2, 70), ("sound", START_NS + 2, 15)]
+    document = json.loads((path / "session.json").read_text())
+    document["anchors"] = [{"clock": clock, "hostTimeNs": host, "mediaTimeNs": media} for clock, host, media in anchors]
+    (path / "session.json").write_text(json.dumps(document))
+    trace = export_perfetto(path)
+    assert trace.snapshots == [{6: START_NS - 10, 128: 3}, trace.clocks, {6: START_NS + 2, 128: 15}, {6: START_NS + 2, 129: 70},
+                               {6: START_NS + 5, 129: 77}]
+    _, instants = trace.named("clocks")
+    assert [(i.name, i.ns, i.category, i.notes) for i in instants] == [
+        (clock, host, "anchor", {"media_ns": media, "clock_id": 128 + (clock == "video")}) for clock, host, media in sorted(anchors)]
+    assert export_perfetto(session("plain")).snapshots == [trace.clocks]
 
 
 def test_perfetto_marks_and_windows(ada, session, export_perfetto):

@@ -3,6 +3,7 @@ import collections
 import datetime
 import json
 import re
+import shutil
 import signal
 import subprocess
 
@@ -106,6 +107,23 @@ def test_wall_clock(export, session):
     started = datetime.datetime.fromisoformat(json.loads((path / "session.json").read_text())["started"].replace("Z", "+00:00"))
     lines, _ = babeltrace(export(path), "--clock-seconds", "--no-delta")
     assert lines[0].startswith("[%d.000000000]" % started.timestamp())
+
+
+def test_anchors(export, session, tmp_path):
+    """In the environment, by clock."""
+    path = tmp_path / "anchored"
+    shutil.copytree(session("plain"), path)
+    document = json.loads((path / "session.json").read_text())
+    document["anchors"] = [{"clock": clock, "hostTimeNs": host, "mediaTimeNs": media}
+                           for clock, host, media in (("video", 9, 2), ("sound", 7, 3), ("video", 5, 1))]
+    (path / "session.json").write_text(json.dumps(document))
+    directory = export(path)
+    assert len(events_of(directory)[0]) == 10
+    shown = "\n".join(babeltrace(directory, "-c", "sink.text.details")[0])
+    for line in ("clock_0: sound", "clock_0_anchor_0_host_ns: 7", "clock_0_anchor_0_media_ns: 3", "clock_1: video",
+                 "clock_1_anchor_0_host_ns: 5", "clock_1_anchor_0_media_ns: 1", "clock_1_anchor_1_host_ns: 9",
+                 "clock_1_anchor_1_media_ns: 2"):
+        assert line in shown, shown
 
 
 def test_empty(export, session):

@@ -10,7 +10,7 @@ import pytest
 from harness import run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["trace", "status", "mark", "stop", "trigger", "functions", "info", "dump", "export", "graph", "report", "verify", "windows", "mcp", "narrate", "query", "recover"]
+COMMANDS = ["trace", "status", "mark", "anchor", "stop", "trigger", "functions", "info", "dump", "export", "graph", "report", "verify", "windows", "mcp", "narrate", "query", "recover"]
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 
 

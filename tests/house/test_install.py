@@ -36,6 +36,19 @@ def test_the_installed_ada_traces_with_the_installed_agent(installed, tmp_path):
     assert ada("verify", tmp_path / "latest").status == 0
 
 
+def test_a_program_of_ones_own_aligns_clocks_with_libatf(installed, tmp_path):
+    ada = Ada(installed / "bin" / "ada")
+    assert ada.trace(tmp_path, ["/bin/echo", "hello"]).status == 0
+    flags = run(["pkg-config", "--define-prefix", "--cflags", "--libs", "libatf"],
+                env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig")}).stdout.decode().split()
+    example = tmp_path / "anchors"
+    result = run(["gcc", "-Wall", "-Wextra", "-Werror", ROOT / "docs" / "examples" / "anchors.c", *flags, "-o", example])
+    assert result.status == 0, result.stderr.decode()
+    result = run([example, tmp_path / "latest"], env={**os.environ, "LD_LIBRARY_PATH": str(installed / "lib")})
+    assert result.status == 0, result.stdout.decode() + result.stderr.decode()
+    assert len(json.loads((tmp_path / "latest" / "session.json").read_text())["anchors"]) == 4
+
+
 def test_a_program_of_ones_own_reads_a_recording_with_libatf(installed, tmp_path):
     ada = Ada(installed / "bin" / "ada")
     assert ada.trace(tmp_path, ["/bin/echo", "hello"]).status == 0

@@ -134,7 +134,7 @@ def test_bad_arguments(ada, tmp_path, arguments, message):
 def test_schema_names_what_the_tables_have(ada, session):
     text = ada("query", "--schema").stdout.decode()
     tables = re.findall(r"^  ([a-z_]+)  ", text, re.MULTILINE)
-    assert len(tables) == 14
+    assert len(tables) == 15
     assert ada("query", ".tables").stdout.decode() == ada("query", ".help").stdout.decode() == text
     page = (ROOT / "docs" / "man" / "ada-query.1").read_text().replace(r"\-", "-")
     for table in tables:

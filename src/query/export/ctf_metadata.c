@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 #include <unistd.h>
 #include "query/export/ctf.h"
 
@@ -83,30 +83,35 @@ static void put_number(struct ada_output *output, const char *before, uint64_t n
 	ada_output_string(output, after);
 }
 
-/* What to add to ns since boot to get ns since 1970; 0 where the session doesn't say. */
-static uint64_t epoch_offset(const struct ada_session *session)
+/* clock_0 = "video"; clock_0_anchor_0_host_ns = 1; clock_0_anchor_0_media_ns = 2; ... */
+static void put_anchors(struct ada_output *output, const struct ada_session *session)
 {
-	const char *started = ada_json_text(session->document, "started", "");
-	uint64_t start_ns = ada_json_u64(session->document, "startNs", 0), ns = 0;
-	struct tm time = {};
-	const char *rest = strptime(started, "%Y-%m-%dT%H:%M:%S", &time);
-	int64_t seconds;
+	uint64_t clock = 0, number = 0;
 
-	if (!rest || !start_ns)
-		return 0;
-	if (*rest == '.')
-		for (uint64_t unit = 100000000; *++rest >= '0' && *rest <= '9'; unit /= 10)
-			ns += unit * (uint64_t)(*rest - '0');
-	seconds = timegm(&time);
-	return *rest != 'Z' || seconds < 0 || (uint64_t)seconds * 1000000000 + ns < start_ns ? 0 :
-	       (uint64_t)seconds * 1000000000 + ns - start_ns;
+	for (size_t i = 0; i < session->anchor_count; i++) {
+		const struct ada_timing_anchor *anchor = &session->anchors[i];
+
+		if (!i || strcmp(anchor->clock, anchor[-1].clock)) {
+			clock += i > 0;
+			number = 0;
+			put_number(output, "\tclock_", clock, " = ");
+			put_literal(output, anchor->clock);
+			ada_output_string(output, ";\n");
+		}
+		put_number(output, "\tclock_", clock, "_anchor_");
+		put_number(output, "", number, "_host_ns = ");
+		put_number(output, "", anchor->hostTimeNs, ";\n");
+		put_number(output, "\tclock_", clock, "_anchor_");
+		put_number(output, "", number++, "_media_ns = ");
+		put_number(output, "", anchor->mediaTimeNs, ";\n");
+	}
 }
 
 static void put_environment(struct ada_output *output, const struct ada_export *export)
 {
 	const struct ada_session *session = export->selection->session;
 	const char *host = ada_json_text(ada_json_get(session->document, "host"), "name", "");
-	uint64_t offset = epoch_offset(session);
+	int64_t offset = 0;
 
 	ada_output_string(output, "env {\n\ttracer_name = \"ada\";\n\thostname = ");
 	put_literal(output, host);
@@ -115,11 +120,13 @@ static void put_environment(struct ada_output *output, const struct ada_export *
 	ada_output_string(output, ";\n\tprogram = ");
 	put_literal(output, ada_json_text(session->document, "program", ""));
 	put_number(output, ";\n\tevents = ", export->completeness.events, ";\n");
-	put_number(output, "\tlost = ", export->completeness.lost, ";\n};\n\n");
+	put_number(output, "\tlost = ", export->completeness.lost, ";\n");
+	put_anchors(output, session);
+	ada_output_string(output, "};\n\n");
 	ada_output_string(output, "clock {\n\tname = boottime;\n\tdescription = \"CLOCK_BOOTTIME\";\n\tfreq = 1000000000;\n");
-	if (offset) {
-		put_number(output, "\toffset_s = ", offset / 1000000000, ";\n");
-		put_number(output, "\toffset = ", offset % 1000000000, ";\n");
+	if (ada_session_wall_offset(session, &offset) && offset > 0) {
+		put_number(output, "\toffset_s = ", (uint64_t)offset / 1000000000, ";\n");
+		put_number(output, "\toffset = ", (uint64_t)offset % 1000000000, ";\n");
 	}
 	ada_output_string(output, "};\n\n");
 }

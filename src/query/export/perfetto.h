@@ -16,7 +16,7 @@ enum {
 	SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2,
 	/* ClockSnapshot */
 	SNAPSHOT_CLOCKS = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
-	CLOCK_IS_REALTIME = 1, CLOCK_IS_BOOTTIME = 6,
+	CLOCK_IS_REALTIME = 1, CLOCK_IS_BOOTTIME = 6, CLOCK_OF_ANCHORS = 128,	/* the first that is the trace's own, for all sequences */
 	/* TracePacketDefaults, TrackEventDefaults */
 	DEFAULTS_TRACK_EVENT = 11, DEFAULTS_CLOCK_ID = 58, DEFAULTS_TRACK_UUID = 11,
 	/* InternedData and its entries */

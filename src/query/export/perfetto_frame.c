@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "query/arguments.h"
 #include "query/export/perfetto.h"
 #include "query/windows.h"
@@ -94,39 +93,73 @@ static void put_clock(struct ada_proto *packet, uint32_t id, uint64_t ns)
 	ada_proto_end(packet, clock);
 }
 
-/* "2026-01-01T00:00:00.123Z" in ns since 1970; 0: it is something else. */
-static uint64_t parse_wall(const char *text)
+static uint32_t clock_id_of(const struct ada_session *session, const struct ada_timing_anchor *anchor)
 {
-	struct tm when = {};
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
-	uint64_t ns, digit = 100000000;
+	uint32_t id = CLOCK_OF_ANCHORS;
 
-	if (!rest || timegm(&when) < 0)
-		return 0;
-	ns = (uint64_t)timegm(&when) * 1000000000;
-	if (*rest == '.')
-		for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit /= 10)
-			ns += (uint64_t)(*rest - '0') * digit;
-	return *rest == 'Z' ? ns : 0;
+	for (const struct ada_timing_anchor *other = session->anchors; other < anchor; other++)
+		id += strcmp(other->clock, other[1].clock) != 0;
+	return id;
 }
 
-int ada_perfetto_begin(struct ada_perfetto *perfetto)
+/* One moment on two clocks: of an anchor, or (NULL) of the session's start, with the wall clock where that is known. */
+static int put_snapshot(struct ada_perfetto *perfetto, const struct ada_timing_anchor *anchor, bool first)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
-	uint64_t wall_ns = parse_wall(ada_json_text(session->document, "started", ""));
+	uint64_t host_ns = anchor ? anchor->hostTimeNs : session->start_ns;
 	struct ada_proto *packet = &perfetto->packet;
+	int64_t wall_offset;
 	size_t snapshot;
 
-	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, session->start_ns);
-	ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
-	ada_proto_varint(packet, PACKET_FIRST_ON_SEQUENCE, 1);
+	ada_perfetto_packet(perfetto, PROCESS_SEQUENCE, host_ns);
+	if (first) {
+		ada_proto_varint(packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+		ada_proto_varint(packet, PACKET_FIRST_ON_SEQUENCE, 1);
+	}
 	snapshot = ada_proto_begin(packet, PACKET_CLOCK_SNAPSHOT);
-	put_clock(packet, CLOCK_IS_BOOTTIME, session->start_ns);
-	if (wall_ns)
-		put_clock(packet, CLOCK_IS_REALTIME, wall_ns);
+	put_clock(packet, CLOCK_IS_BOOTTIME, host_ns);
+	if (anchor)
+		put_clock(packet, clock_id_of(session, anchor), anchor->mediaTimeNs);
+	else if (ada_session_wall_offset(session, &wall_offset))
+		put_clock(packet, CLOCK_IS_REALTIME, session->start_ns + (uint64_t)wall_offset);
 	ada_proto_varint(packet, SNAPSHOT_PRIMARY, CLOCK_IS_BOOTTIME);
 	ada_proto_end(packet, snapshot);
 	return ada_perfetto_packet_done(perfetto);
+}
+
+static int compare_host(const void *left, const void *right)
+{
+	const struct ada_timing_anchor *a = *(const struct ada_timing_anchor *const *)left, *b = *(const struct ada_timing_anchor *const *)right;
+
+	if (a->hostTimeNs != b->hostTimeNs)
+		return a->hostTimeNs < b->hostTimeNs ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* In the order of the host's time: readers drop a snapshot that lies before another one. */
+int ada_perfetto_begin(struct ada_perfetto *perfetto)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	const struct ada_timing_anchor **order = calloc(session->anchor_count + 1, sizeof *order);
+	bool told = false;
+	int result = order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < session->anchor_count && order; i++)
+		order[i] = &session->anchors[i];
+	if (order)
+		qsort(order, session->anchor_count, sizeof *order, compare_host);
+	for (size_t i = 0; i < session->anchor_count && !result; i++) {
+		if (!told && order[i]->hostTimeNs >= session->start_ns) {
+			told = true;
+			result = put_snapshot(perfetto, NULL, !i);
+		}
+		if (!result)
+			result = put_snapshot(perfetto, order[i], !i && !told);
+	}
+	if (!told && !result)
+		result = put_snapshot(perfetto, NULL, !session->anchor_count);
+	free(order);
+	return result;
 }
 
 /* --- tracks ----------------------------------------------------------------------------------------------------------- */
@@ -344,6 +377,27 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 		result = put_counter(perfetto, "lost events", perfetto->rates.lost);
 	return result;
 }
+/* So that the moments themselves are seen, and the clocks' numbers get their names. */
+static int put_anchors(struct ada_perfetto *perfetto)
+{
+	const struct ada_session *session = perfetto->export->selection->session;
+	uint64_t uuid = uuid_of(perfetto, NULL, "clocks", 0), last_ns = perfetto->last_ns;
+	struct ada_proto *packet = &perfetto->packet;
+	int result = session->anchor_count ? end_track(perfetto, begin_track(perfetto, uuid, 0, "clocks")) : 0;
+
+	for (size_t i = 0; i < session->anchor_count && !result; i++) {
+		const struct ada_timing_anchor *anchor = &session->anchors[i];
+		size_t event = begin_event(perfetto, anchor->hostTimeNs, TYPE_INSTANT, uuid);
+
+		ada_proto_string(packet, EVENT_CATEGORIES, "anchor");
+		ada_proto_string(packet, EVENT_NAME, anchor->clock);
+		ada_perfetto_note_u64(packet, "media_ns", anchor->mediaTimeNs);
+		ada_perfetto_note_u64(packet, "clock_id", clock_id_of(session, anchor));
+		result = end_event(perfetto, event);
+	}
+	perfetto->last_ns = last_ns;		/* of what was recorded */
+	return result;
+}
 
 /* What is missing, on a track of its own: the file has no other place for it. */
 int ada_perfetto_end(struct ada_perfetto *perfetto)
@@ -351,7 +405,7 @@ int ada_perfetto_end(struct ada_perfetto *perfetto)
 	const struct ada_completeness *completeness = &perfetto->export->completeness;
 	uint64_t uuid = uuid_of(perfetto, NULL, "ada", 0);
 	struct ada_proto *packet = &perfetto->packet;
-	int result = ada_perfetto_end_process(perfetto);
+	int result = ada_perfetto_end_process(perfetto) ?: put_anchors(perfetto);
 	size_t event, note;
 
 	if (!result)

@@ -11,10 +11,7 @@
 
 char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS])
 {
-	uint64_t start_ns = story->session->start_ns, since = ns > start_ns ? ns - start_ns : 0;
-
-	snprintf(text, ADA_WORDS, "+%" PRIu64 ".%09" PRIu64 "s", since / 1000000000, since % 1000000000);
-	return text;
+	return ada_clock_view_text(story->session, ns, text);
 }
 
 char *ada_words_signal(int number, char text[ADA_WORDS])

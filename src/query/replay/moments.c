@@ -1,6 +1,5 @@
 /* Rules of no event: how a process ended, and the time of day. From session.json and the manifests. */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "query/replay/internal.h"
@@ -60,22 +59,6 @@ static void find_end(const struct ada_trigger *trigger, const struct ada_process
 		fits(context, &hit);
 }
 
-/* Wall-clock seconds at the session's start: RFC 3339 in UTC, with milliseconds. False: not known. */
-static bool wall_clock(const struct ada_session *session, time_t *seconds, uint64_t *ns)
-{
-	const char *text = ada_json_text(session->document, "started", "");
-	struct tm utc = { 0 };
-	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
-	unsigned int milliseconds = 0;
-
-	if (!rest)
-		return false;
-	sscanf(rest, ".%3u", &milliseconds);
-	*seconds = timegm(&utc);
-	*ns = milliseconds * (SECOND_NS / 1000);
-	return true;
-}
-
 static bool inside(const struct ada_trigger *trigger, const struct tm *local)
 {
 	uint32_t minute = (uint32_t)(local->tm_hour * 60 + local->tm_min);
@@ -89,16 +72,16 @@ static bool inside(const struct ada_trigger *trigger, const struct tm *local)
 static void find_time(const struct ada_replay *replay, const struct ada_process *process, ada_replay_moment *fits, void *context)
 {
 	const struct ada_session *session = process->session;
-	uint64_t start = ada_json_u64(process->manifest, "startNs", session->start_ns), end = end_of(process), offset;
+	uint64_t start = ada_json_u64(process->manifest, "startNs", session->start_ns), end = end_of(process);
 	struct ada_replay_hit hit = { .process = process, .index_seq = UINT64_MAX };
 	bool was_inside = false;
-	time_t zero;
+	int64_t offset;
 
-	if (!wall_clock(session, &zero, &offset))
+	if (!ada_session_wall_offset(session, &offset))
 		return;
 	for (uint64_t ns = start; ns <= end;) {
-		uint64_t wall_ns = offset + (ns - session->start_ns);
-		time_t now = zero + (time_t)(wall_ns / SECOND_NS);
+		uint64_t wall_ns = ns + (uint64_t)offset;
+		time_t now = (time_t)(wall_ns / SECOND_NS);
 		struct tm local;
 		bool is_inside;
 

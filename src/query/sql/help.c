@@ -24,8 +24,9 @@ void ada_sql_help(struct ada_output *output)
 			ada_output_string(output, "\n");
 		}
 	}
-	ada_output_string(output, "\nFunctions: at('+1.5s') a time from the session's start, ns('50ms') a duration, hex64(x0),\n"
-			  "as_double(fp0), as_float(fp0), and SQLite's own.\n"
+	ada_output_string(output, "\nFunctions: at('+1.5s') a time from the session's start, at('12.5s', 'video') one on a clock of `ada anchor`,\n"
+			  "on_clock(timestamp_ns, 'video') ns on that clock, ns('50ms') a duration, hex64(x0), as_double(fp0),\n"
+			  "as_float(fp0), and SQLite's own.\n"
 			  "`ada query --schema TABLE` lists a table's columns.\n");
 }
 

@@ -1,4 +1,4 @@
-/* Tables windows, marks, threads and modules: what the manifests say. */
+/* Tables windows, marks, threads, modules and anchors: what the manifests say. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +245,19 @@ static void make_modules(struct ada_sql *sql, struct ada_sql_rows *rows)
 	}
 }
 
+static void make_anchors(struct ada_sql *sql, struct ada_sql_rows *rows)
+{
+	for (size_t i = 0; i < sql->session->anchor_count; i++) {
+		const struct ada_timing_anchor *anchor = &sql->session->anchors[i];
+
+		ada_sql_add_text(rows, anchor->clock);
+		ada_sql_add_integer(rows, anchor->hostTimeNs);
+		ada_sql_add_integer(rows, anchor->mediaTimeNs);
+	}
+}
+
 TABLE(windows);
 TABLE(marks);
 TABLE(threads);
 TABLE(modules);
+TABLE(anchors);

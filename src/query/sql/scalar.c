@@ -23,20 +23,40 @@ static void ns(sqlite3_context *context, int argc, sqlite3_value **argv)
 		ada_sql_result_u64(context, number);
 }
 
-/* at('+1.5s'): from the session's start. */
+/* at('+1.5s'): from the session's start; at('12.5s', 'video'): on that clock. */
 static void at(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const struct ada_sql *sql = sqlite3_user_data(context);
 	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	const char *clock = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+	struct ada_clock_view view;
 	struct ada_error error = {};
 	uint64_t number;
 
-	if (!text)
+	if (!text || (argc > 1 && !clock))
 		return;
-	if (ada_parse_time(text, sql->session->start_ns, &number, &error))
+	if (ada_clock_view_open(&view, sql->session, clock, &error) ||
+	    ada_clock_view_parse(&view, sql->session, text, &number, &error))
 		fail(context, &error);
 	else
 		ada_sql_result_u64(context, number);
+}
+
+/* on_clock(timestamp_ns, 'video'): ns of that clock; null where it has no such time. */
+static void on_clock(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct ada_sql *sql = sqlite3_user_data(context);
+	const char *clock = (const char *)sqlite3_value_text(argv[1]);
+	struct ada_clock_view view;
+	struct ada_error error = {};
+	int64_t told;
+
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL || !clock)
+		return;
+	if (ada_clock_view_open(&view, sql->session, clock, &error))
+		fail(context, &error);
+	else if (ada_clock_view_ns(&view, (uint64_t)sqlite3_value_int64(argv[0]), &told))
+		sqlite3_result_int64(context, told);
 }
 
 /* hex64(x0): the register without a sign. */
@@ -90,6 +110,7 @@ int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql)
 {
 	static const struct { const char *name; int count, flags; void (*call)(sqlite3_context *, int, sqlite3_value **); } list[] = {
 		{ "ns", 1, SQLITE_DETERMINISTIC, ns }, { "at", 1, SQLITE_DETERMINISTIC, at },
+		{ "at", 2, SQLITE_DETERMINISTIC, at }, { "on_clock", 2, SQLITE_DETERMINISTIC, on_clock },
 		{ "hex64", 1, SQLITE_DETERMINISTIC, hex64 }, { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
 		{ "as_float", 1, SQLITE_DETERMINISTIC, as_float }, { "ada_visited", 0, 0, visited },
 	};

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "base/units.h"
 #include "query/edges.h"
 #include "query/sql/table.h"
 #include "query/stack.h"
@@ -61,9 +60,9 @@ static int narrow(struct ada_selection *selection, const struct ada_sql *sql, sq
 		}
 	result = ada_selection_open(selection, sql->session, argument_text(arguments[2]), NULL, NULL, error);
 	if (!result && texts[0])
-		result = ada_parse_time(texts[0], sql->session->start_ns, &selection->from_ns, error);
+		result = ada_clock_view_parse(&sql->session->view, sql->session, texts[0], &selection->from_ns, error);
 	if (!result && texts[1])
-		result = ada_parse_time(texts[1], sql->session->start_ns, &selection->to_ns, error);
+		result = ada_clock_view_parse(&sql->session->view, sql->session, texts[1], &selection->to_ns, error);
 	free(texts[0]);
 	free(texts[1]);
 	if (result)

@@ -131,7 +131,7 @@ struct ada_sql_implementation {
 };
 
 extern const struct ada_sql_implementation ada_sql_events, ada_sql_around, ada_sql_calls, ada_sql_detail, ada_sql_functions,
-	ada_sql_windows, ada_sql_marks, ada_sql_threads, ada_sql_modules, ada_sql_losses, ada_sql_fn_stats, ada_sql_callers,
+	ada_sql_windows, ada_sql_marks, ada_sql_threads, ada_sql_modules, ada_sql_anchors, ada_sql_losses, ada_sql_fn_stats, ada_sql_callers,
 	ada_sql_callees, ada_sql_stack_at;
 
 /* Counters and times beyond what SQL's signed integers hold saturate. */

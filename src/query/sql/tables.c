@@ -227,6 +227,12 @@ static const struct ada_sql_column stack_at[] = {
 	{ "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN },
 };
 
+static const struct ada_sql_column anchors[] = {
+	{ "clock", "TEXT", "name of the other clock", false, ADA_SQL_PLAIN },
+	{ "host_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_PLAIN },
+	{ "media_ns", "INTEGER", "the same moment on that clock", false, ADA_SQL_PLAIN },
+};
+
 const struct ada_sql_table ada_sql_tables[] = {
 	{ "events", "every event, thread by thread, each in the order of time", COLUMNS(events), false },
 	{ "calls", "every call: its beginning paired with its end, in the order of ends", COLUMNS(calls), false },
@@ -236,6 +242,7 @@ const struct ada_sql_table ada_sql_tables[] = {
 	{ "marks", "what made windows: the first 1,000 of each", COLUMNS(marks), false },
 	{ "threads", "of all processes", COLUMNS(threads), false },
 	{ "modules", "programs and libraries, as each process loaded them", COLUMNS(modules), false },
+	{ "anchors", "moments on two clocks, of `ada anchor`", COLUMNS(anchors), false },
 	{ "losses", "what is missing, and why", COLUMNS(losses), false },
 	{ "fn_stats", "calls and times per function, as `ada report`: fn_stats(from_time, to_time, of_thread)", COLUMNS(fn_stats), true },
 	{ "callers", "who calls a function: callers(f, from_time, to_time, of_thread)", COLUMNS(callers), true },

@@ -7,7 +7,7 @@
 
 static const struct ada_sql_implementation *const implementations[] = {
 	&ada_sql_events, &ada_sql_calls, &ada_sql_functions, &ada_sql_detail, &ada_sql_windows, &ada_sql_marks, &ada_sql_threads,
-	&ada_sql_modules, &ada_sql_losses, &ada_sql_fn_stats, &ada_sql_callers, &ada_sql_callees, &ada_sql_around,
+	&ada_sql_modules, &ada_sql_anchors, &ada_sql_losses, &ada_sql_fn_stats, &ada_sql_callers, &ada_sql_callees, &ada_sql_around,
 	&ada_sql_stack_at,
 };
 #define TABLES (sizeof implementations / sizeof *implementations)
