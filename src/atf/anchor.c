@@ -3,12 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "atf/json.h"
 #include "base/file.h"
@@ -151,81 +149,69 @@ void atf_anchors_settle(struct atf_anchors *anchors)
 
 /* --- files ------------------------------------------------------------------------------------------------------------- */
 
-int atf_anchors_read_journal(struct atf_anchors *anchors, int directory)
+/* What others may have made: no FIFO is waited for, and of a journal no more is read than one has. 0 or -errno. */
+static int read_file(const char *directory, const char *name, char **text, size_t *length)
 {
-	int fd = openat(directory, ATF_ANCHOR_JOURNAL, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW), status;
-	struct stat found;
-	ssize_t got = -1;
-	char *text;
+	struct ada_error error = { "" };
+	char path[PATH_MAX];
+	int fd, status = ada_path(path, "%s/%s", directory, name);
 
+	if (status)
+		return status;
+	fd = ada_file_open_regular(path, &error);
 	if (fd < 0)
-		return 0;
-	text = fstat(fd, &found) || !S_ISREG(found.st_mode) ? NULL : malloc(ATF_ANCHOR_JOURNAL_MAX);
-	if (text)
-		got = pread(fd, text, ATF_ANCHOR_JOURNAL_MAX, 0);
+		return fd;
+	status = ada_file_read_fd(fd, text, length);
 	close(fd);
-	status = got > 0 ? atf_anchors_parse_journal(anchors, text, (size_t)got) : 0;
+	return status;
+}
+
+int atf_anchors_read_journal(struct atf_anchors *anchors, const char *directory)
+{
+	size_t length;
+	char *text;
+	int status;
+
+	if (read_file(directory, ATF_ANCHOR_JOURNAL, &text, &length))
+		return 0;
+	status = atf_anchors_parse_journal(anchors, text, length < ATF_ANCHOR_JOURNAL_MAX ? length : ATF_ANCHOR_JOURNAL_MAX);
 	free(text);
 	return status;
 }
 
-int atf_session_document(int directory, char **text, size_t *length)
+int atf_session_document(const char *directory, char **text, size_t *length)
 {
-	int fd = openat(directory, "session.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), status;
-	struct stat found;
-
-	if (fd < 0)
-		return -errno;
-	status = fstat(fd, &found) ? -errno : S_ISREG(found.st_mode) ? ada_file_read_fd(fd, text, length) : -EINVAL;
-	close(fd);
-	return status;
+	return read_file(directory, "session.json", text, length);
 }
 
-int atf_session_read(const char *session, int *directory, char **text, size_t *length, struct atf_message *message)
+int atf_session_find(const char *session, char directory[PATH_MAX], char **text, size_t *length, struct atf_message *message)
 {
 	const char *path = session ? session : LATEST;
-	int place = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), above, status;
+	int status = ada_path(directory, "%s", path) ?: atf_session_document(directory, text, length);
 
-	if (place < 0 && errno == ENOTDIR)
+	if (status == -ENOENT && !access(path, F_OK))
+		status = ada_path(directory, "%s/..", path) ?: atf_session_document(directory, text, length);
+	if (!status)
+		return 0;
+	if (status == -ENOTDIR)
 		return atf_fail_of(message, path, ATF_ERROR_INVALID, "no session: a session is a directory");
-	if (place < 0) {
-		status = errno;
-		atf_say_of(message, path, !session && errno == ENOENT ? "no such session: name its directory" : strerror(status));
-		return atf_system(-status);
-	}
-	status = atf_session_document(place, text, length);
-	if (status == -ENOENT) {
-		above = openat(place, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		close(place);
-		place = above;
-		status = place < 0 ? -errno : atf_session_document(place, text, length);
-	}
-	if (status) {
-		if (place >= 0)
-			close(place);
-		if (status == -ENOENT)
-			return atf_fail_of(message, path, ATF_ERROR_INVALID, "no session: it holds no session.json");
-		atf_say(message, "%.180s: session.json: %s", path, strerror(-status));
-		return atf_system(status);
-	}
-	*directory = place;
-	return 0;
+	if (status == -ENOENT && !access(path, F_OK))
+		return atf_fail_of(message, path, ATF_ERROR_INVALID, "no session: it holds no session.json");
+	atf_say_of(message, path, status == -ENOENT ? "no such session directory" : strerror(-status));
+	return atf_system(status);
 }
 
 int atf_session_anchors(const char *session, struct ada_timing_anchor **anchors, size_t *count, struct atf_message *message)
 {
 	struct atf_anchors all = {0};
+	char directory[PATH_MAX], *text;
 	size_t length;
-	char *text;
-	int directory, status = atf_session_read(session, &directory, &text, &length, message);
+	int status = atf_session_find(session, directory, &text, &length, message);
 
 	if (status)
 		return status;
-	status = atf_anchors_parse_session(&all, text, length);
-	if (!status)
-		status = atf_anchors_read_journal(&all, directory);
+	status = atf_anchors_parse_session(&all, text, length) ?: atf_anchors_read_journal(&all, directory);
 	free(text);
-	close(directory);
 	if (status) {
 		ada_array_free(&all.items);
 		return atf_fail(message, ATF_ERROR_MEMORY, "%s", atf_error_text(ATF_ERROR_MEMORY));

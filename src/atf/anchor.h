@@ -7,6 +7,7 @@
  * Whoever rewrites session.json holds flock(LOCK_EX) on the session's directory meanwhile; a recorder, as long as it lives. */
 #ifndef ADA_ATF_ANCHOR_H
 #define ADA_ATF_ANCHOR_H
+#include <limits.h>
 #include "atf/internal.h"
 #include "base/array.h"
 
@@ -25,12 +26,11 @@ struct atf_anchors {
 int atf_anchors_parse_session(struct atf_anchors *anchors, const char *text, size_t length);
 int atf_anchors_parse_journal(struct atf_anchors *anchors, const char *text, size_t length);
 void atf_anchors_settle(struct atf_anchors *anchors);	/* sorts, and leaves out what contradicts or is there twice */
-/* What is in the journal of the session with this directory: nothing where there is none or it can't be read. */
-int atf_anchors_read_journal(struct atf_anchors *anchors, int directory);
-/* Of a session: its directory, or of a pid directory the one above, *directory is the caller's to close; session.json's text is too,
- * to free. Both are set on success alone. */
-int atf_session_read(const char *session, int *directory, char **text, size_t *length, struct atf_message *message);
-int atf_session_document(int directory, char **text, size_t *length);	/* the text alone: 0 or -errno */
+/* What is in the journal of the session in this directory: nothing where there is none or it can't be read. */
+int atf_anchors_read_journal(struct atf_anchors *anchors, const char *directory);
+/* Of a session, or one of its pid directories, the directory and session.json's text, which is the caller's to free. */
+int atf_session_find(const char *session, char directory[PATH_MAX], char **text, size_t *length, struct atf_message *message);
+int atf_session_document(const char *directory, char **text, size_t *length);	/* the text alone: 0 or -errno */
 /* session.json's text with these anchors more, nothing else of it is changed; *result is the caller's to free. 0 or -enum atf_error. */
 int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_anchor *anchors, size_t count, char **result,
 		       size_t *result_length, struct atf_message *message);

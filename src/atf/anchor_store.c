@@ -15,15 +15,18 @@
 #include "atf/json.h"
 #include "base/directory.h"
 #include "base/file.h"
+#include "base/seal.h"
 
 /* What there is, and what is to be added to it. */
 struct store {
 	int directory;
+	char place[ADA_DIRECTORY_PATH_BYTES];		/* a path of it */
 	char *text;
 	size_t length;
 	struct atf_anchors known;	/* settled */
 	const struct ada_timing_anchor *anchor;
 	struct atf_message *message;
+	enum ada_seal seal;		/* of what session.json held */
 };
 
 static int say_system(const struct store *store, int status, const char *file)
@@ -103,16 +106,15 @@ static int check_others(const struct store *store, bool *there)
 /* Whose it is and who may read it stays. */
 static int replace(const struct store *store, const char *text, size_t length)
 {
-	char path[ADA_DIRECTORY_PATH_BYTES + sizeof "/session.json"], place[ADA_DIRECTORY_PATH_BYTES];
+	char path[ADA_DIRECTORY_PATH_BYTES + sizeof "/session.json"];
 	struct ada_error error = { "" };
 	struct stat before;
 	int status;
 
-	ada_directory_path(store->directory, place);
-	snprintf(path, sizeof path, "%s/session.json", place);
+	snprintf(path, sizeof path, "%s/session.json", store->place);
 	if (fstatat(store->directory, "session.json", &before, AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	status = ada_file_replace(path, text, length, &error);
+	status = store->seal == ADA_SEAL_SOUND ? ada_seal_replace(path, text, length, &error) : ada_file_replace(path, text, length, &error);
 	if (status)
 		return status;
 	if (before.st_uid != geteuid() &&
@@ -195,12 +197,19 @@ static int find_missing(const struct store *store, struct atf_anchors *missing)
 	return status ? atf_fail(store->message, ATF_ERROR_MEMORY, "%s", atf_error_text(ATF_ERROR_MEMORY)) : 0;
 }
 
-static int store_document(const struct store *store)
+static int store_document(struct store *store)
 {
 	struct atf_anchors missing = {0};
+	uint32_t says, is;
 	size_t length;
 	char *text = NULL;
-	int status = find_missing(store, &missing) ?: atf_anchors_insert(store->text, store->length, missing.items.items, missing.items.count,
+	int status;
+
+	/* A new checksum would hide what has happened to it. */
+	store->seal = ada_seal_check(store->text, store->length, &says, &is);
+	if (store->seal == ADA_SEAL_BROKEN)
+		return atf_fail(store->message, ATF_ERROR_CORRUPT, "session.json is damaged, its checksum is another: nothing can be stored in it");
+	status = find_missing(store, &missing) ?: atf_anchors_insert(store->text, store->length, missing.items.items, missing.items.count,
 									 &text, &length, store->message);
 
 	ada_array_free(&missing.items);
@@ -265,7 +274,7 @@ static int read_all(struct store *store)
 {
 	struct atf_anchors *known = &store->known;
 
-	if (atf_anchors_parse_session(known, store->text, store->length) || atf_anchors_read_journal(known, store->directory))
+	if (atf_anchors_parse_session(known, store->text, store->length) || atf_anchors_read_journal(known, store->place))
 		return atf_fail(store->message, ATF_ERROR_MEMORY, "%s", atf_error_text(ATF_ERROR_MEMORY));
 	atf_anchors_settle(known);
 	return 0;
@@ -280,7 +289,7 @@ static int store_one(struct store *store)
 	if (mine) {
 		free(store->text);
 		store->text = NULL;
-		status = atf_session_document(store->directory, &store->text, &store->length);
+		status = atf_session_document(store->place, &store->text, &store->length);
 		if (status) {
 			atf_say(store->message, "can't read session.json: %s", strerror(-status));
 			return atf_system(status);
@@ -298,12 +307,18 @@ int atf_session_anchor(const char *session, const struct ada_timing_anchor *anch
 {
 	struct ada_timing_anchor clean = {0};		/* nothing behind the name's end: anchors are compared as bytes */
 	struct store store = { .anchor = &clean, .message = message };
-	int status = check_alone(anchor, message);
+	char directory[PATH_MAX];
+	int status = check_alone(anchor, message) ?: atf_session_find(session, directory, &store.text, &store.length, message);
 
-	if (!status)
-		status = atf_session_read(session, &store.directory, &store.text, &store.length, message);
 	if (status)
 		return status;
+	store.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store.directory < 0) {
+		status = say_system(&store, -errno, "session.json");
+		free(store.text);
+		return status;
+	}
+	ada_directory_path(store.directory, store.place);
 	clean.hostTimeNs = anchor->hostTimeNs;
 	clean.mediaTimeNs = anchor->mediaTimeNs;
 	memcpy(clean.clock, anchor->clock, strlen(anchor->clock));

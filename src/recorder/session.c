@@ -237,7 +237,7 @@ static json_object *anchors_of(const struct ada_session *session)
 {
 	struct atf_anchors anchors = { 0 };
 	json_object *list = json_object_new_array();
-	if (!atf_anchors_read_journal(&anchors, session->fd))
+	if (!atf_anchors_read_journal(&anchors, session->root))
 		atf_anchors_settle(&anchors);
 	for (size_t i = 0; i < anchors.items.count; i++) {
 		json_object *object = json_object_new_object();

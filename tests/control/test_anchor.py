@@ -55,6 +55,12 @@ def test_many_at_once_while_processes_come_and_go(live, ada):
     assert ada("anchor", session.session, "late", "--media-time=2s", "--host-time=+1us").status == 0
     assert len(anchors_of(session.session)) == 25
     assert json.loads((session.session / "session.json").read_text())["processes"] == document["processes"]
+    assert ada("verify", session.session).status == 0
+    text = (session.session / "session.json").read_text()
+    (session.session / "session.json").write_text(text.replace('"late"', '"fate"'))
+    result = ada("anchor", session.session, "other", "--media-time=2s", "--host-time=+1us")     # which would give it a sound checksum
+    assert result.status == 125 and b"session.json is damaged" in result.stderr
+    (session.session / "session.json").write_text(text)
     schemas = {name: json.loads((ROOT / "docs" / name).read_text()) for name in ("session.schema.json", "manifest.schema.json")}
     anchors = schemas["session.schema.json"]["properties"]["anchors"]
     jsonschema.validate(anchors_of(session.session), anchors)
