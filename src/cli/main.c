@@ -40,9 +40,8 @@ static void print_help(FILE *stream)
 	      "Records every function call and return of an unmodified program.\n\n", stream);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].does);
-	fputs("\nCommands that read take a SESSION: its directory, one of its pid directories, or\n"
-	      "nothing for ada_traces/latest. `ada COMMAND --help` lists a command's options,\n"
-	      "`ada --version` prints the version.\n", stream);
+	fputs("\nSESSION is a session's or a process's directory; without it, ada_traces/latest.\n"
+	      "`ada COMMAND --help` lists a command's options, `ada --version` the version.\n", stream);
 }
 
 static int fail_unknown(const char *name)
