@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-TABLES = ["events", "calls", "functions", "detail", "windows", "marks", "threads", "modules", "losses"]
+TABLES = ["events", "calls", "functions", "detail", "windows", "marks", "threads", "modules", "anchors", "losses"]
 SCENARIOS = ["plain", "lossy", "processes", "detail", "names", "rules", "running", "empty", "random:5:3:20000"]
 
 
