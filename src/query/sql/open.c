@@ -114,13 +114,19 @@ int ada_sql_open(sqlite3 **opened, const struct ada_selection *selection, struct
 
 /* --- what is wrong with a statement ------------------------------------------------------------------------------------- */
 
+/* A byte of UTF-8 that isn't a character's first. Of a character there are three at most: what follows belongs to none. */
+static bool is_continued(char byte)
+{
+	return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 /* Code points up to `length` bytes. */
 static size_t width_of(const char *text, size_t length)
 {
 	size_t width = 0;
 
 	for (size_t i = 0; i < length; i++)
-		width += ((unsigned char)text[i] & 0xC0) != 0x80;
+		width += !is_continued(text[i]);
 	return width;
 }
 
@@ -135,12 +141,12 @@ static void show_place(struct ada_sql_error *error, const char *text, size_t off
 	end = start + strcspn(text + start, "\n");
 	if (offset - start > before && end - start > room)
 		skip = offset - start - before;
-	while (skip && ((unsigned char)text[start + skip] & 0xC0) == 0x80)
+	for (int i = 0; i < 3 && skip && is_continued(text[start + skip]); i++)
 		skip++;
 	start += skip;
 	if (end - start > room)
 		end = start + room;
-	while (end > start && text[end] && ((unsigned char)text[end] & 0xC0) == 0x80)
+	for (int i = 0; i < 3 && end > offset && is_continued(text[end]); i++)
 		end--;
 	snprintf(error->line, sizeof error->line, "%s%.*s", skip ? "..." : "", (int)(end - start), text + start);
 	for (char *at = error->line; *at; at++)
