@@ -92,10 +92,11 @@ static int welcome(struct talk *talk, int agent_fd)
 }
 
 /* What it is to look at while it waits for us: first of all. A fork's child has it from its parent. */
-static int present(const struct talk *talk)
+static void present(const struct talk *talk)
 {
 	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof(message) };
-	return reply(talk->socket, &message, sizeof(message), NULL, 0, talk->recorder->presence.fd);
+	/* To an agent that has given up by now neither this gets through nor the answer; what it has said instead is still to be heard. */
+	reply(talk->socket, &message, sizeof(message), NULL, 0, talk->recorder->presence.fd);
 }
 
 /* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
@@ -163,8 +164,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 		ada_provider_note_replaced(known);
 	talk->start = !parent;
 	talk->fork = parent;
-	if (talk->start && present(talk))
-		return -EPROTO;
+	if (talk->start)
+		present(talk);
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
 			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
