@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <cmocka.h>
@@ -218,6 +220,28 @@ static int stopped(void)
 	return waitpid(tracee, &status, __WALL) == tracee && WIFSTOPPED(status) ? WSTOPSIG(status) : -1;
 }
 
+/* Lets the agent run on its late stack until it says in the frame there that it is done. Its result; -EFAULT: it met a fault. */
+static long run_late(uint64_t place)
+{
+	struct ada_late_frame frame = { 0 };
+	struct iovec mine = { &frame, sizeof frame }, its = { (void *)place, sizeof frame };
+	int status;
+
+	if (process_vm_writev(tracee, &mine, 1, &its, 1, 0) != sizeof frame)
+		return -ESRCH;
+	ptrace(PTRACE_CONT, tracee, 0, 0);
+	while (!frame.ended) {
+		if (waitpid(tracee, &status, __WALL | WNOHANG) == tracee)
+			return -EFAULT;
+		sched_yield();
+		if (process_vm_readv(tracee, &mine, 1, &its, 1, 0) != sizeof frame)
+			return -ESRCH;
+	}
+	ptrace(PTRACE_INTERRUPT, tracee, 0, 0);
+	stopped();
+	return 1 - (long)frame.ended;
+}
+
 /* As the recorder does it, of a program with one thread, which waits to open the FIFO. */
 static void *inject(void *unused)
 {
@@ -236,15 +260,10 @@ static void *inject(void *unused)
 	ptrace(PTRACE_SETSIGMASK, tracee, sizeof all, &all);
 	ours = before;
 	ours.rip = shm->late_entry;
-	ours.rsp = shm->late_stack;
+	ours.rsp = shm->late_stack - sizeof(struct ada_late_frame);
 	ours.orig_rax = ~0ull;
-	injected = -EFAULT;
 	ptrace(PTRACE_SETREGS, tracee, 0, &ours);
-	ptrace(PTRACE_CONT, tracee, 0, 0);
-	if (stopped() == SIGTRAP) {
-		ptrace(PTRACE_GETREGS, tracee, 0, &ours);
-		injected = ours.rax;
-	}
+	injected = run_late(ours.rsp);
 	ptrace(PTRACE_SETREGS, tracee, 0, &before);
 	ptrace(PTRACE_SETSIGMASK, tracee, sizeof mask, &mask);
 	ptrace(PTRACE_DETACH, tracee, 0, 0);
