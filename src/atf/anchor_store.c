@@ -152,6 +152,18 @@ static int find_gap(struct gap *gap, const char *text, size_t length, struct atf
 	return 0;
 }
 
+/* Whether what was put in is there for a reader, too: a text that is no JSON may look like one up to its end. */
+static bool is_read(const char *before, size_t before_length, const char *text, size_t length, size_t count)
+{
+	struct atf_anchors old = {0}, new = {0};
+	bool read = !atf_anchors_parse_session(&old, before, before_length) && !atf_anchors_parse_session(&new, text, length) &&
+		    new.items.count == old.items.count + count && new.wrong == old.wrong;
+
+	ada_array_free(&old.items);
+	ada_array_free(&new.items);
+	return read;
+}
+
 int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_anchor *anchors, size_t count, char **result,
 		       size_t *result_length, struct atf_message *message)
 {
@@ -175,7 +187,11 @@ int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_
 	at = stpcpy(at, gap.in_array ? "\n  " : "\n  ]\n");
 	at = mempcpy(at, gap.to, (size_t)(text + length - gap.to));
 	*result_length = (size_t)(at - *result);
-	return 0;
+	if (is_read(text, length, *result, *result_length, count))
+		return 0;
+	free(*result);
+	*result = NULL;
+	return atf_fail(message, ATF_ERROR_CORRUPT, "session.json is damaged: nothing can be stored in it");
 }
 
 /* This one, and what of the journal isn't in session.json yet. */
