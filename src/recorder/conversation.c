@@ -45,7 +45,8 @@ static int receive(int socket, union message *message)
 {
 	ssize_t got;
 	memset(message, 0, sizeof(*message));
-	while ((got = recv(socket, message, sizeof(*message), MSG_TRUNC)) < 0 && errno == EINTR)
+	/* An agent that closed before it had read all that we said: the kernel says so once (ECONNRESET), then gives what it sent. */
+	while ((got = recv(socket, message, sizeof(*message), MSG_TRUNC)) < 0 && (errno == EINTR || errno == ECONNRESET))
 		;
 	if (got < (ssize_t)sizeof(message->head) || message->head.bytes != (size_t)got)
 		return -EPROTO;

@@ -1,6 +1,7 @@
 /* fake_program SCENARIO [ARGUMENT]...: a program whose agent is the one of agent.h. Each scenario prints nothing and says by
  * its exit status what went wrong; what the recorder must have made of it is in test_recorder.py. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -281,6 +282,30 @@ static void scenario_hurries(char **arguments)
 	close(fd);
 }
 
+/* unread FILE: leaves an answer of the recorder's unread behind its last word. Says "ready" on stdout; then, once FILE is there,
+ * "closed". */
+static void scenario_unread(char **arguments)
+{
+	struct ada_module_message again = { .head = { ADA_MESSAGE_MODULE, sizeof(again) }, .flags = ADA_MODULE_MAIN };
+	struct pollfd answered;
+	struct fake_thread thread;
+	fake_hello(&fake, ADA_HELLO_START, 0);
+	fake_module(&fake, 0, ADA_MODULE_MAIN, "/proc/self/exe");
+	fake_check(send(fake.socket, &again, sizeof(again), 0) == sizeof(again), "send");
+	answered = (struct pollfd){ .fd = fake.socket, .events = POLLIN };
+	fake_check(poll(&answered, 1, 10000) == 1, "an answer");
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
+		nap();
+	fake_done(&fake);
+	puts("closed");
+	fflush(stdout);
+	fake_thread_begin(&thread, &fake, (uint32_t)getpid(), "main");
+	fake_events(&thread, 10);
+	fake_thread_end(&thread);
+}
+
 /* vanishes: it ends in the midst of its start, before the recorder could look. */
 static void scenario_vanishes(char **arguments)
 {
@@ -324,7 +349,7 @@ static const struct { const char *name; void (*run)(char **arguments); } scenari
 	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
 	{ "escape", scenario_escape }, { "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
 	{ "stay", scenario_stay }, { "gives-up", scenario_gives_up }, { "vanishes", scenario_vanishes },
-	{ "hurries", scenario_hurries },
+	{ "hurries", scenario_hurries }, { "unread", scenario_unread },
 };
 
 int main(int argc, char **argv)

@@ -277,6 +277,24 @@ def test_an_agent_that_does_not_get_ready_is_told_of(record, end, reason):
     assert b"1 CUT SHORT" in result.stderr and b"nothing lost" not in result.stderr
 
 
+def test_an_agent_that_leaves_an_answer_unread_is_heard_to_its_end(parts, tmp_path):
+    """The kernel tells of that (ECONNRESET) before it gives out what the agent said last; a recorder that is slow finds both."""
+    driver, agent, program = parts
+    go = tmp_path / "go"
+    process = subprocess.Popen([driver, agent, tmp_path / "out", "--", program, "unread", go], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)           # all its threads have stopped
+    go.touch()
+    assert process.stdout.readline() == b"closed\n"
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(10) == 0
+    session = Session(tmp_path / "out")
+    manifest, = check_session(session)
+    assert manifest["recording"]["state"] == "complete", manifest["recording"]
+    assert len(numbers(session, manifest)[0]) == 10
+
+
 @pytest.mark.parametrize("reason, state", [(1, "stopped"), (3, "failed"), (9, "failed"), (77, "failed")])
 def test_why_a_provider_gave_up(record, reason, state):
     result, session = record("disabled", reason)
