@@ -6,4 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+/* Ends the test, not its set-up. The reason is told by tools/sum-tests. */
+void test_skip(const char *reason);
 #endif

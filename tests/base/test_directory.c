@@ -94,7 +94,7 @@ static void test_links_of_another_user(void **state)
 	char target[PATH_MAX], expected[2 * PATH_MAX];
 
 	if (geteuid())
-		skip();
+		test_skip("needs root");
 	snprintf(target, sizeof target, "%s", in_directory("mine"));
 	assert_int_equal(mkdir(target, 0755), 0);
 	assert_int_equal(symlink(target, in_directory("theirs")), 0);
@@ -110,7 +110,7 @@ static void test_links_of_another_user(void **state)
 static void test_directories_of_another_user(void **state)
 {
 	if (geteuid())
-		skip();
+		test_skip("needs root");
 	assert_int_equal(mkdir(in_directory("home"), 0755), 0);
 	assert_int_equal(chown(in_directory("home"), ANOTHER, ANOTHER), 0);
 	assert_int_equal(opened(in_directory("home"), 0, NULL, NULL), 0);

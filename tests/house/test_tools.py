@@ -8,12 +8,17 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 MESON = """<?xml version='1.0'?><testsuites tests="4" errors="0" failures="1">
-<testsuite name="base.array" tests="2" errors="0" failures="0" skipped="1"><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>
+<testsuite name="base.array" tests="2" errors="0" failures="0" skipped="1"><testcase name="a"/><testcase name="b"><skipped/><system-out>needs root</system-out></testcase></testsuite>
 <testsuite name="ada" tests="2" errors="0" failures="1"><testcase name="ada:x / slow"/><testcase name="ada:errors / errors">{errors}</testcase></testsuite>
 </testsuites>"""
 PYTEST = """<?xml version='1.0'?><testsuites><testsuite name="pytest" errors="0" failures="0" tests="3">
-<testcase classname="t" name="one"/><testcase classname="t" name="two"/><testcase classname="t" name="three"><skipped/></testcase>
+<testcase classname="t" name="one"/><testcase classname="t" name="two"/><testcase classname="t" name="three"><skipped message="needs a
+mount"/></testcase>
 </testsuite></testsuites>"""
+
+
+def skipped_lines(build):
+    return [f"SKIPPED {build}: base.array/b: needs root", f"SKIPPED {build}: t/three: needs a mount"]
 
 
 def run(*command):
@@ -30,13 +35,13 @@ def sum_tests(build, errors="", pytest_file=PYTEST, status=0):
 
 
 def test_cases_of_pytest_are_counted_instead_of_its_run(tmp_path):
-    assert sum_tests(tmp_path) == (0, ["4 passed, 0 failed, 2 skipped"])
+    assert sum_tests(tmp_path) == (0, [*skipped_lines(tmp_path), "4 passed, 0 failed, 2 skipped"])
 
 
 def test_a_failed_case_fails(tmp_path):
     status, lines = sum_tests(tmp_path, "<failure/>", PYTEST.replace('"two"/>', '"two"><failure/></testcase>'))
     assert status == 1
-    assert lines == [f"FAILED {tmp_path}: t/two", "3 passed, 1 failed, 2 skipped"]
+    assert lines == [*skipped_lines(tmp_path), f"FAILED {tmp_path}: t/two", "3 passed, 1 failed, 2 skipped"]
 
 
 def test_a_run_that_fell_over_fails_though_its_cases_passed(tmp_path):
@@ -52,6 +57,12 @@ def test_make_failing_without_a_failed_test_fails(tmp_path):
 def test_no_tests_at_all_is_a_failure(tmp_path):
     result = run(ROOT / "tools" / "sum-tests", tmp_path)
     assert (result.returncode, result.stdout) == (1, "0 passed, 0 failed, 0 skipped\n")
+
+
+def test_a_skipped_test_in_c_is_no_failure(build_dir):
+    result = run("env", "CMOCKA_MESSAGE_OUTPUT=TAP", build_dir / "tests" / "house" / "skipped")
+    assert result.returncode == 0
+    assert result.stdout.splitlines()[:3] == ["1..2", "ok 1 - skipped # SKIP needs another world", "ok 2 - passed"]
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ static struct ada_segment create(uint64_t bytes)
 	struct ada_segment segment;
 	struct ada_error error = { "" };
 	if (shared.directory < 0)
-		skip();
+		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	return segment;
 }
@@ -190,7 +190,7 @@ static void begins_small_where_memory_is_scarce(void **state)
 	struct ada_segment segment;
 	struct stat file;
 	if (shared.directory < 0)
-		skip();
+		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
 	assert_int_equal(fstat(segment.fd, &file), 0);
 	assert_in_range(file.st_blocks * 512, 1, 5 << 18);
@@ -248,7 +248,7 @@ static void agent_outruns_growth(void **state)
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
 	if (shared.directory < 0)
-		skip();
+		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	/* In huge pages of their own, behind the one that the last one ready begins: whole, the second one's first part, none. */
 	const uint32_t apart = 2 * HUGE_PAGE / segment.detail_chunk_bytes + 1;

@@ -148,7 +148,7 @@ static void run_as(bool (*become)(void), const char *name, CMUnitTestFunction te
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == NOT_POSSIBLE)
-		skip();
+		test_skip("needs user namespaces");
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
