@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -111,6 +112,39 @@ int ada_live_find(struct ada_live *live, const char *given, struct ada_error *er
 	return !rc && !*live->control ? say_ended(live, error) : rc;
 }
 
+/* Whose lock the session's directory has: the recorder's, while it lives, also where its socket lies behind other mounts than ours.
+ * 0: nobody's, or of a process that isn't visible here. */
+static pid_t find_locker(const struct ada_live *live)
+{
+	char line[256];
+	struct stat info;
+	pid_t found = 0;
+	FILE *locks = stat(live->session, &info) ? NULL : fopen("/proc/locks", "re");
+	while (locks && !found && fgets(line, sizeof(line), locks)) {
+		unsigned int major, minor;
+		unsigned long inode;
+		int pid;
+		/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF" */
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) == 4 && pid > 0 &&
+		    inode == info.st_ino && makedev(major, minor) == info.st_dev)
+			found = pid;
+	}
+	if (locks)
+		fclose(locks);
+	return found;
+}
+
+/* The socket's directory; where it isn't there, as the recorder sees it, whose /tmp may be another (PrivateTmp=, containers). */
+static int open_place(const struct ada_live *live, const char *path)
+{
+	char seen[PATH_MAX];
+	int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	pid_t locker = directory < 0 && errno == ENOENT ? find_locker(live) : 0;
+	if (locker && !ada_path(seen, "/proc/%d/root%s", locker, path))
+		directory = open(seen, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return directory < 0 ? -errno : directory;
+}
+
 /* session.json is whatever its owner wrote: to no socket but one of that user's recorders anything is said, be it of the kind that
  * takes a line for a command. */
 static int open_directory(const struct ada_live *live, int *directory)
@@ -126,9 +160,9 @@ static int open_directory(const struct ada_live *live, int *directory)
 	name = strrchr(path, '/') + 1;
 	if (strncmp(name, ADA_SERVER_PREFIX, sizeof(ADA_SERVER_PREFIX) - 1))
 		return -EBADMSG;
-	*directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*directory = open_place(live, path);
 	if (*directory < 0)
-		return errno == ENOTDIR || errno == ELOOP ? -EBADMSG : -errno;
+		return *directory == -ENOTDIR || *directory == -ELOOP ? -EBADMSG : *directory;
 	return fstat(*directory, &info) ? -errno : info.st_uid == live->user && !(info.st_mode & 022) ? 0 : -EBADMSG;
 }
 

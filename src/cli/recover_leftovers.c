@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "cli/rows.h"
 #include "recover/leftovers.h"
@@ -76,16 +77,16 @@ void ada_leftovers_notice(void)
 	const struct ada_leftover *memory = NULL;
 	char size[ADA_UNITS_TEXT], *session;
 
-	if (!isatty(STDERR_FILENO) || ada_leftovers_find(&leftovers))
+	if (ada_leftovers_find(&leftovers))
 		return;
 	for (size_t i = 0; i < leftovers.dead.count && !memory; i++)
 		if (leftovers.dead.items[i].memory)
 			memory = &leftovers.dead.items[i];
-	session = memory ? ada_output_prepare(ADA_FORMAT_TEXT, memory->session) : NULL;
-	if (session && *session)
+	session = memory && *memory->session ? ada_quote_argument(memory->session) : NULL;
+	if (session)
 		fprintf(stderr, "ada: a recorder that died left %s bytes of shared memory: `ada recover %s` saves what is in it\n",
 			ada_format_count(memory->bytes, size), session);
-	else if (session)
+	else if (memory)
 		fprintf(stderr, "ada: a recorder that died left %s bytes of shared memory: `ada recover --list` names them\n",
 			ada_format_count(memory->bytes, size));
 	free(session);

@@ -6,6 +6,6 @@
 
 /* Lists all that is dead, and removes it where that is asked for: the exit status. */
 int ada_recover_leftovers(const char *command, enum ada_format format, bool purge);
-/* On a terminal, in one line, what a killed recorder left of memory, and the command for it. */
+/* On stderr, in one line, what a killed recorder left of memory, and the command for it. */
 void ada_leftovers_notice(void);
 #endif

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -379,6 +380,17 @@ def test_what_dead_recorders_left_is_listed(ada, leftovers, tmp_path, later):
         assert str(leftovers) not in listed(ada, "--list", env=later())
     leftovers.chmod(0o755)
     assert str(leftovers) not in listed(ada, "--list", env=later())
+
+
+@pytest.mark.parametrize("command", [("info",), ("status",), ("trace", "--quiet", "--output=out", "--", "true")])
+def test_who_comes_next_hears_of_it(ada, killed, leftovers, tmp_path, later, command):
+    """In one line, with the command for it, also where nobody sits at a terminal."""
+    arguments = command if command[0] == "trace" else (*command, killed("plain")[1])
+    before = ada(*arguments, cwd=tmp_path).stderr.decode()
+    after = ada(*arguments, cwd=tmp_path, env=later()).stderr.decode()
+    line = r"ada: a recorder that died left [0-9.]+ k bytes of shared memory: `ada recover '/tmp/the session'` saves what is in it"
+    told, = [text for text in after.splitlines() if "shared memory" in text]
+    assert "shared memory" not in before and re.fullmatch(line, told)
 
 
 def test_nothing_but_sockets_is_taken_for_a_recorders_place(ada, leftovers, tmp_path, later):
