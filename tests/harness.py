@@ -23,11 +23,16 @@ KEPT, KEPT_BYTES = 3, 1 << 30           # failed recordings beside the command u
 # Before a command: in a user namespace that allows no other, where ada gets no tmpfs of its own, and shared memory is in /dev/shm.
 NO_OWN_MEMORY = ("/usr/bin/unshare", "-r", "/bin/sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh")
 
+# The same with a small /dev/shm of its own; and with a /tmp and a /dev/shm that nobody else uses.
+SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh", *NO_OWN_MEMORY)
+OWN_MOUNTS = ("/usr/bin/unshare", "-rm", "/bin/sh", "-c", 'mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && exec "$@"', "sh")
+
 
 def skip_unless_possible(before):
     """Words before a command: not every machine lets the tests have namespaces, and none does in a chroot."""
-    if subprocess.run([*before, "/bin/true"], capture_output=True).returncode:
-        pytest.skip("needs user namespaces")
+    tried = subprocess.run([*before, "/bin/true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip("needs namespaces: " + tried.stderr.strip())
 
 
 @dataclass

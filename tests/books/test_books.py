@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import NO_OWN_MEMORY, Session
+from harness import SMALL_DEV_SHM, Session, skip_unless_possible
 from live import Live
 
 ENTRY = struct.Struct("<QQQQ")
@@ -138,14 +138,11 @@ def test_the_disk_is_full(ada, record, tmp_path, need):
         subprocess.run(["umount", "-l", disk], check=True)
 
 
-SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh",
-                 *NO_OWN_MEMORY)
-
-
 @pytest.mark.parametrize("mode", ["streaming", "circular"])
 def test_no_memory_left(ada, record, need, mode, monkeypatch):
     """/dev/shm is full, the segment grows no more."""
     need(os.geteuid() == 0, "root, for a /dev/shm of its own")
+    skip_unless_possible(SMALL_DEV_SHM)
     lane, _ = check_books(ada, *record(4, 200000, 1, "--detail=off", f"--index-mode={mode}", "--index-buffer=128M", before=SMALL_DEV_SHM))
     assert lane["lost"] > 0
 

@@ -9,7 +9,7 @@ import pathlib
 import signal
 
 import pytest
-from harness import NO_OWN_MEMORY, Session, check_recording, run, skip_unless_possible
+from harness import NO_OWN_MEMORY, SMALL_DEV_SHM, Session, check_recording, run, skip_unless_possible
 from live import Live
 
 CHUNK = 1022            # events of an index chunk: abi/wire.h
@@ -96,9 +96,6 @@ def test_circular_keeps_a_whole_buffer(live, ada):
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------------
-
-SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o size=30m tmpfs /dev/shm && exec "$@"', "sh", *NO_OWN_MEMORY)
-
 
 @pytest.mark.parametrize("mode", ["streaming", "oneshot"])
 def test_no_memory_left(live, ada, need, mode):
