@@ -1,4 +1,5 @@
 """The tools that judge: sum-tests counts right, and the checks find what they are for."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -63,6 +64,25 @@ def test_a_skipped_test_in_c_is_no_failure(build_dir):
     result = run("env", "CMOCKA_MESSAGE_OUTPUT=TAP", build_dir / "tests" / "house" / "skipped")
     assert result.returncode == 0
     assert result.stdout.splitlines()[:3] == ["1..2", "ok 1 - skipped # SKIP needs another world", "ok 2 - passed"]
+
+
+APT = """#!/bin/sh
+echo "$@" >>{place}/said
+case "$*" in *update*) [ $(grep -c update {place}/said) -gt {failures} ] || {{ echo no mirror; exit 100; }} ;; esac
+"""
+
+
+@pytest.mark.parametrize("failures", [0, 2, 9])
+def test_a_mirror_that_fails_is_tried_again(tmp_path, failures):
+    programs = {"apt-get": APT.format(place=tmp_path, failures=failures), "sudo": '#!/bin/sh\nexec "$@"\n',
+                "dpkg-query": "#!/bin/sh\n", "sleep": "#!/bin/sh\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    result = run("env", f"PATH={tmp_path}:{os.environ['PATH']}", ROOT / "tools" / "install-packages", "build")
+    assert result.returncode == (failures > 3) and result.stderr.count("no mirror") == min(failures, 4)
+    said = (tmp_path / "said").read_text()
+    assert said.count(" update") == min(failures, 3) + 1 and said.count("install -y") == (failures < 4)
 
 
 @pytest.fixture
