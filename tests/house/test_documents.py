@@ -52,9 +52,24 @@ def test_schemas_are_schemas(name):
 
 
 def test_links_in_documents_lead_somewhere():
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_what_holds_an_invariant_is_there():
+    """docs/inside names a test for each invariant, and code by the names of its files."""
+    files = [path for top in ("src", "tests", "fuzz") for path in (ROOT / top).rglob("*") if path.is_file()]
+    named = 0
+    for page in (ROOT / "docs" / "inside").glob("*.md"):
+        for file, _, test in re.findall(r"`([a-z_0-9/]+\.(?:c|cc|h|py|S))(: (\w+))?`", page.read_text()):
+            found = [path for path in files if path.as_posix().endswith("/" + file)]
+            assert found, f"{page.name}: {file}"
+            if test:
+                text = "".join(path.read_text() for path in found)
+                assert re.search(rf"^(def|static void) {test}\(", text, re.MULTILINE), f"{page.name}: {file}: {test}"
+                named += 1
+    assert named > 30
 
 
 def transcript(text):
