@@ -117,7 +117,8 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 		if (!ended && !ada_is_call(&instruction))
 			return ADA_REFUSAL_TOO_SHORT;
 	}
-	if (next_piece(planner, start) < end)
+	/* Also one that begins at `start`, behind this function's endbr64: it is patched there itself. */
+	if (next_piece(planner, function->address) < end)
 		return ADA_REFUSAL_OVERLAP;
 	if (ada_window_entered(planner, start, end) ||
 	    (function->undecodable && may_hide_branch(planner, function, start, end)))

@@ -332,6 +332,22 @@ second_entry:
 	.size two_entries, . - two_entries
 	.size second_entry, . - second_entry
 
+/* The second begins where the first would be patched: behind its endbr64. */
+	.p2align 4
+	.globl endbr_alone, behind_endbr
+	.type endbr_alone, @function
+	.type behind_endbr, @function
+endbr_alone:
+	.cfi_startproc
+	endbr64
+behind_endbr:
+	lea 26(%rdi), %rax
+	xor %esi, %esi
+	ret
+	.cfi_endproc
+	.size endbr_alone, . - endbr_alone
+	.size behind_endbr, . - behind_endbr
+
 /* Unwind rules of something that is no called function. */
 	.p2align 4
 	.globl no_entry

@@ -56,6 +56,8 @@ static const struct expectation expectations[] = {
 	{"fallen_into", ADA_PATCH_PADDING, 0, 0, 4},
 	{"two_entries", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
 	{"second_entry", ADA_PATCH_PADDING, 0, 0, 4},
+	{"endbr_alone", ADA_PATCH_ISLAND, 0, 0, 4 + 5},
+	{"behind_endbr", ADA_PATCH_JUMP, 0, 0, 4 + 2 + 5},
 	{"no_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0},
 	{"inner_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0},
 	{"labelled_first", 0, ADA_REFUSAL_LABEL, 0, 0},
@@ -215,6 +217,8 @@ static void test_results(void **unused)
 	assert_int_equal(call1("packed_short", 8, 0), 8);
 	assert_int_equal(call1("packed_next", 8, 0), 0x12345678 + 16);
 	assert_int_equal(call1("second_entry", 5, 77), 82);
+	assert_int_equal(call1("endbr_alone", 5, 0), 31);
+	assert_int_equal(call1("behind_endbr", 5, 0), 31);
 	assert_int_equal(call1("after_nameless", 0, 0), 40);
 }
 
