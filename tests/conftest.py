@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -62,6 +63,19 @@ def ada(build_dir, pytestconfig):
     path = build_dir / "ada"
     assert path.exists(), f"{path} is missing: run make first"
     return Ada(path)
+
+
+@pytest.fixture(scope="session")
+def ada_of_all(ada, build_dir):
+    """The same command where every user may run it, as if installed: the build may lie in a home that is closed to others."""
+    with tempfile.TemporaryDirectory(prefix="ada-tests-", dir="/tmp") as place:
+        for source, name in (ada.path, "bin/ada"), (build_dir / "src" / "agent" / "libada-agent.so", "lib/ada/libada-agent.so"):
+            copy = pathlib.Path(place) / name
+            copy.parent.mkdir(parents=True)
+            shutil.copyfile(source, copy)
+            for path in (copy, *copy.parents[:len(pathlib.Path(name).parts)]):
+                path.chmod(0o755)
+        yield Ada(pathlib.Path(place) / "bin" / "ada")
 
 
 @pytest.fixture(scope="session")

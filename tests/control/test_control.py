@@ -132,7 +132,7 @@ def test_socket_is_private(live):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_another_user_is_refused(live, ada, tmp_path):
+def test_another_user_is_refused(live, ada_of_all, tmp_path):
     session = live()
     for place in [session.session, *session.session.parents]:      # the session may be read: the socket still may not
         if os.stat(place).st_uid == 0 and place not in (pathlib.Path("/"), pathlib.Path("/tmp")):
@@ -141,7 +141,7 @@ def test_another_user_is_refused(live, ada, tmp_path):
     while not json.loads(document.read_text())["processes"]:       # it is written anew, and private, when the process has begun
         assert session.process.poll() is None
     document.chmod(0o644)
-    result = ada("stop", session.session, user=NOBODY, group=NOBODY, extra_groups=[])
+    result = ada_of_all("stop", session.session, user=NOBODY, group=NOBODY, extra_groups=[])
     assert result.status == 125
     assert "belongs to another user" in result.stderr.decode() and result.stderr.count(b"\n") == 1
     assert session.status()["recording"] is True

@@ -230,7 +230,8 @@ def test_footer_zeroed(ask, copy, way, lane):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="is about what another user may not read")
 @pytest.mark.parametrize("name", [*FILES, "pid", "thread", "modules", "session"])
-def test_without_permission(ask, copy, name):
+def test_without_permission(ask, ada_of_all, copy, name):
+    ask.ada = ada_of_all
     path = copy("detail")
     victim = {**FILES, "pid": process, "thread": thread, "modules": lambda p: process(p) / "modules", "session": lambda p: p}[name](path)
     for directory in [ask.directory, path, *path.rglob("*")]:

@@ -107,14 +107,15 @@ def test_a_link_to_the_directory(ada, place, tmp_path, listener):
     assert heard_nothing(process)
 
 
-def test_root_speaks_to_the_recorder_of_another_user(ada, program, place):
+def test_root_speaks_to_the_recorder_of_another_user(ada, ada_of_all, program, place):
     """Whose session it is decides, not who asks."""
     place.chmod(0o711)
     os.chown(place, NOBODY, NOBODY)
     for directory in program.parents:
         if directory != pathlib.Path("/tmp") and directory != pathlib.Path("/") and directory.stat().st_mode & 0o5 != 0o5:
             directory.chmod(0o755)
-    command = [ada.path, "trace", "--quiet", f"--output={place}/out", "--", program]
+    program.chmod(0o755)
+    command = [ada_of_all.path, "trace", "--quiet", f"--output={place}/out", "--", program]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", user=NOBODY, group=NOBODY, extra_groups=[],
                                env={"PATH": "/usr/bin:/bin"})
     assert process.stdout.readline() == b"ready\n"
