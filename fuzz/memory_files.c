@@ -156,7 +156,11 @@ static size_t take(struct handle *handle, void *bytes, size_t length, size_t at)
 
 static int describe(const struct file *file, bool directory, struct stat64 *found)
 {
-	*found = (struct stat64){ .st_mode = directory ? S_IFDIR | 0700 : S_IFREG | 0600, .st_nlink = 1, .st_uid = getuid(),
+	static uid_t user = (uid_t)-1;
+
+	if (user == (uid_t)-1)
+		user = getuid();
+	*found = (struct stat64){ .st_mode = directory ? S_IFDIR | 0700 : S_IFREG | 0600, .st_nlink = 1, .st_uid = user,
 				  .st_ino = file ? (ino64_t)(file - files) + 1 : 100, .st_size = file ? (off_t)file->size : 4096 };
 	return 0;
 }
@@ -363,6 +367,31 @@ WRAP(int, closedir, (DIR *directory))
 	struct handle *handle = handle_of_directory(directory);
 
 	return handle ? __wrap_close(FUZZ_FD + (int)(handle - handles)) : __real_closedir(directory);
+}
+
+/* libc's own would open the directory behind our back. */
+WRAP(int, scandir64, (const char *path, struct dirent64 ***list, int (*wanted)(const struct dirent64 *),
+		      int (*compare)(const struct dirent64 **, const struct dirent64 **)))
+{
+	struct dirent64 *entry, **found;
+	int fd, count = 0;
+
+	if (!is_ours(path))
+		return __real_scandir64(path, list, wanted, compare);
+	fd = open_ours(path, O_DIRECTORY);
+	if (fd < 0)
+		return -1;
+	found = malloc(FILES_MAX * sizeof(*found));
+	while ((entry = next_entry(handle_of(fd))))
+		if (!wanted || wanted(entry)) {
+			found[count] = malloc(sizeof(*entry));
+			*found[count++] = *entry;
+		}
+	__wrap_close(fd);
+	if (compare)
+		qsort(found, (size_t)count, sizeof(*found), (int (*)(const void *, const void *))compare);
+	*list = found;
+	return count;
 }
 
 WRAP(ssize_t, getdents64, (int fd, void *bytes, size_t length))
