@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const char *const rules[] = { "manual", "symbol=*", NULL };
 	struct fuzz_input input = { bytes, bytes + length };
-	uint8_t modes = fuzz_byte(&input);		/* 1: with rules, 2: of children, too, 192: with manifests */
+	uint8_t modes = fuzz_byte(&input);		/* 1: with rules, 2: of children, too */
 	struct ada_recorder *recorder;
 
 	tables = input;
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	fuzz_segment_made = write_modules;
 	recorder = fuzz_recorder_begin(modes & 1 ? rules : NULL);
 	fuzz_options.follow = modes & 2;
-	fuzz_manifests = modes >= 192;
+	fuzz_manifests = fuzz_one_in(32, bytes, length);
 	for (int i = 0; i < 4 && (!i || input.at < input.end); i++)
 		converse(recorder, &input);
 	for (size_t i = 0; i < recorder->providers.count; i++) {

@@ -16,6 +16,7 @@
 
 #define STEPS_MAX 64
 #define THREADS 4u			/* of the agent that does as it should */
+#define FILLED_MAX 2u
 #define SOME 8u				/* as many of everything are written into */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -23,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 struct agent {
 	struct ada_segment *segment;
 	uint64_t counter;
+	uint32_t filled;		/* chunks written from end to end */
 	struct writer { uint32_t chunk, detail; uint64_t seq; } threads[THREADS];
 };
 
@@ -65,10 +67,13 @@ static bool open_chunk(struct agent *agent, uint32_t i, bool with_detail)
 		return false;
 	if (with_detail && agent->segment->detail_chunks)
 		writer->detail = take_bit(agent->segment->detail_free_map, agent->segment->detail_chunks);
-	if (detail_of(agent, writer))
+	if (detail_of(agent, writer)) {
+		fuzz_touch(detail_of(agent, writer), sizeof(struct ada_detail_chunk));
 		*detail_of(agent, writer) = (struct ada_detail_chunk){ .status = ADA_DETAIL_OPEN, .thread = i, .first_seq = writer->seq,
 								       .first_counter = agent->counter, .index_chunk = writer->chunk };
+	}
 	chunk = ada_segment_chunk(agent->segment, writer->chunk);
+	fuzz_touch(chunk, sizeof(*chunk));
 	*chunk = (struct ada_chunk){ .commit = ADA_CHUNK_HEADER_BYTES, .first_seq = writer->seq, .thread = i,
 				     .status = ADA_CHUNK_OPEN, .detail = writer->detail };
 	agent->segment->threads[i].chunk = writer->chunk;
@@ -101,11 +106,13 @@ static void seal(struct agent *agent, uint32_t i)
 static void write_record(const struct agent *agent, const struct writer *writer, uint32_t offset, const struct ada_event *event)
 {
 	struct ada_detail_chunk *chunk = detail_of(agent, writer);
+	struct ada_detail *record;
 
 	if (!chunk)
 		return;
-	*(struct ada_detail *)((uint8_t *)chunk + (uint64_t)offset * agent->segment->detail_scale) =
-	        (struct ada_detail){ .counter = event->timestamp_ns, .function_id = event->function_id, .kind = event->event_kind,
+	record = (struct ada_detail *)((uint8_t *)chunk + (uint64_t)offset * agent->segment->detail_scale);
+	fuzz_touch(record, sizeof(*record));
+	*record = (struct ada_detail){ .counter = event->timestamp_ns, .function_id = event->function_id, .kind = event->event_kind,
 				       .stack_size = (uint16_t)agent->segment->detail_room };
 }
 
@@ -127,6 +134,7 @@ static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool w
 		}
 		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
 
+		fuzz_touch(event, sizeof(*event));
 		*event = (struct ada_event){ .timestamp_ns = agent->counter++, .function_id = count, .thread_id = 1 + i,
 					     .event_kind = count % 2 ? ADA_EVENT_CALL : ADA_EVENT_RETURN,
 					     .detail_seq = writer->detail == ADA_NONE ? ADA_NO_DETAIL : 0 };
@@ -157,6 +165,7 @@ static void mark(struct agent *agent, uint32_t i, struct fuzz_input *input)
 	struct ada_segment *segment = agent->segment;
 	uint64_t place = segment->shm->marks.head++;
 
+	fuzz_touch(&segment->marks[place % ADA_MARKS], sizeof(*segment->marks));
 	segment->marks[place % ADA_MARKS] = (struct ada_mark){
 		.counter = agent->counter, .rules = 1, .version = 1, .thread = i, .seq = agent->threads[i].seq - 1,
 		.pre_ticks = fuzz_number(input), .pre_events = fuzz_number(input), .post_ticks = fuzz_number(input),
@@ -170,6 +179,7 @@ static void put(void *base, uint64_t offset, uint64_t bytes, uint64_t number)
 {
 	uint8_t *at = (uint8_t *)base + offset % bytes / 4 * 4;
 
+	fuzz_touch(at, 8);
 	memcpy(at, &number, offset % 8 && offset % bytes + 8 <= bytes ? 8 : 4);
 }
 
@@ -206,7 +216,14 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	/* Many of them are slow, no more. */
 	segment->shm->thread_count %= 40;
 	segment->shm->module_count %= 16;
+	if (segment->shm->heirs_unlisted < 65536)
+		segment->shm->heirs_unlisted %= 8;
+	for (uint32_t i = 0; i < SOME; i++)
+		if (segment->threads[i].id < 2 * ADA_THREADS_MAX)
+			segment->threads[i].id %= 64;
 }
+
+static unsigned int status_told;
 
 static void look_at(struct ada_provider *provider, uint8_t what)
 {
@@ -225,10 +242,11 @@ static void look_at(struct ada_provider *provider, uint8_t what)
 		break;
 	case 4: ada_segment_grow(&provider->segment); break;
 	case 5:
-		fuzz_manifests |= what & 16;
 		ada_manifest_write(provider);
 		break;
-	case 6:
+	case 6:			/* as text it takes longer than all else */
+		if (status_told++)
+			break;
 		status = ada_status_of(provider->recorder, &pace, ada_clock_boottime_ns());
 		fuzz_check_json(status);
 		json_object_put(status);
@@ -240,10 +258,8 @@ static void look_at(struct ada_provider *provider, uint8_t what)
 	}
 }
 
-/* One input in four ends with the manifest. */
 static void choose_modes(uint8_t byte)
 {
-	fuzz_manifests = byte >= 192;
 	fuzz_options.index_mode = byte % 3;
 	fuzz_options.on_full = byte >> 2 & 1;
 	fuzz_options.detail = byte >> 3 & 1;
@@ -258,6 +274,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct agent agent = { .counter = ada_clock_counter() - 10000000 };
 
 	choose_modes(fuzz_byte(&input));
+	fuzz_manifests = fuzz_one_in(32, bytes, length);
+	status_told = !fuzz_one_in(8, bytes, length);
 	recorder = fuzz_recorder_begin(NULL);
 	provider = fuzz_provider(recorder);
 	agent.segment = &provider->segment;
@@ -271,7 +289,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		case 1:			/* mostly short, for it is what takes longest */
 			if ((step & 160) == 128)
 				skip_events(&agent, thread, step & 64);
-			write_events(&agent, thread, (step & 160) == 160 ? ADA_CHUNK_EVENTS : 8, step & 64);
+			write_events(&agent, thread, (step & 160) == 160 && agent.filled++ < FILLED_MAX ? ADA_CHUNK_EVENTS : 8, step & 64);
 			seal(&agent, thread);
 			break;
 		case 2: seal(&agent, thread); break;

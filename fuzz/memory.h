@@ -12,8 +12,10 @@
 #define FUZZ_FD (1 << 24)
 #define FUZZ_FILE_BYTES_MAX (1 << 20)
 
-/* From now on `path`, a string that lives on, is a file of these bytes; its directories are there, too. */
+/* From now on `path`, a string that lives on, is a file of these bytes, or a link to what they name; its directories are there, too. */
 void fuzz_file_put(const char *path, const void *bytes, size_t length);
+/* Below this path, a string that lives on, there is nothing but the files that were put. */
+void fuzz_directory_put(const char *path);
 /* What an open file holds; NULL: none of ours. */
 const uint8_t *fuzz_file_bytes(int fd, size_t *length);
 /* Directories that were made since are not there any more; mkdir(2) says of none twice that it made it. */

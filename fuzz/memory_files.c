@@ -22,6 +22,7 @@
 struct file { const char *path; uint8_t *bytes; size_t size; };
 static struct file files[FILES_MAX];
 static struct handle { struct file *file; const char *directory; size_t at; bool used; struct dirent64 entry; } handles[HANDLES_MAX];
+static const char *directory_put;
 static ADA_ARRAY(char *) made;		/* directories */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* sessions are opened by several threads */
 
@@ -35,17 +36,28 @@ static struct file *file_of(const char *path)
 	return NULL;
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return !strncmp(path, directory, length) && path[length] == '/';
+}
+
 static bool is_ours(const char *path)
 {
-	return !strncmp(path, FUZZ_MEMORY "/", strlen(FUZZ_MEMORY "/")) || file_of(path);
+	return is_below(path, FUZZ_MEMORY) || (directory_put && is_below(path, directory_put)) || file_of(path);
+}
+
+void fuzz_directory_put(const char *path)
+{
+	assert(!directory_put);
+	directory_put = path;
 }
 
 /* The name, in `directory`, of what leads to the file; NULL: it lies elsewhere. */
 static const char *name_in(const char *directory, const struct file *file)
 {
-	size_t length = strlen(directory);
-
-	return !strncmp(file->path, directory, length) && file->path[length] == '/' ? file->path + length + 1 : NULL;
+	return is_below(file->path, directory) ? file->path + strlen(directory) + 1 : NULL;
 }
 
 static const char *directory_of(const char *path)
@@ -247,6 +259,19 @@ WRAP(int, access, (const char *path, int mode))
 WRAP(char *, realpath, (const char *path, char *resolved))
 {
 	return is_ours(path) ? strcpy(resolved ? resolved : malloc(strlen(path) + 1), path) : __real_realpath(path, resolved);
+}
+
+WRAP(ssize_t, readlink, (const char *path, char *target, size_t size))
+{
+	struct file *file = file_of(path);
+
+	if (!is_ours(path))
+		return __real_readlink(path, target, size);
+	if (!file)
+		return fail(ENOENT);
+	size = file->size < size ? file->size : size;
+	memcpy(target, file->bytes, size);
+	return (ssize_t)size;
 }
 
 WRAP(ssize_t, pread64, (int fd, void *bytes, size_t length, off64_t at))

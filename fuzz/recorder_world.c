@@ -1,16 +1,17 @@
 #include "recorder_world.h"
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/futex.h>
 #include <limits.h>
 #include <sanitizer/asan_interface.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include "atf/stream.h"
 #include "memory.h"
 #include "recorder/detail.h"
 #include "recorder/late.h"
@@ -20,7 +21,6 @@
 #include "recorder/process.h"
 #include "recorder/say.h"
 
-#define SEGMENTS 4			/* at a time: more can't be made */
 #define DIRECTORY FUZZ_MEMORY "/session"
 
 static char *command[] = { "program", NULL };
@@ -28,10 +28,8 @@ struct ada_trace_options fuzz_options = { .command = command, .follow = true, .l
 					  .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .detail_buffer_bytes = ADA_DETAIL_BUFFER_MIN,
 					  .detail_stack_bytes = 32 };
 bool fuzz_manifests = true;
-void (*fuzz_segment_made)(struct ada_segment *segment);
 
 static struct ada_recorder recorder;
-static struct pool { struct ada_segment segment; bool used; } pool[SEGMENTS];
 
 /* --- Input -------------------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +63,15 @@ uint64_t fuzz_number(struct fuzz_input *input)
 	for (int i = 0; i < 8; i++)
 		number |= (uint64_t)fuzz_byte(input) << 8 * i;
 	return number;
+}
+
+bool fuzz_one_in(unsigned int inputs, const uint8_t *bytes, size_t length)
+{
+	uint32_t sum = 2166136261u;
+
+	while (length--)
+		sum = (sum ^ *bytes++) * 16777619u;
+	return (sum ^ sum >> 16) % inputs == 0;
 }
 
 /* --- In place of parts of the recorder: say.c, scribe.c, late.c, and the files ------------------------------------------- */
@@ -178,67 +185,6 @@ static int sink_close(struct atf_sink *sink, int fd, bool sync)
 
 static struct atf_sink no_files = { .open = sink_open, .write = sink_write, .wait = sink_wait, .close = sink_close };
 
-/* --- Segments ----------------------------------------------------------------------------------------------------------- */
-
-int __real_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-void __real_ada_segment_destroy(struct ada_segment *segment);
-void __wrap_ada_segment_destroy(struct ada_segment *segment);
-
-static void make_pool(void)
-{
-	struct ada_shared shared = { .directory = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .own = true };
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = fuzz_options.index_buffer_bytes,
-					       .detail_buffer_bytes = fuzz_options.detail_buffer_bytes,
-					       .detail_stack_bytes = fuzz_options.detail_stack_bytes,
-					       .pid = (uint32_t)getpid() };
-	struct ada_error error = { "" };
-	int agent_fd;
-
-	for (uint32_t i = 0; i < SEGMENTS; i++) {
-		options.provider = i;
-		assert(!__real_ada_segment_create(&pool[i].segment, &options, &agent_fd, &error));
-		close(agent_fd);
-	}
-	close(shared.directory);
-}
-
-/* A private mapping of a file that nobody writes: what was changed in it is forgotten with the next one. */
-int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
-{
-	struct pool *free = pool;
-
-	*segment = (struct ada_segment){ .fd = -1 };
-	*agent_fd = -1;
-	while (free < pool + SEGMENTS && free->used)
-		free++;
-	if (free == pool + SEGMENTS)
-		return ada_error_set(error, ENOSPC, "no room for a buffer");
-	*segment = free->segment;
-	free->used = true;
-	assert(mmap(segment->shm, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, segment->fd, 0) == segment->shm);
-	segment->shm->index_mode = options->index_mode;
-	segment->shm->on_full = options->on_full;
-	segment->shm->detail_mode = segment->detail_mode = options->detail_mode;
-	if (!options->detail_buffer_bytes) {
-		segment->shm->detail_chunks = segment->detail_chunks = segment->detail_numbers = 0;
-		segment->shm->detail_small_chunks = segment->detail_small_chunks = 0;
-	}
-	segment->shm->provider = options->provider;
-	*agent_fd = fuzz_null();
-	if (fuzz_segment_made)
-		fuzz_segment_made(segment);
-	return 0;
-}
-
-void __wrap_ada_segment_destroy(struct ada_segment *segment)
-{
-	for (struct pool *one = pool; one < pool + SEGMENTS; one++)
-		if (segment->shm && one->segment.shm == segment->shm)
-			one->used = false;
-	*segment = (struct ada_segment){ .fd = -1 };
-}
-
 /* --- The recorder ------------------------------------------------------------------------------------------------------- */
 
 /* This process, and the machine: the same at each execution. */
@@ -260,13 +206,50 @@ pid_t __wrap_ada_process_parent(pid_t pid)
 	return getppid();
 }
 
+int __wrap_pidfd_open(pid_t pid, unsigned int flags);
+int __wrap_pidfd_open(pid_t pid, unsigned int flags)
+{
+	return fuzz_null();
+}
+
+int __wrap_prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new, struct rlimit64 *old);
+int __wrap_prlimit64(pid_t pid, enum __rlimit_resource resource, const struct rlimit64 *new, struct rlimit64 *old)
+{
+	assert(!new);
+	*old = (struct rlimit64){ RLIM64_INFINITY, RLIM64_INFINITY };
+	return 0;
+}
+
+/* Nobody waits, and there is one thread. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	assert(number == SYS_futex || number == SYS_tgkill);
+	if (number == SYS_futex || b == recorder.main_pid)
+		return 0;
+	errno = ESRCH;
+	return -1;
+}
+
+/* Small blocks: they are new ones in each execution. */
+int __real_atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header);
+int __wrap_atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header);
+int __wrap_atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header)
+{
+	return __real_atf_stream_open(stream, path, sink, 16 << 10, header);
+}
+
 static void put_process(void)
 {
-	static const char arguments[] = "program\0one";
-	static char path[64];
+	static const char arguments[] = "program\0one", program[] = "/usr/bin/program";
+	static char directory[32], path[64], link[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", getpid());
+	snprintf(directory, sizeof(directory), "/proc/%d", getpid());
+	snprintf(path, sizeof(path), "%s/cmdline", directory);
+	snprintf(link, sizeof(link), "%s/exe", directory);
+	fuzz_directory_put(directory);
 	fuzz_file_put(path, arguments, sizeof(arguments));
+	fuzz_file_put(link, program, sizeof(program) - 1);
 }
 
 static void begin_once(void)
@@ -276,7 +259,7 @@ static void begin_once(void)
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	put_process();
 	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1, .presence.fd = -1,
-					  .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .grower_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+					  .wake = fuzz_null(), .grower_wake = fuzz_null() };
 	strcpy(recorder.program.path, "/usr/bin/program");
 	strcpy(recorder.session.directory, "session");
 	recorder.session.fd = -1;
@@ -284,7 +267,6 @@ static void begin_once(void)
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
 	assert(!ada_clock_open(&recorder.clock) && !ada_plans_open(&recorder.plans, NULL));
-	make_pool();
 }
 
 struct ada_recorder *fuzz_recorder_begin(const char *const *rules)
