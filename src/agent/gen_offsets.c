@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <linux/rseq.h>
 #include "abi/plan.h"
-#include "agent/judge.h"
-#include "agent/layout.h"
-#include "agent/life.h"
+#include "agent/core/layout.h"
+#include "agent/judge/judge.h"
+#include "agent/patch/patch.h"
 
 #define CONSTANT(name) printf("#define %s %lld\n", #name, (long long)(name))
 #define OFFSET(name, type, member) printf("#define %s %zu\n", #name, offsetof(type, member))

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/judge_parts.h"
+#include "agent/judge/parts.h"
 
 #define FUNCTION 7				/* dense number that rules name */
 

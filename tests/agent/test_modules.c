@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <cmocka.h>
-#include "agent/life.h"
+#include "agent/life/life.h"
 
 #define PAGE 4096ull
 #define MAPS 5000

@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/life.h"
-#include "agent/sys.h"
+#include "agent/life/life.h"
 
 #define AGENT "/opt/ada/libada-agent.so"
 

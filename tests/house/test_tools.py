@@ -1,4 +1,5 @@
 """The tools that judge: sum-tests counts right, and the checks find what they are for."""
+import json
 import os
 import pathlib
 import shutil
@@ -90,6 +91,7 @@ def tree(tmp_path):
     """A copy of the sources that a test may spoil."""
     for name in ("include", "src", "tools", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "ARCHITECTURE.md", tmp_path)
     for name in ("tests", "bench", "fuzz"):
         (tmp_path / name).mkdir()
     return tmp_path
@@ -98,9 +100,10 @@ def tree(tmp_path):
 @pytest.mark.parametrize("path, line", [
     ("src/base/units.c", '#include "elf/elf.h"'),
     ("src/query/session.c", '#include "recorder/recorder.h"'),
-    ("src/agent/mem.c", '#include "base/error.h"'),
+    ("src/agent/ground/mem.c", '#include "base/error.h"'),
+    ("src/agent/ground/mem.c", '#include "agent/core/core.h"'),
     ("src/plan/new.c", '#include "atf.h"'),
-    ("src/abi/wire.h", '#include "agent/agent.h"'),
+    ("src/abi/wire.h", '#include "agent/ground/agent.h"'),
 ])
 def test_layers_are_held(tree, path, line):
     assert run(tree / "tools" / "check-layers").returncode == 0
@@ -109,6 +112,36 @@ def test_layers_are_held(tree, path, line):
     result = run(tree / "tools" / "check-layers")
     assert result.returncode == 1
     assert result.stdout.startswith(f"{path} includes ")
+
+
+def test_rooms_are_held(tree):
+    for i in range(17):
+        (tree / "src" / "agent" / "judge" / f"more{i}.c").touch()
+    (tree / "src" / "agent" / "attic").mkdir()
+    picture = tree / "ARCHITECTURE.md"
+    picture.write_text(picture.read_text().replace("-> ground, core, judge\n", "-> ground, judge\n"))
+    result = run(tree / "tools" / "check-layers")
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
+        "src/agent/attic is a folder or a room of tools/check-layers, but not both",
+        "src/agent/judge has 23 source files, 16 allowed: make two rooms of it",
+        "ARCHITECTURE.md draws src/agent/record -> ground, judge, but tools/check-layers has core, ground, judge",
+    ]
+
+
+def test_calls_between_rooms_are_held(tree):
+    (tree / "src" / "agent" / "ground" / "low.c").write_text("void high(void);\nvoid low(void);\nvoid low(void) { high(); }\n")
+    (tree / "src" / "agent" / "life" / "high.c").write_text("void high(void);\nvoid high(void) { }\n")
+    commands = []
+    for name in ("ground/low", "life/high"):
+        source, output = tree / "src" / "agent" / f"{name}.c", name.replace("/", "_") + ".o"
+        assert run("gcc", "-c", "-o", tree / output, source).returncode == 0
+        commands.append({"directory": str(tree), "file": str(source), "output": output})
+    assert run("gcc", "-shared", "-nostdlib", "-fPIC", "-o", tree / "agent.so", "-xc", "/dev/null").returncode == 0
+    (tree / "compile_commands.json").write_text(json.dumps(commands))
+    result = run(tree / "tools" / "check-layers", tree / "agent.so", tree)
+    assert result.stdout == "src/agent/ground/low.c needs high of src/agent/life/high.c: src/agent/ground stands on nothing\n"
+    assert result.returncode == 1
 
 
 def test_an_agent_that_links_libc_is_found(tree):

@@ -23,7 +23,7 @@ static uint64_t below(struct random *random, uint64_t bound)
 	return (random->state >> 11) % bound;
 }
 
-/* As the agent's shadow stack has it (agent/shadow.c): frames in the order of their calls, whatever stack they are on; one that is
+/* As the agent's shadow stack has it (agent/record/shadow.c): frames in the order of their calls, whatever stack they are on; one that is
  * closed from between others says the depth of its call, and the next call's depth is how many are left. */
 struct shadow {
 	uint64_t functions[OPEN_MAX];

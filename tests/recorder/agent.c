@@ -184,7 +184,7 @@ static bool take_oldest(const struct fake *fake, uint32_t *chunk)
 	return true;
 }
 
-/* --- detail chunks, as src/agent/detail.c takes and seals them ---------------------------------------------------------- */
+/* --- detail chunks, as src/agent/record/detail.c takes and seals them ---------------------------------------------------------- */
 
 struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number)
 {

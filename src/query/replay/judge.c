@@ -1,4 +1,4 @@
-/* One event against one rule. Each kind as src/agent/judge.c has it; src/abi/policy.h says in a line what each marks. */
+/* One event against one rule. Each kind as src/agent/judge/judge.c has it; src/abi/policy.h says in a line what each marks. */
 #include <errno.h>
 #include "query/replay/internal.h"
 

@@ -1,6 +1,6 @@
 /* A rule replayed over a stored session: when it would have marked (`ada trigger test`).
  *
- * The same meaning as in the agent (src/agent/judge.c), with what the files hold: calls and their times are all in the index;
+ * The same meaning as in the agent (src/agent/judge/judge.c), with what the files hold: calls and their times are all in the index;
  * arguments and results are in the detail of the windows that were persisted, and elsewhere can't be told; CPU time and memory
  * were not recorded. Callers are told apart by their function, where the agent goes by the return address.
  * State is a process's own; processes, threads and events come in the order of time.

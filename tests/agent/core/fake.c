@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "agent/core.h"
+#include "agent/hook/hook.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 
 #define THREADS 131072
@@ -38,7 +39,7 @@ void (*fake_judge)(const struct ada_judged *event);
 struct fake_detail fake_detail;
 uint32_t fake_small;
 
-bool ada_module_text_is_hookable(uint64_t return_address)
+static bool text_is_hookable(uint64_t return_address)
 {
 	return !fake_hookable || fake_hookable(return_address);
 }
@@ -55,7 +56,7 @@ void __wrap_ada_judge(const struct ada_judged *event)
 		__real_ada_judge(event);
 }
 
-ADA_SLOW void ada_process_forked_slow(void)
+ADA_SLOW static void forked_slow(void)
 {
 	if (fake_forked)
 		fake_forked();
@@ -147,6 +148,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	free(detail_done);
 	detail_done = calloc(ada_chunk_numbers(made.detail_chunks, made.detail_small_chunks) + 1, 1);
 	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ada_above = (struct ada_above){ ada_stubs, ada_region_pass_calls, text_is_hookable, forked_slow, NULL };
 	if (ada_core_shm())
 		ada_core_forked();	/* all threads but the caller must be gone */
 	else

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "abi/wire.h"
-#include "agent/judge.h"
+#include "agent/judge/judge.h"
 #ifdef __cplusplus
 extern "C" {
 #endif

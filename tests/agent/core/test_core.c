@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 #include "../../test.h"
 

@@ -1,7 +1,7 @@
 /* Memory that the agent makes for a pool by itself: what it takes, what it may take, and what becomes of it where there is none. */
 #include <errno.h>
 #include <string.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "../../test.h"
 
 #define CHUNKS 100u

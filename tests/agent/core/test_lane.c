@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 #include "../../test.h"
 

@@ -1,7 +1,7 @@
 /* Which events the judge is asked about, and what it is told of them. */
 #include <stdlib.h>
 #include <string.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 #include "../../test.h"
 

@@ -7,7 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "../../test.h"
 
 #define CHUNKS 5u				/* no power of two: laps and places don't fall together */

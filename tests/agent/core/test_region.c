@@ -3,18 +3,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "agent/core.h"
+#include "agent/core/state.h"
+#include "agent/hook/hook.h"
 #include "../../test.h"
-
-/* Provided by whoever brings the core into a process. */
-bool ada_module_text_is_hookable(uint64_t return_address)
-{
-	return true;
-}
-
-void ada_process_forked_slow(void)
-{
-}
 
 /* Bodies of every length, in more than a block: each in one piece, and every byte of them with unwind tables. */
 static void unwinders_find_regions(void **state)

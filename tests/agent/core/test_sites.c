@@ -1,6 +1,6 @@
 /* Return stubs: who gets none, and what is recorded of such calls. */
 #include <string.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 #include "../../test.h"
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include "agent/space.h"
-#include "agent/sys.h"
+#include "agent/ground/space.h"
+#include "agent/ground/sys.h"
 #include "../../test.h"
 
 #define COUNT 3000

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/core.h"
+#include "agent/record/lane.h"
 #include "fake.h"
 #include "../../test.h"
 

@@ -1,0 +1,293 @@
+/* Slow paths: begin and end, and the stack of their own that they run on.
+ *
+ * The program may have little stack left where a hook comes: a thread's last bytes, or an alternate stack that is as large as
+ * its handler needs and no larger. So what a slow path does it does in its thread's room (room.c), between ada_slow_begin and
+ * ada_slow_end, with signals blocked, those too that an instruction may raise: a handler of the program would find no room there, and one
+ * with an alternate stack that this thread is on just now would overwrite it. For the kernel looks at the stack pointer.
+ *
+ * Whatever finds that stack in use, or none, runs where it is: a thread without a room, a handler for SIGSYS, one of two threads that share their thread-local data. What isn't an event (life.h) then tries the process's spare stack.
+ *
+ * A wait with signals open (--on-full=block) goes back to the program's stack for so long. Handlers in between have slow paths
+ * too: they begin below what the wait has left here, and where that is too little they run where they are. A handler may also
+ * fork: what the slow path was at work on isn't there in the child, nor is what it left here, so there it ends with the wait.
+ */
+#include "agent/core/state.h"
+
+#define LEAST_BYTES 16384			/* free of a stack, for a slow path to begin there */
+#define SPARE_BYTES 65536
+#define OPEN ~0ull				/* instead of a mask: signals are not blocked, and stay so */
+
+/* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
+static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
+/* This thread's stack: from `bottom` up to `end`, in use from `top` up, by waits whose frame on the program's stack is at
+ * `wait_sp`; `program` is where the program's stack was left. */
+static __thread struct { uint64_t bottom, end, top, wait_sp, program; uint32_t busy, given_up; } stack;
+static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
+/* The thread, where its hooks may not write by themselves (rseq.c): ada_self is no one then. NULL: they may. */
+static __thread struct ada_thread *unseen;
+static uint64_t spare;				/* the process's, for who has none; 0: there is none */
+static uint32_t spare_busy;
+static uint32_t forks;				/* how many this process is away from the first */
+
+/* --- begin and end ----------------------------------------------------------------------------------------------------- */
+
+bool ada_lock(uint32_t *lock)
+{
+	for (uint32_t spins = 0; __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE); spins++) {
+		if (spins == ADA_SPINS_MAX)
+			return false;
+		if (spins % 1024 == 1023)
+			ada_sys4(SYS_sched_yield, 0, 0, 0, 0);
+		__builtin_ia32_pause();
+	}
+	slow.lock = lock;
+	return true;
+}
+
+void ada_unlock(uint32_t *lock)
+{
+	slow.lock = NULL;
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+static bool own_stack(const struct ada_thread *thread, uint64_t low, uint64_t high)
+{
+	return thread->stack_high && high < thread->stack_high && low >= thread->stack_low;
+}
+
+void ada_core_hide(void)
+{
+	hidden = ada_self;
+	ada_self = &ada_no_thread;
+}
+
+void ada_core_show(void)
+{
+	if (hidden)
+		ada_self = hidden;
+	hidden = NULL;
+}
+
+/* In the thread itself, not in ada_self: a hook that this handler interrupted goes on with the pointer that it has. */
+void ada_core_leave(void)
+{
+	ada_slow_thread()->index = 0;
+}
+
+bool ada_slow_forbidden(void)
+{
+	if (ada_core_is_forked())
+		ada_quiet_forked();
+	if (ada_quiet())
+		return true;
+	ada_core_show();
+	return false;
+}
+
+struct ada_thread *ada_slow_begin(uint64_t sp)
+{
+	uint64_t mask;
+
+	if (ada_slow_forbidden())
+		return NULL;
+	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
+	if (slow.thread && sp > slow.sp && own_stack(slow.thread, slow.sp, sp))
+		ada_slow_abandoned();
+	if (slow.thread || !ada_quiet_enter())
+		return NULL;
+	mask = ada_sys_signals_block();
+	slow.thread = unseen ? unseen : ada_self;
+	slow.mask = mask;
+	slow.sp = (uint64_t)__builtin_frame_address(0);
+	ada_self = &ada_no_thread;
+	return slow.thread;
+}
+
+/* In an order that a handler's hooks may come between. */
+static void self_set(struct ada_thread *thread)
+{
+	if (thread == &ada_no_thread || ada_rseq_usable()) {
+		ada_self = thread;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		unseen = NULL;
+	} else {
+		unseen = thread;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		ada_self = &ada_no_thread;
+	}
+}
+
+void ada_slow_settle(void)
+{
+	if (!slow.thread)
+		self_set(unseen ? unseen : ada_self);
+}
+
+void ada_slow_end(struct ada_thread *thread)
+{
+	uint64_t mask = slow.mask;
+
+	self_set(thread);
+	slow.thread = NULL;
+	if (mask != OPEN) {
+		ada_sys_signals_restore(mask);
+		ada_quiet_leave();
+	}
+}
+
+void ada_slow_abandoned(void)
+{
+	if (!slow.thread)
+		return;
+	if (slow.lock)
+		ada_unlock(slow.lock);
+	stack.busy = 0;
+	ada_slow_end(slow.thread);
+}
+
+void ada_slow_lost(uint64_t events)
+{
+	struct ada_thread *thread = hidden && !unseen ? hidden : ada_slow_thread();
+
+	if (thread->entry)
+		ada_event_lost(thread, events);
+}
+
+struct ada_thread *ada_slow_thread(void)
+{
+	return slow.thread ? slow.thread : unseen ? unseen : ada_self;
+}
+
+void ada_slow_forked(void)
+{
+	forks++;
+	ada_self = &ada_no_thread;
+	hidden = unseen = NULL;
+	if (slow.thread)			/* the slow path that found out: it has no thread any more */
+		slow.thread = &ada_no_thread;
+	if ((uint64_t)__builtin_frame_address(0) - spare >= SPARE_BYTES)
+		spare_busy = 0;			/* another thread of the parent's was on it */
+}
+
+/* --- the stack ---------------------------------------------------------------------------------------------------------- */
+
+void ada_slow_stack(uint64_t bottom, uint64_t end)
+{
+	stack.bottom = bottom;
+	stack.top = stack.end = end;
+	stack.wait_sp = 0;
+}
+
+bool ada_slow_has_stack(void)
+{
+	return stack.top - stack.bottom >= LEAST_BYTES && !stack.busy;
+}
+
+/* False: `work` has not been called. */
+static bool run_on_own(void (*work)(void *), void *argument)
+{
+	uint64_t here = (uint64_t)__builtin_frame_address(0), top, wait_sp;
+
+	/* As in ada_slow_begin: the wait was left by a jump. */
+	if (stack.wait_sp && here > stack.wait_sp && own_stack(ada_slow_thread(), stack.wait_sp, here))
+		ada_slow_stack(stack.bottom, stack.end);
+	if (stack.top - stack.bottom < LEAST_BYTES || __atomic_exchange_n(&stack.busy, 1, __ATOMIC_ACQUIRE))
+		return false;
+	top = stack.top;
+	wait_sp = stack.wait_sp;
+	stack.given_up = 0;
+	ada_switch(argument, work, top, &stack.program);
+	if (stack.given_up) {
+		stack.top = top;
+		stack.wait_sp = wait_sp;
+	}
+	__atomic_store_n(&stack.busy, 0, __ATOMIC_RELEASE);
+	return true;
+}
+
+struct ada_thread *ada_slow_run(struct ada_thread *thread, void (*work)(void *), void *argument)
+{
+	if (!run_on_own(work, argument))
+		work(argument);
+	else if (stack.given_up)
+		return ada_slow_thread();
+	return thread;
+}
+
+void ada_aside(void (*work)(void *), void *argument)
+{
+	uint64_t left;
+
+	if (run_on_own(work, argument))
+		return;
+	if (!spare || __atomic_exchange_n(&spare_busy, 1, __ATOMIC_ACQUIRE)) {
+		work(argument);
+		return;
+	}
+	ada_switch(argument, work, spare + SPARE_BYTES, &left);
+	__atomic_store_n(&spare_busy, 0, __ATOMIC_RELEASE);
+}
+
+void ada_aside_start(void)
+{
+	if (!spare)
+		spare = (uint64_t)ada_sys_map(SPARE_BYTES);
+}
+
+/* --- waits ---------------------------------------------------------------------------------------------------------------- */
+
+struct pause { struct ada_thread *thread; void (*wait)(void *); void *argument; uint64_t program; };
+
+static bool is_child(uint32_t forks_before)
+{
+	return forks != forks_before || !ada_core->present;
+}
+
+/* False: this is a child of who began to wait. */
+static bool pause_run(const struct pause *pause)
+{
+	uint32_t before = forks;
+
+	ada_slow_end(pause->thread);
+	pause->wait(pause->argument);
+	if (!ada_slow_begin(0)) {
+		slow.thread = is_child(before) ? ada_self : pause->thread;
+		slow.mask = OPEN;
+		ada_self = &ada_no_thread;
+	}
+	return !is_child(before);
+}
+
+/* On the program's stack. In a child, nothing that lay on the other one counts. */
+static void pause_run_apart(void *argument)
+{
+	const struct pause pause = *(const struct pause *)argument;
+	bool same;
+
+	stack.wait_sp = (uint64_t)__builtin_frame_address(0);
+	__atomic_store_n(&stack.busy, 0, __ATOMIC_RELEASE);
+	same = pause_run(&pause);
+	stack.busy = 1;
+	if (!same) {
+		stack.given_up = 1;
+		ada_switch_back(pause.program);
+	}
+}
+
+bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument)
+{
+	struct pause pause = { thread, wait, argument, stack.program };
+	uint64_t top = stack.top, wait_sp = stack.wait_sp;
+
+	if ((uint64_t)&pause - stack.bottom >= stack.end - stack.bottom) {
+		if (!thread->index)		/* at work on nothing yet */
+			return pause_run(&pause);
+		wait(argument);			/* with signals blocked: there is no way to give up from here */
+		return true;
+	}
+	ada_switch(&pause, pause_run_apart, pause.program, &stack.top);
+	stack.top = top;
+	stack.program = pause.program;
+	stack.wait_sp = wait_sp;
+	return true;
+}

@@ -1,0 +1,98 @@
+/* Restartable sequences: whose area the kernel knows on a thread. The hooks of hook.S need one, at the same offset on all threads.
+ *
+ * libc registers one on each thread, unless told not to (GLIBC_TUNABLES=glibc.pthread.rseq=0): then the kernel's only slot is the
+ * program's own, and it is never taken. A program that registers its own through libc's syscall() lends us that; the first one
+ * says at which offset, where it lies in thread-local data that every thread has. A thread without, or with one elsewhere, or
+ * with another signature, records each event by the slow path (aside.c).
+ */
+#include <link.h>
+#include "agent/core/state.h"
+
+#define RSEQ_SIGNATURE 0x53053053
+#define RSEQ_BYTES 32
+#define AS_LIBC 0ull				/* as the thread began */
+#define NONE 1ull
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
+
+static __thread uint64_t area;			/* its address, AS_LIBC or NONE */
+static __thread char nowhere[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));	/* what hooks write to where there is none */
+static bool libc_has, adopted;
+static size_t modules_max;			/* of those whose data lies at the same offset on all threads */
+
+static uint64_t thread_pointer(void)
+{
+	return (uint64_t)__builtin_thread_pointer();
+}
+
+static int module_count(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+	if (info->dlpi_tls_modid > modules_max)
+		modules_max = info->dlpi_tls_modid;
+	return 0;
+}
+
+struct search { uint64_t address; bool found; };
+
+static int module_visit(struct dl_phdr_info *info, size_t bytes, void *argument)
+{
+	struct search *search = argument;
+	uint64_t data = (uint64_t)info->dlpi_tls_data;
+
+	if (!data || info->dlpi_tls_modid > modules_max)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS && search->address - data < info->dlpi_phdr[i].p_memsz)
+			search->found = true;
+	return search->found;
+}
+
+void ada_rseq_choose(void)
+{
+	libc_has = &__rseq_size && &__rseq_offset && __rseq_size;
+	ada_setup.rseq_offset = libc_has ? __rseq_offset : (int64_t)((uint64_t)nowhere - thread_pointer());
+	if (!libc_has && ada_above.visit_modules)
+		ada_above.visit_modules(module_count, NULL);
+}
+
+bool ada_rseq_usable(void)
+{
+	if (area == AS_LIBC)
+		return libc_has;
+	return area != NONE && area == thread_pointer() + ada_setup.rseq_offset;
+}
+
+/* Other threads write through the offset, too, though the kernel doesn't know of it there. Nobody has used the one before. */
+static void adopt(uint64_t address)
+{
+	struct search search = { .address = address };
+
+	if (libc_has || !ada_above.visit_modules)
+		return;
+	ada_above.visit_modules(module_visit, &search);
+	if (search.found && !__atomic_exchange_n(&adopted, true, __ATOMIC_ACQ_REL))
+		__atomic_store_n(&ada_setup.rseq_offset, (int64_t)(address - thread_pointer()), __ATOMIC_RELEASE);
+}
+
+void ada_rseq_registered(uint64_t address, uint32_t signature)
+{
+	area = NONE;
+	if (signature == RSEQ_SIGNATURE) {
+		adopt(address);
+		area = address;
+	}
+}
+
+uint64_t ada_rseq_unregister(void)
+{
+	uint64_t before = area;
+
+	area = NONE;
+	return before;
+}
+
+void ada_rseq_restore(uint64_t before)
+{
+	area = before;
+}

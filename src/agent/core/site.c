@@ -1,0 +1,121 @@
+/* Sites: which stub belongs to a (return address, function) pair. Interned once, immutable, never given back: a stub may
+ * be in a frame for as long as the program runs.
+ */
+#include "agent/core/state.h"
+
+#define HASH_MASK ((1u << ADA_SITE_HASH_BITS) - 1)
+
+/* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
+struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
+uint32_t ada_site_limit = ADA_STUB_COUNT;
+static uint32_t sites_used = 1;			/* an unwinder may look just below a stub, and the first has none there */
+
+static uint32_t hash(uint64_t return_address, uint64_t function_id)
+{
+	return ((return_address ^ function_id << 32) * 0x9E3779B97F4A7C15ull) >> (64 - ADA_SITE_HASH_BITS);
+}
+
+bool ada_stub_is_return(uint64_t address)
+{
+	return address - (uint64_t)ada_above.stubs < (uint64_t)ADA_STUB_COUNT * ADA_STUB_BYTES;
+}
+
+uint64_t ada_site_of_slot(uint64_t slot_value)
+{
+	if (!ada_stub_is_return(slot_value))
+		return 0;
+	return (uint64_t)&ada_sites[(slot_value - (uint64_t)ada_above.stubs) / ADA_STUB_BYTES].return_address;
+}
+
+uint64_t ada_site_return_address(uint64_t slot_value)
+{
+	const uint64_t *site = (const uint64_t *)ada_site_of_slot(slot_value);
+
+	return site ? *site : slot_value;
+}
+
+struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id)
+{
+	struct ada_site *site;
+	uint32_t at = hash(return_address, function_id);
+
+	while ((site = __atomic_load_n(&ada_site_hash[at], __ATOMIC_ACQUIRE))) {
+		if (site->return_address == return_address && site->function_id == function_id)
+			break;
+		at = (at + 1) & HASH_MASK;
+	}
+	return site;
+}
+
+static uint64_t *refused_place(uint64_t return_address)
+{
+	return &ada_sites_refused[hash(return_address, 0) % ADA_REFUSED];
+}
+
+/* Known to get no stub; 0 always is. */
+static bool is_refused(uint64_t return_address)
+{
+	return __atomic_load_n(refused_place(return_address), __ATOMIC_RELAXED) == return_address;
+}
+
+uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address)
+{
+	return ada_stub_is_return(return_address) || ada_site_find(return_address, hook->function_id) ||
+	       (ada_above.text_is_hookable(return_address) && sites_used < ada_site_limit) ? 2 : 1;
+}
+
+void ada_site_forget_refused(void)
+{
+	for (uint32_t i = 0; i < ADA_REFUSED; i++)
+		__atomic_store_n(&ada_sites_refused[i], 0, __ATOMIC_RELAXED);
+}
+
+static void refuse(uint64_t return_address)
+{
+	struct ada_shm *shm = ada_core_shm();
+
+	__atomic_fetch_add(&shm->sites_refused, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(refused_place(return_address), return_address, __ATOMIC_RELAXED);
+}
+
+static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address)
+{
+	struct ada_site *site = &ada_sites[sites_used];
+	uint32_t at = hash(return_address, hook->function_id);
+
+	site->function_id = hook->function_id;
+	site->target = hook->start + ADA_TRAMPOLINE_BODY;
+	site->entry = (uint64_t)ada_above.stubs + (uint64_t)sites_used * ADA_STUB_BYTES;
+	if (ada_stub_is_return(return_address))		/* a tail call: the slot holds a stub already, and keeps it */
+		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
+	site->return_address = return_address;
+	sites_used++;
+	while (ada_site_hash[at])
+		at = (at + 1) & HASH_MASK;
+	__atomic_store_n(&ada_site_hash[at], site, __ATOMIC_RELEASE);
+	if (hook->cache == &ada_no_site)
+		__atomic_store_n(&hook->cache, site, __ATOMIC_RELEASE);
+	ada_core_shm()->sites = sites_used - 1;
+	return site;
+}
+
+struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
+{
+	struct ada_site *site;
+
+	if (is_refused(return_address))
+		return NULL;
+	if (!ada_stub_is_return(return_address) && !ada_above.text_is_hookable(return_address)) {
+		refuse(return_address);
+		return NULL;
+	}
+	if (!ada_lock(&ada_core->sites_lock))
+		return NULL;
+	site = ada_site_find(return_address, hook->function_id);	/* another thread's, by now */
+	if (!site && sites_used < ada_site_limit)
+		site = site_make(hook, return_address);
+	else if (!site)
+		__atomic_fetch_add(&ada_core_shm()->sites_refused, 1, __ATOMIC_RELAXED);
+	ada_unlock(&ada_core->sites_lock);
+	return site;
+}

@@ -1,0 +1,442 @@
+# The hot path: what runs at each call and each return of a hooked function.
+#
+# Budget: about 80 instructions at entry and 70 at exit (22 of each save and restore), no locked one, no call. With detail 40
+# more at entry and 20 at exit, and four for each 16 bytes of the stack.
+#
+# Rules
+#  1. Every register that is touched is put back: rax rcx rdx rsi r10 r11 and the flags; with detail xmm0 too. A caller
+#     built with -fipa-ra may keep a value in any register that its callee leaves alone.
+#  2. An event is one critical section of rseq: everything is written first, then one store of the commit word makes the
+#     event, its frame and its detail valid together. A signal or preemption in between restarts the section, with a new
+#     time stamp. So nothing is lost or doubled, and time never falls within a thread.
+#  3. Nothing within a critical section changes a register that its start needs: rcx (the hook, entry only), r11, rsp; an
+#     abort puts xmm0 back. A branch out of the section gives the event up, and comes before xmm0 is touched.
+#  4. Whatever isn't plain goes to one C function a direction, which does the whole event: ada_entry_slow, ada_exit_slow.
+#     A thread that reads as zero (its process is the child of a fork) takes that way before anything is written.
+#  5. Control flow never depends on the shadow stack.
+#
+# How a call runs
+#
+#    caller: call f        slot = [rsp] = return address RA
+#    f: jmp trampoline
+#    trampoline: call *hook.entry; lea 8(%rsp),%rsp; jmp *-24(%rsp)
+#    ada_entry: finds the site of (RA, f), writes event and frame, commits, returns
+#    stub: call *site.target        pushes the stub's return point where RA was; own site of jump, so well predicted
+#    f's body ... ret               matches the return predictor
+#    stub: push $i; jmp ada_exit    writes the event, puts RA in the slot, ret: matches the predictor again
+#
+# A vfork child runs on its parent's thread and, for the kernel, without rseq: a signal handler that it takes in the midst
+# of an event may overwrite this one event.
+#include "offsets.h"
+
+	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_self, ada_entry_slow, ada_exit_slow, ada_judge
+
+# One event and one frame more: added to the commit word by a call. (A return adds one and takes one.)
+#define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
+#define STATE_POP (ADA_EVENT_BYTES - (ADA_FRAME_BYTES << 32))
+
+#define PREFETCH_AHEAD 512		/* the pool is larger than the caches; beyond the chunk's end it does no harm */
+#define RSEQ_SIGNATURE 0x53053053	/* glibc registers with this one, and so does thread.c */
+
+# What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
+#define ENTRY_NEXT 56			/* where the trampoline jumps afterwards */
+#define ENTRY_HOOK 64			/* return address into the trampoline */
+#define ENTRY_SLOT (72+ENTRY_BELOW)	/* the function's return slot */
+#define EXIT_SITE 56			/* number of the stub */
+#define EXIT_SLOT 64
+#define EXIT_SITES_FIELD 23		/* offset in ada_exit of what leads to ada_sites */
+
+.macro SAVE_ONE register
+	push %\register
+	.cfi_adjust_cfa_offset 8
+.endm
+.macro LOAD_ONE register
+	pop %\register
+	.cfi_adjust_cfa_offset -8
+.endm
+
+.macro SAVE
+	SAVE_ONE rax
+	SAVE_ONE rcx
+	SAVE_ONE rdx
+	SAVE_ONE r10
+	SAVE_ONE r11
+	SAVE_ONE rsi
+	lahf				# ah = SF ZF AF PF CF; pushf and popf cost 20 ns more
+	seto %al			# and OF
+	SAVE_ONE rax
+.endm
+.macro RESTORE
+	LOAD_ONE rax
+	add $0x7f,%al			# overflows where seto stored 1
+	sahf
+	LOAD_ONE rsi
+	LOAD_ONE r11
+	LOAD_ONE r10
+	LOAD_ONE rdx
+	LOAD_ONE rcx
+	LOAD_ONE rax
+.endm
+
+# r11 = this thread, or one that is all zero before its first event
+.macro LOAD_THREAD
+	mov ada_self@gottpoff(%rip),%r11
+	mov %fs:(%r11),%r11
+.endm
+
+# SLOW_BEGIN, then the arguments, then SLOW_CALL: a call of a C function (built for general registers only). Between the two,
+# ENTRY_* and EXIT_* hold from rbp. Result in rax; rcx, rdx, rsi, r10, r11 are lost. \slot: ENTRY_SLOT or EXIT_SLOT.
+.macro SLOW_BEGIN slot
+	.cfi_remember_state
+	SAVE_ONE rdi
+	SAVE_ONE r8
+	SAVE_ONE r9
+	SAVE_ONE rbp
+	.cfi_rel_offset rbp,0
+	lea 32(%rsp),%rbp		# rsp as SAVE left it
+	.cfi_def_cfa rbp,\slot+8
+.endm
+.macro SLOW_CALL function, slot
+	and $-16,%rsp
+	cld
+	call \function
+	lea -32(%rbp),%rsp
+	.cfi_def_cfa rsp,\slot+40
+	LOAD_ONE rbp
+	.cfi_restore rbp
+	LOAD_ONE r9
+	LOAD_ONE r8
+	LOAD_ONE rdi
+	.cfi_restore_state
+.endm
+
+#include "detail.inc"
+
+# Tells the kernel where the critical section \name begins and ends. Clobbers rax, rdx.
+.macro RSEQ_ARM name, lane
+.Larm_\name:
+	lea .Lcs_\name(%rip),%rax
+	mov ada_setup+SETUP_RSEQ_OFFSET(%rip),%rdx	# not through r11: waiting for that load costs 1.5 ns in busy code
+	mov %rax,%fs:RSEQ_CS(%rdx)
+.endm
+.macro RSEQ_DESCRIPTOR name, lane, slow
+	.pushsection .data.rel.local,"aw"
+	.balign 32
+.Lcs_\name:
+	.long 0,0
+	.quad .Lstart_\name, .Lend_\name-.Lstart_\name, .Labort_\name
+	.popsection
+	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
+.Labort_\name:
+	PUT_XMM0_BACK \lane
+	pushf				# a program that single-steps itself would come here at each instruction, for ever:
+	.cfi_adjust_cfa_offset 8
+	btl $8,(%rsp)			# the trap flag
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	jc \slow			# it goes on unrecorded
+	jmp .Larm_\name
+.endm
+
+# Branches to \named where the policy asks for function number rax. Clobbers rdx.
+.macro POLICY_TEST flag, named
+	mov ada_setup+SETUP_POLICY(%rip),%rdx
+	add (%rdx),%rdx
+	testb $\flag,(%rdx,%rax)
+	jnz \named
+.endm
+
+# Records a call, or goes to \slow. In: rcx = where the hook is reckoned from (HOOK_*). \check: the slot must lie a little below the
+# innermost frame's; else to \anomaly with rax = slot - innermost slot, rsi = the new frame. Not \check: it is a tail call.
+# \lane: `plain`, no process-wide detail lane; `detail`, the process has one; `any` is for what is rare, and also fills the struct
+# ada_judged.
+.macro ENTRY_EVENT name, lane, slow, check, anomaly
+	KEEP_XMM0 \lane
+	RSEQ_ARM \name, \lane
+.Lstart_\name:
+	mov THREAD_INDEX(%r11),%r10
+	test %r10,%r10
+	jz \slow			# before rdtsc: the thread may be one that must not read it
+	rdtsc
+	shl $32,%rdx
+	or %rdx,%rax
+	mov %r10,%rdx
+	mov (%rdx),%r10			# the commit word
+	mov %r10d,%esi
+	cmp $ADA_CHUNK_BYTES,%esi
+	jae \slow
+	add %rsi,%rdx			# the event
+	prefetchw PREFETCH_AHEAD(%rdx)
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi	# the frame
+	cmp THREAD_SHADOW_END(%r11),%rsi
+	jae \slow
+	mov %rax,EVENT_COUNTER(%rdx)
+	mov %rax,FRAME_COUNTER(%rsi)
+	mov HOOK_FUNCTION_ID(%rcx),%rax
+	mov %rax,EVENT_FUNCTION_ID(%rdx)
+	mov %rax,FRAME_FUNCTION_ID(%rsi)
+	mov HOOK_NUMBER(%rcx),%eax
+	mov %eax,FRAME_NUMBER(%rsi)
+	mov THREAD_TID_CALL(%r11),%rax
+	mov %rax,EVENT_TID(%rdx)
+	mov %r10,%rax
+	ror $37,%rax			# (offset / 32) << 32 | depth: both halves are multiples of 32
+	mov %eax,FRAME_DEPTH(%rsi)
+	.ifc \lane,plain
+	mov %eax,EVENT_DEPTH(%rdx)
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
+	.else
+	add THREAD_SEQUENCE(%r11),%rax
+	mov %rax,EVENT_DEPTH(%rdx)
+	.endif
+	lea ENTRY_SLOT(%rsp),%rax
+	mov %rax,FRAME_SLOT(%rsi)
+	.if \check
+	sub FRAME_SLOT-ADA_FRAME_BYTES(%rsi),%rax
+	cmp $-ADA_NEAR_BYTES,%rax	# as unsigned: 1 to ADA_NEAR_BYTES below
+	jb \anomaly
+	.endif
+	.ifnc \lane,plain
+	mov THREAD_DETAIL(%r11),%rax
+	test %rax,%rax
+	jz .Lnone_\name
+	mov EVENT_COUNTER(%rdx),%rsi
+	DETAIL_AT
+	mov %rsi,DETAIL_COUNTER(%rdx)
+	mov HOOK_FUNCTION_ID(%rcx),%rax
+	mov %rax,DETAIL_FUNCTION_ID(%rdx)
+	DETAIL_COMMON ENTRY_SLOT, 1-\check, SETUP_CALL
+	DETAIL_ARGUMENTS
+	DETAIL_SNAPSHOT ENTRY_SLOT
+	jmp .Lwritten_\name
+.Lnone_\name:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rdx)
+.Lwritten_\name:
+	.endif
+	movabs $STATE_PUSH,%rax
+	add %rax,%r10
+	.ifc \lane,any
+	JUDGED_FILL ENTRY_SLOT, 1-\check, ADA_EVENT_CALL, -ADA_FRAME_BYTES
+	.endif
+	mov THREAD_INDEX(%r11),%rax
+	mov %r10,(%rax)			# commit
+.Lend_\name:
+	PUT_XMM0_BACK \lane
+.endm
+
+# Records a return; to .Lexit_slow or, but where \lane is `any`, to .Lexit_named. Leaves rsi = behind the frame that it closed.
+.macro EXIT_EVENT name, lane
+	KEEP_XMM0 \lane
+	RSEQ_ARM \name, \lane
+.Lstart_\name:
+	mov THREAD_INDEX(%r11),%rcx
+	test %rcx,%rcx
+	jz .Lexit_slow			# before rdtsc: the thread may be one that must not read it
+	rdtsc				# before all else: on some CPUs it waits for what is under way
+	shl $32,%rdx
+	or %rdx,%rax
+	mov (%rcx),%r10			# the commit word
+	mov %r10d,%edx
+	cmp $ADA_CHUNK_BYTES,%edx
+	jae .Lexit_slow
+	add %rdx,%rcx			# the event
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi	# behind the innermost frame
+	lea EXIT_SLOT(%rsp),%rdx
+	cmp %rdx,FRAME_SLOT-ADA_FRAME_BYTES(%rsi)
+	jne .Lexit_slow
+	mov %rax,EVENT_COUNTER(%rcx)
+	.ifnc \lane,any
+	mov FRAME_NUMBER-ADA_FRAME_BYTES(%rsi),%eax
+	POLICY_TEST ADA_POLICY_RETURN, .Lexit_named
+	.endif
+	mov FRAME_DEPTH-ADA_FRAME_BYTES(%rsi),%edx
+	.ifc \lane,plain
+	mov %edx,EVENT_DEPTH(%rcx)
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+	.else
+	mov %r10d,%eax
+	shl $27,%rax			# (offset / 32) << 32
+	add THREAD_SEQUENCE(%r11),%rax
+	or %rdx,%rax
+	mov %rax,EVENT_DEPTH(%rcx)
+	.endif
+	mov THREAD_TID_RETURN(%r11),%rdx
+	mov %rdx,EVENT_TID(%rcx)
+	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%rsi),%rdx
+	mov %rdx,EVENT_FUNCTION_ID(%rcx)
+	.ifnc \lane,plain
+	mov THREAD_DETAIL(%r11),%rax
+	test %rax,%rax
+	jz .Lnone_\name
+	DETAIL_AT
+	mov EVENT_COUNTER(%rcx),%rax
+	mov %rax,DETAIL_COUNTER(%rdx)
+	mov EVENT_FUNCTION_ID(%rcx),%rax
+	mov %rax,DETAIL_FUNCTION_ID(%rdx)
+	DETAIL_COMMON EXIT_SLOT, 0, SETUP_RETURN
+	DETAIL_RESULTS
+	DETAIL_SNAPSHOT EXIT_SLOT
+	mov %r10,%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi
+	jmp .Lwritten_\name
+.Lnone_\name:
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx)
+.Lwritten_\name:
+	.endif
+	movabs $STATE_POP,%rdx
+	add %rdx,%r10
+	.ifc \lane,any
+	JUDGED_FILL EXIT_SLOT, 0, ADA_EVENT_RETURN, 0
+	.endif
+	mov THREAD_INDEX(%r11),%rcx
+	mov %r10,(%rcx)			# commit
+.Lend_\name:
+	PUT_XMM0_BACK \lane
+.endm
+
+	.text
+# As a function is called: the slot is where the stack pointer was.
+#define ENTRY(name) ada_entry##name
+#define EVENT(name) entry_##name
+#define LABEL(name) .Lentry_##name
+	.set ENTRY_BELOW,0
+	.set ENTRY_LEAD,0
+#include "entry.inc"
+#undef ENTRY
+#undef EVENT
+#undef LABEL
+# What jumps reach may be part of a leaf with a red zone, which its trampoline has left alone.
+#define ENTRY(name) ada_entry_below##name
+#define EVENT(name) below_##name
+#define LABEL(name) .Lbelow_##name
+	.set ENTRY_BELOW,ADA_RED_ZONE_BYTES
+	.set ENTRY_LEAD,ADA_TRAMPOLINE_LEAD
+#include "entry.inc"
+
+# Instead of ada_entry and ada_entry_below where nothing of the thread's may be touched: the program has moved its FS base
+# (trampoline.c). The body is entered without an exit stub. No flag is changed.
+	.globl ada_pass, ada_pass_below
+	.hidden ada_pass, ada_pass_below
+	.type ada_pass,@function
+	.type ada_pass_below,@function
+ada_pass:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	lea -8(%rsp),%rsp		# ENTRY_NEXT
+	.cfi_adjust_cfa_offset 8
+	SAVE_ONE rax
+	mov 16(%rsp),%rax
+	lea ADA_TRAMPOLINE_NO_STUB-ADA_TRAMPOLINE_RETURN(%rax),%rax
+	mov %rax,8(%rsp)
+	LOAD_ONE rax
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size ada_pass,.-ada_pass
+ada_pass_below:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16+ADA_RED_ZONE_BYTES
+	SAVE_ONE rax
+	mov 8(%rsp),%rax
+	lea ADA_TRAMPOLINE_BELOW_NO_STUB-ADA_TRAMPOLINE_RETURN(%rax),%rax
+	mov %rax,8(%rsp)
+	LOAD_ONE rax
+	ret
+	.cfi_endproc
+	.size ada_pass_below,.-ada_pass_below
+# Instead of ada_exit: that begins with a jump to here then, which reaches no further than this.
+	.p2align 6
+	.globl ada_pass_exit
+	.hidden ada_pass_exit
+	.type ada_pass_exit,@function
+ada_pass_exit:
+	push %rax
+	push %rcx
+	mov 16(%rsp),%ecx
+	lea ada_sites(%rip),%rax
+	lea (,%rcx,8),%rcx		# SITE_BYTES times
+	lea (%rax,%rcx,4),%rax
+	mov SITE_RETURN_ADDRESS(%rax),%rax
+	mov %rax,16(%rsp)
+	pop %rcx
+	pop %rax
+	ret
+	.size ada_pass_exit,.-ada_pass_exit
+
+# From a stub: [rsp] = number of the stub, in the function's return slot.
+	.globl ada_exit
+	.hidden ada_exit
+	.type ada_exit,@function
+	.p2align 6
+ada_exit:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 8
+	# Return address saved at: ada_sites[number in the slot].return_address, where ada_sites = the place that the lea below
+	# means, whose field is in the same 64 bytes of code as all the instructions that this is for.
+	.cfi_escape 0x10,16,20, 0x38,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
+	push (%rsp)			# EXIT_SITE
+	.cfi_adjust_cfa_offset 8
+	# The same number, from EXIT_SITE: unwinders that look up an interrupted instruction's predecessor (LLVM's until 16) still
+	# come here when the slot holds the return address.
+	.cfi_escape 0x10,16,20, 0x40,0x1c, 0x94,4, 0x35,0x24, 0x80,0, 0x09,0xc0, 0x1a, 0x12, 0x23,EXIT_SITES_FIELD, 0x94,4
+	.cfi_escape 0x22, 0x23,EXIT_SITES_FIELD+4+SITE_RETURN_ADDRESS, 0x22
+	SAVE
+	mov EXIT_SITE(%rsp),%ecx
+	lea ada_sites(%rip),%rax
+	.if .-ada_exit-4-EXIT_SITES_FIELD
+	.error "EXIT_SITES_FIELD"
+	.endif
+	shl $5,%ecx			# SITE_BYTES
+	mov SITE_RETURN_ADDRESS(%rax,%rcx),%rax
+	mov %rax,EXIT_SLOT(%rsp)	# from here on the unwinder sees an ordinary frame
+	.cfi_offset rip,-8
+	LOAD_THREAD
+.Lexit_again:
+	cmpq $0,ada_setup+SETUP_SCALE(%rip)
+	jne .Lexit_detail
+	EXIT_EVENT exit, plain
+.Lexit_recorded:
+	lea EXIT_SLOT(%rsp),%rax
+	sub FRAME_SLOT-2*ADA_FRAME_BYTES(%rsi),%rax
+	cmp $1,%rax			# watched (shadow.c): 1
+	jbe .Lexit_again		# this slot's next frame: it tail-called the one just closed
+.Lexit_done:
+	RESTORE
+	lea 8(%rsp),%rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_adjust_cfa_offset 64
+.Lexit_detail:
+	EXIT_EVENT exit_detail, detail
+	jmp .Lexit_recorded
+.Lexit_named:				# by a rule of the policy
+	EXIT_EVENT exit_named, any
+	JUDGE EXIT_SLOT
+	LOAD_THREAD
+	mov THREAD_INDEX(%r11),%rsi
+	test %rsi,%rsi
+	jz .Lexit_done
+	mov (%rsi),%rsi
+	shr $32,%rsi
+	add THREAD_SHADOW(%r11),%rsi
+	add $ADA_FRAME_BYTES,%rsi	# behind the frame, as EXIT_EVENT leaves it
+	jmp .Lexit_recorded
+.Lexit_slow:				# void ada_exit_slow(slot, registers): no room, or the innermost frame isn't this slot's
+	SLOW_BEGIN EXIT_SLOT
+	lea EXIT_SLOT(%rbp),%rdi
+	lea -32(%rbp),%rsi
+	SLOW_CALL ada_exit_slow, EXIT_SLOT
+	jmp .Lexit_done
+	RSEQ_DESCRIPTOR exit, plain, .Lexit_slow
+	RSEQ_DESCRIPTOR exit_detail, detail, .Lexit_slow
+	RSEQ_DESCRIPTOR exit_named, any, .Lexit_slow
+	.cfi_endproc
+	.size ada_exit,.-ada_exit
+	.section .note.GNU-stack,"",@progbits

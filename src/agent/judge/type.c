@@ -1,0 +1,112 @@
+/* What is thrown: the name of its type, as the C++ ABI has it, against the glob of an exception rule.
+ *
+ * __cxa_throw(object, const std::type_info *type, destructor): the name is the second word of the type. Whatever the function
+ * is really called with, its memory is only asked for. Other throws (a Rust panic, a rethrow) have no type: an empty glob
+ * fits them.
+ */
+#include "agent/ground/sys.h"
+#include "agent/judge/parts.h"
+
+#define PAGE 4096ull
+
+/* Up to the end of a page where the next one is missing. Always ends in 0; false: nothing there. */
+static bool string_peek(char *string, size_t room, uint64_t address)
+{
+	long bytes = ada_sys_peek(string, address, room - 1);
+	uint64_t left = PAGE - address % PAGE;
+
+	if (ada_sys_failed(bytes) && left < room - 1)
+		bytes = ada_sys_peek(string, address, left);
+	string[ada_sys_failed(bytes) ? 0 : bytes] = 0;
+	return *string;
+}
+
+bool ada_glob_matches(const char *pattern, size_t room, const char *text)
+{
+	const char *end = pattern + room, *star = NULL, *star_text = NULL;
+
+	for (;;) {
+		bool more = pattern < end && *pattern;
+
+		if (more && *pattern == '*') {
+			star = ++pattern;
+			star_text = text;
+		} else if (*text && more && (*pattern == '?' || *pattern == *text)) {
+			pattern++, text++;
+		} else if (!*text && !more) {
+			return true;
+		} else if (star && *star_text) {
+			pattern = star;			/* the star takes one more */
+			text = ++star_text;
+		} else {
+			return false;
+		}
+	}
+}
+
+struct plain { char *at, *end; };
+
+static bool put(struct plain *plain, const char *text, size_t bytes)
+{
+	if ((size_t)(plain->end - plain->at) <= bytes)
+		return false;
+	memcpy(plain->at, text, bytes);
+	plain->at += bytes;
+	*plain->at = 0;
+	return true;
+}
+
+/* <length><name>: returns what follows, or NULL. */
+static const char *put_name(struct plain *plain, const char *mangled)
+{
+	size_t bytes = 0;
+
+	for (; *mangled >= '0' && *mangled <= '9' && bytes < ADA_TYPE_NAME_BYTES; mangled++)
+		bytes = bytes * 10 + (*mangled - '0');
+	for (size_t i = 0; i < bytes; i++)
+		if (!mangled[i])
+			return NULL;
+	return bytes && put(plain, mangled, bytes) ? mangled + bytes : NULL;
+}
+
+bool ada_type_plain(char *text, size_t room, const char *mangled)
+{
+	static const char builtins[][8] = { "i", "int", "j", "unsigned", "l", "long", "c", "char", "b", "bool", "d", "double", "f", "float" };
+	struct plain plain = { text, text + room };
+	bool nested = *mangled == 'N', first = true;
+
+	for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i += 2)
+		if (ada_string_equal(mangled, builtins[i]))
+			return put(&plain, builtins[i + 1], ada_string_bytes(builtins[i + 1]));
+	if (ada_string_equal(mangled, "PKc"))
+		return put(&plain, "char const*", 11);
+	mangled += nested;
+	if (mangled[0] == 'S' && mangled[1] == 't') {
+		mangled += 2;
+		if (!put(&plain, "std", 3))
+			return false;
+		first = false;
+	}
+	do {
+		if (!first && !put(&plain, "::", 2))
+			return false;
+		first = false;
+		mangled = put_name(&plain, mangled);
+	} while (mangled && nested && *mangled >= '0' && *mangled <= '9');
+	return mangled && ada_string_equal(mangled, nested ? "E" : "");
+}
+
+bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room, struct ada_type_names *names)
+{
+	char *mangled = names->mangled;
+	uint64_t name = 0;
+
+	if (!*pattern)
+		return true;
+	if (!event->registers || ada_quiet() ||
+	    ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name || !string_peek(mangled, sizeof names->mangled, name))
+		return false;
+	name = mangled[0] == '*';		/* compared by address only */
+	return ada_glob_matches(pattern, room, mangled + name) ||
+	       (ada_type_plain(names->plain, sizeof names->plain, mangled + name) && ada_glob_matches(pattern, room, names->plain));
+}

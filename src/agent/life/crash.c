@@ -1,0 +1,191 @@
+/* Fatal signals: a record of the crash in the segment, a mark, then the death that the program would have died without us.
+ *
+ * Where the program leaves a fatal signal at its default, our handler is installed and libc's sigaction hides it (see
+ * intercept.c): the program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back
+ * and queues the very same signal again, so that exit status, core dump and siginfo are as without us: the signal is blocked
+ * while the handler runs, and is delivered where it struck. A handler of the program's own, or SIG_IGN, is the program's.
+ * A tracer that has attached meanwhile would see that signal twice: so there a thread that nobody traces dies of it.
+ * So it is done, too, with signals that a rule names and whose default is the process's end: they mark, without a record.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <ucontext.h>
+#include "agent/judge/judge.h"
+#include "agent/life/life.h"
+
+#define SA_RESTORER 0x04000000
+
+struct kernel_action {
+	void *handler;
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+#define BIT(number) (1ull << ((number) - 1))
+#define LAST_SIGNAL 64
+
+static const uint64_t crashes = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS);
+/* Those whose default is not the process's end, those that can't be caught, and libc's own two. */
+static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) |
+				 BIT(SIGTTOU) | BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
+
+/* What the kernel returns to from a handler; debuggers know it by these bytes. */
+__attribute__((naked, used)) static void signal_return(void)
+{
+	__asm__("mov $15, %eax; syscall");
+}
+
+static bool watching;
+
+bool ada_crash_signal(int number)
+{
+	return number > 0 && number <= LAST_SIGNAL && (crashes & BIT(number));
+}
+
+bool ada_signal_named(int number)
+{
+	return ada_judge_signals() >> (number - 1) & 1;
+}
+
+bool ada_crash_watches(int number)
+{
+	return watching && (ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number)));
+}
+
+static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
+{
+	static const uint8_t order[] = {
+		REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11,
+		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL,
+	};
+	uint64_t sp = context->uc_mcontext.gregs[REG_RSP];
+	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
+
+	/* A read that ends in a missing page says how far it came only page by page; less is better than nothing. */
+	if (ada_sys_failed(bytes)) {
+		uint64_t left = 4096 - sp % 4096;
+
+		bytes = left < sizeof crash->stack ? ada_sys_peek(crash->stack, sp, left) : 0;
+	}
+	crash->stack_bytes = ada_sys_failed(bytes) ? 0 : bytes;
+	crash->signal = info->si_signo;
+	crash->code = info->si_code;
+	crash->thread_id = ada_sys_tid();
+	crash->fault_address = info->si_code > 0 ? (uint64_t)info->si_addr : 0;
+	crash->counter = ada_sys_counter();
+	for (size_t i = 0; i < sizeof order; i++)
+		crash->registers[i] = context->uc_mcontext.gregs[order[i]];
+	__atomic_store_n(&crash->present, 1, __ATOMIC_RELEASE);
+}
+
+/* Once in a process: two threads may crash together. */
+static bool claim(uint32_t *claimed)
+{
+	uint32_t unclaimed = 0;
+
+	return __atomic_compare_exchange_n(claimed, &unclaimed, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, const ucontext_t *context)
+{
+	uint64_t counter = ada_sys_counter(), seq;
+	uint32_t thread;
+
+	if (ada_crash_signal(number)) {
+		if (!claim(&shm->crash.claimed))
+			return;
+		crash_write(&shm->crash, info, context);
+		counter = shm->crash.counter;
+	}
+	ada_core_here(&thread, &seq);
+	ada_judge_signal(number, ada_crash_signal(number), counter, thread, seq);
+}
+
+/* A fault recurs by itself where this fails; a sent signal must not get lost. */
+static void send_again(int number, const siginfo_t *info)
+{
+	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
+		ada_sys4(SYS_tgkill, ada_sys_pid(), ada_sys_tid(), number, 0);
+}
+
+/* The tracer has seen the signal and let it come here. A thread that it does not trace takes it, which is the end of the process
+ * as ever; meanwhile this one waits, and what lies below here on its stack is the other's. Returns where that was not the end:
+ * no such thread is to be had, or the program has changed what the signal does.
+ */
+static __attribute__((noinline)) void die_unseen(int number, const siginfo_t *info)
+{
+	const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK | CLONE_UNTRACED;
+	uint64_t all_but_it = ~BIT(number);
+
+	if (ada_sys4(SYS_clone, flags, 0, 0, 0))
+		return;
+	send_again(number, info);
+	ada_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all_but_it, 0, sizeof all_but_it);
+	ada_sys4(SYS_exit, 0, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+static void handle_crash(int number, siginfo_t *info, void *context)
+{
+	struct kernel_action defaults = { .handler = (void *)SIG_DFL };
+	struct ada_shm *shm = ada_core_shm();
+
+	if (shm && ada_process_is_own())
+		end_note(shm, number, info, context);
+	ada_sys4(SYS_rt_sigaction, number, (long)&defaults, 0, sizeof defaults.mask);
+	if (!ada_quiet_filtered() && ada_process_tracer())
+		die_unseen(number, info);
+	send_again(number, info);
+}
+
+void ada_crash_dress(struct sigaction *action)
+{
+	action->sa_sigaction = handle_crash;
+	action->sa_flags = (action->sa_flags & ~(SA_NODEFER | SA_RESETHAND)) | SA_SIGINFO | SA_ONSTACK;
+}
+
+void ada_crash_undress(struct sigaction *action)
+{
+	if (action->sa_sigaction != handle_crash)
+		return;
+	action->sa_handler = SIG_DFL;
+	action->sa_flags &= ~(SA_SIGINFO | SA_ONSTACK | SA_RESTORER);
+}
+
+static void swap_action(int number, void *from, const struct kernel_action *to)
+{
+	struct kernel_action old;
+
+	if (!ada_sys4(SYS_rt_sigaction, number, 0, (long)&old, sizeof old.mask) && old.handler == from)
+		ada_sys4(SYS_rt_sigaction, number, (long)to, 0, sizeof to->mask);
+}
+
+bool ada_crash_unwatch(void)
+{
+	const struct kernel_action defaults = { .handler = (void *)SIG_DFL };
+
+	bool watched = watching;
+
+	watching = false;
+	for (int number = 1; number <= LAST_SIGNAL; number++)
+		swap_action(number, (void *)handle_crash, &defaults);
+	return watched;
+}
+
+void ada_crash_rewatch(int number)
+{
+	const struct kernel_action ours = {
+		.handler = handle_crash, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER, .restorer = signal_return,
+	};
+
+	if (ada_crash_watches(number))
+		swap_action(number, (void *)SIG_DFL, &ours);
+}
+
+void ada_crash_watch(void)
+{
+	watching = true;
+	for (int number = 1; number <= LAST_SIGNAL; number++)
+		ada_crash_rewatch(number);
+}

@@ -1,0 +1,257 @@
+/* The detail lane: its chunks, taken and sealed together with the index chunks (chunk.c), and the records of events that C code
+ * writes. Layouts, states and who waits for whom: abi/detail.h.
+ *
+ * What orders what, besides the pool's own (pool.c)
+ *   OPEN       after the header is whole (release)
+ *   SEALED     after the last record and the header's last fields (release); the detail chunk first, so that no one who finds it
+ *              OPEN looks up its length in an index chunk that is another thread's by now
+ *   CLAIMED    before the pin is read (full barrier): a marker that widens the pin after that meets CLAIMED, and waits
+ *   horizon    before OPEN of what was recycled: whoever finds the old records gone finds why
+ */
+#include "agent/record/lane.h"
+
+static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t number)
+{
+	if (number < core->detail.count)
+		return (struct ada_detail_chunk *)(core->detail.chunks + (uint64_t)number * core->detail.chunk_bytes);
+	number -= ada_small_first(core->detail.count);
+	return (struct ada_detail_chunk *)(core->detail_small.chunks + (uint64_t)number * core->detail_small.chunk_bytes);
+}
+
+/* The pool that a chunk is of, and its number there. */
+static struct ada_pool *pool_of(struct ada_core *core, uint32_t *number)
+{
+	if (*number < core->detail.count)
+		return &core->detail;
+	*number -= ada_small_first(core->detail.count);
+	return &core->detail_small;
+}
+
+static void status_set(struct ada_detail_chunk *chunk, enum ada_detail_status status)
+{
+	__atomic_store_n(&chunk->status, status, __ATOMIC_RELEASE);
+}
+
+/* A bitmap without a bit in it is not searched again before a chunk has come back. */
+static bool free_take(struct ada_core *core, uint32_t *number)
+{
+	uint64_t returned = __atomic_load_n(&core->shm->detail_returned, __ATOMIC_ACQUIRE) + 1ull;
+
+	if (__atomic_load_n(&core->detail_scanned, __ATOMIC_RELAXED) == returned)
+		return false;
+	if (ada_pool_take(&core->detail, number))
+		return true;
+	__atomic_store_n(&core->detail_scanned, returned, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* No history is recycled while there is room for it. */
+static bool front_take(struct ada_core *core, uint32_t *number)
+{
+	if (ada_pool_extend(&core->detail, core->shm, number))
+		return false;
+	if (core->detail.step > 1)
+		__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void free_return(struct ada_core *core, uint32_t number)
+{
+	struct ada_pool *pool;
+
+	status_set(chunk_at(core, number), ADA_DETAIL_FREE);
+	pool = pool_of(core, &number);
+	ada_pool_return(pool, number);
+	__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
+}
+
+static void horizon_raise(struct ada_detail_control *control, uint64_t counter)
+{
+	uint64_t horizon = __atomic_load_n(&control->horizon, __ATOMIC_RELAXED);
+
+	while (horizon < counter && !__atomic_compare_exchange_n(&control->horizon, &horizon, counter, true, __ATOMIC_RELEASE,
+								 __ATOMIC_RELAXED))
+		;
+}
+
+/* Whose oldest chunks a pin holds, those it hands over to the recorder, one after the other. `first`: number of the pool's first. */
+static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t first, uint32_t *number)
+{
+	struct ada_detail_control *control = &core->shm->detail;
+
+	while (ada_pool_recycle(pool, number)) {
+		struct ada_detail_chunk *chunk = chunk_at(core, *number += first);
+		uint64_t start, end;
+
+		__atomic_exchange_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
+		start = __atomic_load_n(&control->pin.start, __ATOMIC_ACQUIRE);
+		end = __atomic_load_n(&control->pin.end, __ATOMIC_ACQUIRE);
+		if (!ada_pin_holds(start, end, chunk->first_counter, chunk->last_counter) ||
+		    !ada_judge_wants(core->shm, chunk->first_counter, chunk->last_counter)) {
+			horizon_raise(control, chunk->last_counter);
+			__atomic_fetch_add(&control->discarded, 1, __ATOMIC_RELAXED);
+			return true;
+		}
+		status_set(chunk, ADA_DETAIL_HELD);
+	}
+	return false;
+}
+
+/* A quarter of the pool stays free where it can: a mark may pin all that is sealed at once, and what comes after the mark needs
+ * room until the recorder has seen it. */
+static bool history_suffices(const struct ada_pool *pool, uint32_t history)
+{
+	uint64_t tail = __atomic_load_n(pool->tail, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(pool->head, __ATOMIC_RELAXED) - tail >= history;
+}
+
+/* There are as many as threads may want at once; of history they hold no more than a quarter of the ordinary ones' room. */
+static bool small_take(struct ada_core *core, uint32_t *number)
+{
+	const uint32_t first = ada_small_first(core->detail.count), history = core->detail.count * (ADA_CHUNK_BYTES / ADA_SMALL_BYTES) / 4;
+	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+
+	if (circular && history_suffices(&core->detail_small, history) && recycle(core, &core->detail_small, first, number))
+		return true;
+	if (ada_pool_take(&core->detail_small, number) || !ada_pool_extend(&core->detail_small, core->shm, number)) {
+		*number += first;
+		return true;
+	}
+	return circular && recycle(core, &core->detail_small, first, number);
+}
+
+static bool take(struct ada_core *core, bool small, uint32_t *number)
+{
+	const uint32_t history = core->detail.count - core->detail.count / 4;
+	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+
+	if (small && small_take(core, number))
+		return true;
+	if (circular && history_suffices(&core->detail, history) && recycle(core, &core->detail, 0, number))
+		return true;
+	if (free_take(core, number) || front_take(core, number))
+		return true;
+	if (circular && recycle(core, &core->detail, 0, number))
+		return true;
+	__atomic_fetch_add(&core->shm->detail.starved, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_t begin)
+{
+	const uint32_t shift = begin - ADA_CHUNK_HEADER_BYTES;
+	struct ada_core *core = ada_core;
+	struct ada_detail_chunk *chunk;
+	struct ada_pool *pool;
+	uint32_t number;
+
+	thread->detail = 0;
+	index->detail = ADA_NONE;
+	if (!ada_setup.detail_scale || !take(core, shift, &number))
+		return;
+	chunk = chunk_at(core, number);
+	index->detail = thread->detail_chunk = number;
+	pool = pool_of(core, &number);
+	ada_pool_touch(pool, number);
+	chunk->thread = index->thread;
+	chunk->first_seq = index->first_seq + shift / ADA_EVENT_BYTES;
+	chunk->first_counter = ada_sys_counter();
+	chunk->last_counter = 0;
+	chunk->previous_counter = thread->last_counter;
+	chunk->records = 0;
+	chunk->index_chunk = thread->chunk;
+	status_set(chunk, ADA_DETAIL_OPEN);
+	thread->detail = (uint64_t)chunk - shift * ada_setup.detail_scale;
+}
+
+void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter)
+{
+	struct ada_core *core = ada_core;
+	struct ada_detail_chunk *chunk = chunk_at(core, thread->detail_chunk);
+	uint32_t number = thread->detail_chunk;
+	struct ada_pool *pool = pool_of(core, &number);
+
+	if (events)
+		thread->last_counter = last_counter;
+	if (!thread->detail) {
+		if (ada_setup.detail_scale)
+			__atomic_fetch_add(&thread->entry->detail_dropped, events, __ATOMIC_RELAXED);
+		return;
+	}
+	thread->detail = 0;
+	if (!events) {
+		free_return(core, thread->detail_chunk);
+		return;
+	}
+	chunk->last_counter = last_counter;
+	chunk->records = events;
+	status_set(chunk, ADA_DETAIL_SEALED);
+	ada_pool_seal(pool, number);
+}
+
+/* --- records that C code writes ---------------------------------------------------------------------------------------- */
+
+/* Bytes behind the slot that are sure to be there: as hook.S, DETAIL_SNAPSHOT. */
+static uint32_t stack_bytes(const struct ada_thread *thread, uint64_t slot)
+{
+	const uint64_t start = slot + 8, bytes = ada_setup.detail_stack;
+	uint64_t left;
+
+	if (slot % 4096 + 8 + bytes <= 4096)
+		return bytes;
+	if (start >= thread->stack_low && start <= thread->stack_high)
+		left = thread->stack_high - start;
+	else
+		left = slot % 4096 < 4088 ? 4088 - slot % 4096 : 0;
+	return left < bytes ? left & ~7ull : bytes;
+}
+
+static void call_write(struct ada_detail *record, const struct ada_registers *registers)
+{
+	record->x[0] = registers->rdi;
+	record->x[1] = registers->rsi;
+	record->x[2] = registers->rdx;
+	record->x[3] = registers->rcx;
+	record->x[4] = registers->r8;
+	record->x[5] = registers->r9;
+	record->x[6] = registers->rax;
+	record->x[7] = registers->r10;
+	/* The program's: no code of ours touches them. */
+	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr"
+			 :: "r"(record->stack + ada_setup.detail_stack) : "memory");
+}
+
+static void return_write(struct ada_detail *record, const struct ada_registers *registers)
+{
+	record->x[0] = registers->rax;
+	record->x[1] = registers->rdx;
+	__asm__ volatile("movq %%xmm0,(%0)\n\tmovq %%xmm1,8(%0)" :: "r"(&record->x[2]) : "memory");
+}
+
+bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment)
+{
+	struct ada_detail *record = (struct ada_detail *)(thread->detail + offset * ada_setup.detail_scale);
+	const uint64_t *slot = (const uint64_t *)moment->slot;
+	uint32_t bytes;
+
+	record->kind = 0;
+	if (!moment->registers || event->event_kind > ADA_EVENT_RETURN)
+		return false;
+	bytes = stack_bytes(thread, moment->slot);
+	record->counter = event->timestamp_ns;
+	record->function_id = event->function_id;
+	record->lr = ada_site_return_address(*slot);
+	record->fp = moment->registers->rbp;
+	record->sp = moment->slot;
+	record->kind = event->event_kind;
+	record->stack_size = bytes;
+	record->flags = event->event_kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0;
+	for (uint32_t at = 0; at < bytes; at += 8)
+		*(uint64_t *)(record->stack + at) = *(const uint64_t *)((const char *)(slot + 1) + at);
+	if (event->event_kind == ADA_EVENT_CALL)
+		call_write(record, moment->registers);
+	else
+		return_write(record, moment->registers);
+	return true;
+}
