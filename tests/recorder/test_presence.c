@@ -82,6 +82,7 @@ static void begin(struct world *world)
 	char path[64];
 	int number;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, world->channel), 0);
+	fflush(stdout);			/* one of its ends is exit(), which would print again what is in the buffer */
 	world->pid = fork();
 	if (!world->pid)
 		hold(world->channel[1], &(struct rlimit){ 0, 0 });
