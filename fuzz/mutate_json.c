@@ -10,6 +10,7 @@
 
 #define VALUES_MAX 1024
 #define DEPTH_MAX 30			/* what json-c reads is at most 32 deep */
+#define ELEMENTS_MAX 24			/* of what is mended: a hundred threads in a manifest take as long as a hundred executions */
 
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned int seed);
@@ -42,7 +43,7 @@ struct writer {
 	uint8_t *bytes;
 	size_t length, room;		/* `length` goes on beyond `room` */
 	size_t depth;
-	struct { bool object, filled, keyed; } open[DEPTH_MAX + 1];	/* [0]: the document */
+	struct { bool object, keyed; unsigned int count; } open[DEPTH_MAX + 1];	/* [0]: the document */
 };
 
 static void put(struct writer *writer, const void *bytes, size_t length)
@@ -112,18 +113,19 @@ static void close_one(struct writer *writer)
 /* What must be in front of a value or a key; false: no further one has a place. */
 static bool begin_value(struct writer *writer, bool is_string)
 {
-	bool object = writer->open[writer->depth].object, filled = writer->open[writer->depth].filled;
+	bool keyed = writer->open[writer->depth].keyed;
+	unsigned int room = writer->depth ? ELEMENTS_MAX : 1;
 
-	writer->open[writer->depth].filled = true;
-	if (writer->open[writer->depth].keyed) {
-		writer->open[writer->depth].keyed = false;
+	writer->open[writer->depth].keyed = false;
+	if (keyed)
 		return true;
-	}
-	if (filled && writer->depth)
+	if (writer->open[writer->depth].count == room)
+		return false;
+	if (writer->open[writer->depth].count++)
 		put(writer, ",", 1);
-	if (object && !is_string)
+	if (writer->open[writer->depth].object && !is_string)
 		put(writer, "\"\":", 3);
-	return writer->depth || !filled;
+	return true;
 }
 
 static void put_token(struct writer *writer, const uint8_t *bytes, size_t length)
@@ -162,7 +164,7 @@ static size_t mend(uint8_t *bytes, size_t length, size_t room)
 		}
 		while (writer.depth)
 			close_one(&writer);
-		writer.open[0].filled = false;
+		writer.open[0].count = 0;
 		second = true;
 		put(&writer, "", 1);
 	}
