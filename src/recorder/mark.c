@@ -343,9 +343,11 @@ static bool read_ring(struct ada_marks *marks, bool final)
 
 /* --- Places ------------------------------------------------------------------------------------------------------------- */
 
-static void place_marks(const struct ada_marks *marks, struct ada_window *window)
+/* False: some are to be looked up again. */
+static bool place_marks(const struct ada_marks *marks, struct ada_window *window)
 {
-	for (size_t i = 0, missing = 0; i < window->marks.count && missing < PLACES_MISSING; i++) {
+	size_t missing = 0;
+	for (size_t i = 0; i < window->marks.count && missing < PLACES_MISSING; i++) {
 		struct ada_window_mark *mark = &window->marks.items[i];
 		if (mark->index_seq != UINT64_MAX || mark->thread == ADA_NONE)
 			continue;
@@ -355,14 +357,15 @@ static void place_marks(const struct ada_marks *marks, struct ada_window *window
 		if (answer != ADA_MARK_KNOWN)
 			mark->index_seq = UINT64_MAX;
 	}
+	return !missing;
 }
 
 static void place(struct ada_marks *marks)
 {
 	for (size_t i = marks->placed; i < ada_windows_count(marks->windows); i++) {
 		struct ada_window *window = ada_windows_at(marks->windows, i);
-		place_marks(marks, window);
-		if (window->settled && i == marks->placed)
+		bool all = place_marks(marks, window);
+		if (window->settled && all && i == marks->placed)		/* the drain may come to its marks later */
 			marks->placed++;
 	}
 }

@@ -249,6 +249,22 @@ static void places_follow_once_the_index_is_drained(void **state)
 	assert_int_equal(second->marks.items[0].index_seq, 346);
 }
 
+/* A window's records may be written before the drain has come to its marks. */
+static void places_follow_of_a_window_that_is_settled(void **state)
+{
+	struct ada_mark mark = of_event(1, 2345);
+	put(&mark);
+	drained[1] = 2345;
+	ada_marks_read(marks);
+	struct ada_window *window = ada_windows_at(windows, 0);
+	window->settled = true;
+	ada_marks_read(marks);
+	assert_int_equal(window->marks.items[0].index_seq, UINT64_MAX);
+	drained[1] = 2346;
+	ada_marks_read(marks);
+	assert_int_equal(window->marks.items[0].index_seq, 345);
+}
+
 static void a_place_that_is_not_ready_holds_up_no_other(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
@@ -374,6 +390,7 @@ int main(void)
 		TEST(the_thread_ends_in_the_post_roll),
 		TEST(the_process_ends_in_the_post_roll),
 		TEST(places_follow_once_the_index_is_drained),
+		TEST(places_follow_of_a_window_that_is_settled),
 		TEST(a_place_that_is_not_ready_holds_up_no_other),
 		TEST(a_place_that_is_ready_late),
 		TEST(the_ring_goes_round),
