@@ -9,10 +9,10 @@
  *   lanes       | struct ada_arena_lane[]     |  a thread's files: what of them counts. Any order
  *   anchors     | struct ada_arena_anchor[]   |  of the clock, append-only
  *   blocks      | struct ada_arena_block[]    |  which piece of which file the block of that number is
- *   memory      | blocks of 256 KiB           |
+ *   memory      | places of 256 KiB           |
  *               +-----------------------------+
  *
- * The file is sparse: a table has pages as far as it was used, a block as far as its note says.
+ * The file is sparse: a table has pages as far as it was used, a block as far as its note says. Nothing else may be touched.
  *
  * A commit of many words is one store. A note has two slots; the one that `current` doesn't name is filled, then `current` changes
  * (release). What it says of a thread holds whatever happened to chunks, blocks and file since:
@@ -35,11 +35,13 @@
 
 #define ADA_ARENA_MAGIC "ADAARENA"
 #define ADA_ARENA_VERSION 1u
-#define ADA_ARENA_PROVIDERS 65536u	/* those with a higher number have no note: of them the disk has what it has */
-#define ADA_ARENA_LANES (1u << 18)
-#define ADA_ARENA_ANCHORS (1u << 20)	/* a day and more, at ten a second, which is the most */
-#define ADA_ARENA_BLOCKS_MAX 16384u	/* 4 GiB of addresses, fewer where these are limited */
-#define ADA_ARENA_BLOCK_BYTES (256u << 10)
+#define ADA_ARENA_HEADER_BYTES 4096u
+/* Of the tables, where addresses aren't limited: the header says how many there are */
+#define ADA_ARENA_PROVIDERS_MAX 65536u	/* those with a higher number have no note: of them the disk has what it has */
+#define ADA_ARENA_LANES_MAX (1u << 18)
+#define ADA_ARENA_ANCHORS_MAX (1u << 20)	/* a day and more, at ten a second, which is the most */
+#define ADA_ARENA_BLOCKS_MAX 16384u	/* 4 GiB of addresses */
+#define ADA_ARENA_BLOCK_BYTES (256u << 10)	/* the place of block i is at memory_offset + i * so many */
 
 enum ada_arena_state {
 	ADA_ARENA_RECORDING = 1,
@@ -68,9 +70,15 @@ struct ada_arena_provider {
 	uint32_t tids_known;		/* 1: the thread table's ids are those of the recorder's pid namespace */
 	uint64_t start_ns;
 	char name[32];			/* of its directory in the session: pid_123 */
-	uint64_t reserved;
+	/* What its segment was laid out from (recorder/segment.h): that one's own header the traced program can write */
+	uint64_t index_bytes, detail_bytes;	/* detail_bytes 0: no detail lane */
+	uint32_t stack_bytes;
+	uint32_t detail_mode;		/* enum ada_detail_mode */
+	uint32_t no_small;		/* 1: no small chunks */
+	uint32_t reserved0;
+	uint64_t reserved[5];
 };
-static_assert(sizeof(struct ada_arena_provider) == 64, "arena provider");
+static_assert(sizeof(struct ada_arena_provider) == 128, "arena provider");
 
 enum ada_arena_lane_flag {
 	ADA_ARENA_LANE_CLOSED = 1,	/* the thread is over, and its last file has its footer */
@@ -93,7 +101,7 @@ struct ada_arena_lane_state {
 static_assert(sizeof(struct ada_arena_lane_state) == 128, "arena lane state");
 
 struct ada_arena_lane {
-	uint32_t used;			/* 1: it is a thread's (atomic, set last). The rest of this line doesn't change while it is */
+	uint32_t used;			/* 1: it is a thread's (atomic, set last), and the next two say whose until it is 0 again */
 	uint32_t provider;
 	uint32_t id;			/* of the thread, in that provider: thread_ID */
 	uint32_t reserved0;
@@ -101,7 +109,9 @@ struct ada_arena_lane {
 	uint32_t current;		/* 0 or 1: the slot that holds (atomic) */
 	uint32_t reserved2;
 	struct ada_arena_lane_state slots[2];
-	struct ada_shm_thread last;	/* whole before GIVEN_BACK is set */
+	/* Whole before the entry is freed: where no entry of the thread table has this id, `last` is what it said, whether GIVEN_BACK is
+	 * set yet or not; 0 everywhere: the thread has its entry */
+	struct ada_shm_thread last;
 	uint64_t reserved3[8];
 };
 static_assert(sizeof(struct ada_arena_lane) == 512, "arena lane");
@@ -116,8 +126,8 @@ struct ada_arena_block {
 	uint32_t kind;			/* enum ada_arena_kind */
 	uint32_t lane;			/* number of the note */
 	uint32_t segment;
-	uint64_t offset;		/* in the file, of its first byte */
-	uint32_t there;			/* bytes that have memory here (atomic). Only these can hold anything of the file */
+	uint64_t offset;		/* in the file, of its first byte: a multiple of 4096 */
+	uint32_t bytes;			/* so many of the file at most; all of them have memory. The first blocks of a file are small */
 	uint32_t events;		/* not of PLAIN: there segment_events says what counts */
 };
 static_assert(sizeof(struct ada_arena_block) == 32, "arena block");
@@ -128,23 +138,22 @@ struct ada_arena {
 	uint32_t header_bytes;		/* sizeof(struct ada_arena) */
 	uint64_t total_bytes;
 	uint64_t providers_offset, lanes_offset, anchors_offset, blocks_offset, memory_offset;
-	uint32_t blocks;		/* of the tables only this one's length varies */
-	uint32_t recorder_pid;
+	uint32_t providers, lanes, anchors, blocks;	/* entries that the tables have room for */
 	uint64_t start_ns;
-	uint64_t segment_events;	/* of a file at most, as asked; 0: as many as one can have */
+	uint32_t recorder_pid;
 	uint32_t index_mode;		/* enum ada_index_mode */
-	uint32_t reserved0;
+	uint64_t segment_events;	/* of a file at most, as asked; 0: as many as one can have */
 	/* What follows changes */
 	uint32_t state __attribute__((aligned(64)));	/* enum ada_arena_state (atomic) */
-	uint32_t lanes_used;		/* notes from here on were never used (atomic) */
-	uint32_t blocks_used;		/* likewise (atomic) */
+	uint32_t providers_used;	/* notes from here on were never used (atomic) */
+	uint32_t lanes_used;		/* likewise */
+	uint32_t blocks_used;		/* likewise */
 	uint32_t lanes_refused;		/* threads for which there was no note: what memory holds of them can't be told from what their files hold */
 	uint64_t blocks_refused;	/* blocks whose memory was had elsewhere: lost with the recorder where they weren't written */
 	uint32_t clock_current;		/* 0 or 1 (atomic) */
-	uint32_t reserved1;
 	struct ada_arena_clock clocks[2];
 };
 static_assert(offsetof(struct ada_arena, state) % 64 == 0, "arena state");
-static_assert(sizeof(struct ada_arena) <= 4096, "one page");
+static_assert(sizeof(struct ada_arena) <= ADA_ARENA_HEADER_BYTES, "one page");
 
 #endif

@@ -64,6 +64,9 @@ struct ada_segment_options {
 uint64_t ada_segment_bytes(const struct ada_segment_options *options);	/* of the whole segment */
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+/* Maps the one of a dead recorder, by the name that options->shared (only its directory counts) has for options->provider. All that the
+ * other options say of its layout must be what it was made with; what its own header says of it is not believed. */
+int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error);
 void ada_segment_destroy(struct ada_segment *segment);	/* for the recorder: others may still have it */
 /* Allocates ahead of what the agent has taken, a step at a time. */
 enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT };	/* of the next step: not now, soon, at once */
