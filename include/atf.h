@@ -65,6 +65,11 @@ struct atf_sink {
 	/* All blocks of fd are done. Makes the file durable if asked and closes it, at once or later. 0 or -errno. */
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
 	int (*reopen)(struct atf_sink *sink, const char *path);		/* as open, of a file that is there; NULL: can't */
+	/* Where blocks lie while they are filled and written; both NULL: in the heap. `owner` is what the writer was opened with, not 0;
+	 * the block begins at `offset` of its file. *bytes: as many at most, then as many as it has (multiples of 4096, and aligned so).
+	 * NULL: in the heap, this one. It is given back when its bytes are in the file, or the writing of it failed. */
+	uint8_t *(*take)(struct atf_sink *sink, uint64_t owner, off_t offset, size_t *bytes);
+	void (*give)(struct atf_sink *sink, uint8_t *bytes);
 };
 void atf_block_done(struct atf_block *block, int error);	/* error: 0 or -errno; it stays the writer's */
 
@@ -76,6 +81,7 @@ struct atf_index_options {
 	size_t block_bytes;		/* multiple of 4096; 0: 256 KiB */
 	uint64_t max_events;		/* of this segment; 0: as many as index_seq can number */
 	uint64_t time_min_ns;		/* lower times are raised to it: the time_max_ns of the segment before, or 0 */
+	uint64_t owner;			/* for the sink's take(); 0: blocks are in the heap */
 };
 /* DIRECTORY/index.atf, index.1.atf, ...: -ATF_ERROR_RANGE where it doesn't fit. */
 int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment);

@@ -57,4 +57,5 @@ static int pwrite_reopen(struct atf_sink *sink, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-struct atf_sink atf_sink_pwrite = { pwrite_open, pwrite_write, pwrite_wait, pwrite_close, pwrite_reopen };
+struct atf_sink atf_sink_pwrite = { .open = pwrite_open, .write = pwrite_write, .wait = pwrite_wait, .close = pwrite_close,
+				    .reopen = pwrite_reopen };

@@ -28,6 +28,11 @@ static void buffer_release(struct atf_stream *stream, struct atf_buffer *buffer)
 	assert(buffer->users);
 	if (--buffer->users)
 		return;
+	if (buffer->taken) {
+		stream->sink->give(stream->sink, buffer->bytes);
+		*buffer = (struct atf_buffer){0};
+		return;
+	}
 	for (i = 0; i <= SLOTS; i++) {
 		struct atf_buffer *other = &stream->buffers[i];
 
@@ -36,6 +41,20 @@ static void buffer_release(struct atf_stream *stream, struct atf_buffer *buffer)
 			other->bytes = NULL;
 		}
 	}
+}
+
+/* The sink's own memory for the block, where it has some: rather than a spare one of the heap. */
+static bool buffer_ask(struct atf_stream *stream, struct atf_buffer *buffer)
+{
+	size_t size = stream->block_bytes;
+	uint8_t *bytes = stream->owner && stream->sink->take ?
+			 stream->sink->take(stream->sink, stream->owner, stream->block_offset, &size) : NULL;
+
+	if (!bytes)
+		return false;
+	free(buffer->bytes);
+	*buffer = (struct atf_buffer){ .bytes = bytes, .size = size, .taken = true };
+	return true;
 }
 
 /* The spare one where there is one, else a new one. There always is a place: one more than slots. */
@@ -51,8 +70,10 @@ static struct atf_buffer *buffer_take(struct atf_stream *stream)
 			taken = buffer;
 	}
 	assert(taken);
-	if (!taken->bytes)
+	if (!buffer_ask(stream, taken) && !taken->bytes) {
 		taken->bytes = aligned_alloc(PAGE, stream->block_bytes);
+		taken->size = stream->block_bytes;
+	}
 	if (!taken->bytes)
 		return NULL;
 	taken->users = 1;
@@ -143,7 +164,7 @@ int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room)
 		}
 	}
 	*place = stream->filling->bytes + stream->used;
-	*room = stream->block_bytes - stream->used;
+	*room = stream->filling->size - stream->used;
 	return 0;
 }
 
@@ -153,14 +174,14 @@ int atf_stream_commit(struct atf_stream *stream, size_t length)
 
 	if (stream->error)
 		return atf_stream_fail(stream, 0);
-	assert(stream->filling && length <= stream->block_bytes - stream->used);
+	assert(stream->filling && length <= stream->filling->size - stream->used);
 	stream->used += length;
-	if (stream->used < stream->block_bytes)
+	if (stream->used < stream->filling->size)
 		return 0;
 	status = submit(stream);
 	buffer_release(stream, stream->filling);
 	stream->filling = NULL;
-	stream->block_offset += (off_t)stream->block_bytes;
+	stream->block_offset += (off_t)stream->used;
 	return status;
 }
 
@@ -201,7 +222,10 @@ static void buffers_free(struct atf_stream *stream)
 	size_t i;
 
 	for (i = 0; i <= SLOTS; i++)
-		free(stream->buffers[i].bytes);
+		if (stream->buffers[i].taken)
+			stream->sink->give(stream->sink, stream->buffers[i].bytes);
+		else
+			free(stream->buffers[i].bytes);
 }
 
 int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header)

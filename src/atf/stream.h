@@ -5,7 +5,7 @@
  *
  *   buffer 0  in flight      slot 0 [whole block]
  *   buffer 1  being filled   slot 1 [flushed so far]   used: bytes filled, sent: bytes handed over
- *   buffer 2  spare          one stays allocated, further ones are freed
+ *   buffer 2  spare          one stays allocated, further ones are freed; one of the sink's goes back at once
  *
  * With all slots in flight the stream waits for the sink: that bounds the memory of a thread that outruns the disk.
  * Functions return 0 or an -ATF_ERROR; once a write has failed, that error is what all of them return.
@@ -22,6 +22,8 @@
 
 struct atf_buffer {
 	uint8_t *bytes;				/* NULL: not allocated */
+	size_t size;
+	bool taken;				/* from the sink, which gets it back as soon as it is free */
 	unsigned int users;			/* slots in flight, and 1 while it is being filled */
 };
 
@@ -35,6 +37,7 @@ struct atf_stream {
 	int fd;
 	int error;				/* 0, or the first -errno of a write: nothing is written after it */
 	size_t block_bytes;
+	uint64_t owner;				/* for the sink's take(); 0: heap */
 	const void *header;			/* the file's first ATF_HEADER_BYTES, until the first block is begun */
 	struct atf_buffer *filling;		/* NULL: the next one that needs room takes one */
 	size_t used, sent;			/* bytes of it */

@@ -146,6 +146,7 @@ int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path
 		free(writer);
 		return status;
 	}
+	writer->stream.owner = options->owner;
 	*writer_out = writer;
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "base/array.h"
 #include "base/clock.h"
@@ -35,6 +36,7 @@
 #define CLOCK_YOUNG_NS 10000000000		/* behind a fall of the counter: calibrations come much more often */
 #define CLOCK_TOLERANCE_NS 100			/* no new anchor while the line stays as near as this */
 #define CLOCK_RECORD_WORDS 4
+#define CLOCK_SLOPE_MAX 200.0			/* ns a tick: less than what a multiplier can say */
 
 struct clock_line {
 	uint64_t counter, ns, multiplier;
@@ -49,8 +51,7 @@ struct ada_clock {
 	double true_slope;
 	uint64_t calibrated_ns;
 	uint64_t newest;			/* highest counter converted */
-	size_t fell, before;			/* the first anchor behind the counter's last fall, and behind the one before; 0: it never fell */
-	uint64_t young_until;			/* then: what is below was read behind that fall */
+	struct ada_clock_state past;		/* falls of the counter */
 };
 
 uint64_t ada_clock_counter(void)
@@ -125,9 +126,9 @@ static uint64_t clock_line_ns(const struct clock_line *line, uint64_t counter)
 static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t counter)
 {
 	const struct ada_clock_anchor *anchors = clock->anchors.items;
-	bool young = counter < clock->young_until;
+	bool young = counter < clock->past.young_until;
 	/* anchors[low] is the last one at or before the counter, or the first, of those on its side of a fall */
-	size_t low = young ? clock->fell : clock->before, high = young || !clock->fell ? clock->anchors.count : clock->fell, end = high;
+	size_t low = young ? clock->past.fell : clock->past.before, high = young || !clock->past.fell ? clock->anchors.count : clock->past.fell, end = high;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -141,7 +142,7 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,
 		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
-		.span = (high < end ? anchors[high].counter : young ? clock->young_until : UINT64_MAX) - anchors[low].counter,
+		.span = (high < end ? anchors[high].counter : young ? clock->past.young_until : UINT64_MAX) - anchors[low].counter,
 	};
 }
 
@@ -234,19 +235,19 @@ static void clock_begin_anew(struct ada_clock *clock, struct ada_clock_reading n
 	clock_anchor(clock, now.counter, now.ns, clock->true_slope);
 	if (clock->anchors.count == before)
 		return;
-	clock->before = clock->fell;
-	clock->fell = before;
+	clock->past.before = clock->past.fell;
+	clock->past.fell = before;
 	clock->newest = now.counter;
 	clock->baseline = now;
 	clock->calibrated_ns = now.ns;
-	clock->young_until = now.counter + clock_young_ticks(clock);
+	clock->past.young_until = now.counter + clock_young_ticks(clock);
 	clock->line = clock_line_at(clock, now.counter);
 }
 
 void ada_clock_calibrate(struct ada_clock *clock)
 {
 	struct ada_clock_reading now = clock->source.read(clock->source.context);
-	struct clock_line line = clock_line_at(clock, clock->fell ? clock->young_until - 1 : UINT64_MAX);
+	struct clock_line line = clock_line_at(clock, clock->past.fell ? clock->past.young_until - 1 : UINT64_MAX);
 	uint64_t interval_ns = now.ns - clock->calibrated_ns;
 
 	if (now.ns <= clock->baseline.ns)
@@ -257,8 +258,8 @@ void ada_clock_calibrate(struct ada_clock *clock)
 	}
 	if (now.counter <= line.counter || now.counter == clock->baseline.counter)
 		return;
-	if (clock->fell)
-		clock->young_until = now.counter + clock_young_ticks(clock);
+	if (clock->past.fell)
+		clock->past.young_until = now.counter + clock_young_ticks(clock);
 	clock->calibrated_ns = now.ns;
 	if ((int64_t)(now.ns - clock_line_ns(&line, now.counter)) > CLOCK_STEP_NS) {
 		clock->baseline = now;
@@ -302,6 +303,45 @@ size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_a
 {
 	*anchors = clock->anchors.items;
 	return clock->anchors.count;
+}
+
+void ada_clock_state(const struct ada_clock *clock, struct ada_clock_state *state)
+{
+	*state = clock->past;
+}
+
+/* So that neither the multiplier nor the search for an anchor can go astray. */
+static bool clock_could_be(const struct ada_clock_anchor *anchors, size_t count, const struct ada_clock_state *state)
+{
+	if (!count || state->fell >= count || state->before > state->fell)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!(anchors[i].ns_per_tick > 0 && anchors[i].ns_per_tick < CLOCK_SLOPE_MAX))
+			return false;
+	return true;
+}
+
+int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *anchors, size_t count, const struct ada_clock_state *state)
+{
+	struct ada_clock *new;
+
+	*clock = NULL;
+	if (!clock_could_be(anchors, count, state))
+		return -EINVAL;
+	new = calloc(1, sizeof *new);
+	if (!new)
+		return -ENOMEM;
+	new->source = (struct ada_clock_source){.read = clock_read, .pause = clock_pause};
+	new->past = *state;
+	if (ada_array_reserve(&new->anchors, count)) {
+		free(new);
+		return -ENOMEM;
+	}
+	memcpy(new->anchors.items, anchors, count * sizeof *anchors);
+	new->anchors.count = count;
+	new->true_slope = anchors[count - 1].ns_per_tick;
+	*clock = new;
+	return 0;
 }
 
 void ada_clock_close(struct ada_clock *clock)

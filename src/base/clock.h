@@ -30,7 +30,7 @@ struct ada_clock_state {
 	uint64_t young_until;		/* then: what is below was read behind that fall */
 };
 void ada_clock_state(const struct ada_clock *clock, struct ada_clock_state *state);
-/* -EINVAL: no clock can have been so. */
+/* Of anchors that someone else wrote, too: wrong ones make wrong times, no more. -EINVAL: no clock can have been so. */
 int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *anchors, size_t count, const struct ada_clock_state *state);
 void ada_clock_close(struct ada_clock *clock);
 #endif

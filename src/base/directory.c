@@ -167,6 +167,18 @@ int ada_directory_add(int parent, const char *name)
 	return status;
 }
 
+int ada_directory_private(int parent, const char *path)
+{
+	int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat found;
+
+	if (fd < 0 || (!fstat(fd, &found) && found.st_uid == geteuid() && !(found.st_mode & 077)))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
 void ada_directory_path(int directory, char path[ADA_DIRECTORY_PATH_BYTES])
 {
 	snprintf(path, ADA_DIRECTORY_PATH_BYTES, "/proc/self/fd/%d", directory);

@@ -23,6 +23,8 @@ int ada_directory_open(const char *path, unsigned flags, bool *made, struct ada_
  * to another user took its place: -EPERM. */
 int ada_directory_add(int parent, const char *name);
 int ada_directory_owned(int directory);		/* 0: the user's or root's; -EPERM: another's */
+/* Opens one that is the user's alone, which nobody else can have put anything into (no link). -1 and errno: it isn't (EPERM), or not there. */
+int ada_directory_private(int parent, const char *path);
 void ada_directory_path(int directory, char path[ADA_DIRECTORY_PATH_BYTES]);
 /* What people know it by: a path of the above with the directory's present name in place of its number, others as they are. */
 const char *ada_directory_shown(const char *path, char shown[PATH_MAX]);

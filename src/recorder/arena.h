@@ -46,8 +46,7 @@ void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t numb
 
 struct ada_arena_writer;
 struct ada_arena_options {
-	uint64_t space_bytes;		/* addresses that the recorder has left; UINT64_MAX: no limit */
-	uint64_t memory_bytes;		/* the same of memory */
+	uint64_t space_bytes;		/* addresses that the recorder has left, or a file may have; UINT64_MAX: no limit */
 	uint64_t segment_events, start_ns;
 	uint32_t index_mode;
 };

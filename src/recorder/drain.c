@@ -130,6 +130,7 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	}
 	if (drain->failed || rc)	/* without a descriptor it is this thread's loss alone */
 		lose(drain, lane, seq, events, count);
+	ada_lane_note(lane, &drain->options);
 	drain->consumed[number] = end;
 	return true;
 }
@@ -232,16 +233,21 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 	mark_untold(drain, lane);
 	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
 		fail(drain);
+	ada_lane_note(lane, &drain->options);
 }
 
 /* The thread is gone, and its events are where nothing asks for its entry any more. */
 static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
 {
 	uint32_t entry = lane->entry, status = __atomic_load_n(&drain->segment->threads[entry].status, __ATOMIC_ACQUIRE);
+	/* First: as soon as it is free it may be another's. */
+	ada_lane_note_last(lane, &drain->options, &drain->segment->threads[entry]);
 	if (!ada_segment_thread_free(drain->segment, entry, status, &lane->last))
 		return;
 	lane->given_back = true;
 	lane->entry = ADA_NONE;
+	ada_lane_note_last(lane, &drain->options, &lane->last);
+	ada_lane_note(lane, &drain->options);
 }
 
 /* A thread that is gone: what it left in its open chunk, then its file is complete. */

@@ -7,7 +7,9 @@
 #include <unistd.h>
 #include "base/directory.h"
 #include "base/file.h"
+#include "recorder/arena.h"
 #include "recorder/detail.h"
+#include "recorder/sink.h"
 
 static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
@@ -56,6 +58,50 @@ static int wake(struct ada_lane *lane, const struct ada_lane_options *options, c
 	return rc ? told(rc, lane, directory, error) : 0;
 }
 
+/* Once it has anything to say. */
+static void take_note(struct ada_lane *lane, const struct ada_lane_options *options)
+{
+	if (!options->arena || lane->note || lane->noteless)
+		return;
+	lane->note = ada_arena_lane_take(options->arena, options->provider, lane->id);
+	lane->noteless = !lane->note;
+}
+
+void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options)
+{
+	take_note(lane, options);
+	if (!lane->note)
+		return;
+	size_t segments = lane->segments.count;
+	const struct ada_lane_stretch *stretch = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
+	struct ada_arena_lane_state state = {
+		.next_seq = lane->next_seq, .events = lane->events, .lost = lane->lost, .overwritten = lane->overwritten,
+		.gaps = lane->gaps, .segment_gaps = lane->segment_gaps, .told_lost = lane->told_lost, .last_ns = lane->last_ns,
+		.captured = lane->captured, .segment = segments ? (uint32_t)segments - 1 : ADA_NONE,
+		.segment_events = segments ? (uint32_t)lane->segments.items[segments - 1] : 0, .thread_id = lane->thread_id,
+		.flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) | (lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
+			 (lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0),
+	};
+	if (stretch && stretch->segment + 1 == segments) {
+		state.stretch_seq = stretch->seq;
+		state.stretch_index_seq = stretch->index_seq;
+	}
+	ada_arena_lane_note(options->arena, lane->note, &state);
+}
+
+void ada_lane_note_last(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_shm_thread *last)
+{
+	take_note(lane, options);
+	ada_arena_lane_last(options->arena, lane->note, last);
+}
+
+void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options)
+{
+	ada_arena_lane_free(options->arena, lane->note);
+	lane->note = 0;
+	lane->noteless = true;
+}
+
 static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	char thread[PATH_MAX], path[PATH_MAX], shown[PATH_MAX];
@@ -64,6 +110,8 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
+	take_note(lane, options);
+	writer.owner = ada_sink_owner(lane->note, (uint32_t)lane->segments.count);
 	if (!lane->segments.count && mkdir(thread, 0700) && errno != EEXIST)
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
 	if (ada_array_reserve(&lane->segments, 1))

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+struct ada_arena_writer;
 struct ada_details;
 struct ada_lane_detail { uint32_t chunk; uint64_t chunk_seq; };	/* a detail chunk, and its first_seq */
 struct ada_lane_raised { uint64_t seq, ns; };
@@ -26,6 +27,8 @@ struct ada_lane_options {
 	/* Before a file is opened: the same, where only those are left that all else needs. NULL: can't */
 	void (*spare_some)(void *context);
 	void *context;
+	struct ada_arena_writer *arena;	/* where it says what of its files counts; NULL: nowhere */
+	uint32_t provider;		/* whose lanes these are, there */
 };
 
 /* From `seq` on (as the agent numbers them) events follow one another in one file. */
@@ -36,6 +39,8 @@ struct ada_lane {
 	uint32_t entry;			/* of the thread table; ADA_NONE: not met yet, or given back */
 	bool given_back;		/* then: */
 	struct ada_shm_thread last;	/* the entry as it was */
+	uint32_t note;			/* of the arena; 0: none, or not yet */
+	bool noteless;			/* there was none to be had */
 	uint64_t next_seq;		/* as the agent numbers this thread's events */
 	uint64_t events, lost, overwritten, gaps;
 	uint64_t segment_gaps;		/* of the segment being written */
@@ -79,5 +84,10 @@ static inline bool ada_lane_short_of_files(int rc)
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
 /* Where it fails, the counts are those of what is in the file. */
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
+/* Commits to the arena what the lane is now: before what it was copied from may go. */
+void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options);
+/* The same of what the thread table says of it. */
+void ada_lane_note_last(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_shm_thread *last);
+void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options);	/* all of it is on the disk: its note is another's */
 void ada_lane_free(struct ada_lane *lane);
 #endif

@@ -256,7 +256,8 @@ static void let_go(struct ada_loop *loop)
 	size_t kept = 0;
 	for (size_t i = 0; i < loop->live.count; i++) {
 		struct ada_provider *provider = loop->live.items[i];
-		if (!provider->ended || !ada_provider_release(provider, false))
+		bool released = provider->ended && ada_provider_release(provider, false);
+		if (!provider->ended || !ada_provider_forget(provider) || !released)
 			loop->live.items[kept++] = provider;
 		drain_all(loop);
 	}
@@ -270,6 +271,7 @@ static bool pass(struct ada_loop *loop)
 	bool quiet = now - loop->quiet_ns > QUIET_NS;
 	if (now - loop->calibrate_ns > CALIBRATE_NS) {
 		ada_clock_calibrate(recorder->clock);
+		ada_arena_note_clock(recorder->arena, recorder->clock);
 		loop->calibrate_ns = now;
 	}
 	if (quiet)

@@ -146,6 +146,31 @@ static int enter(struct ada_recorder *recorder, struct ada_provider *provider, s
 	return rc ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
 }
 
+/* All that is needed to finish its files without us. Before its agent has the segment. */
+static void note_start(const struct ada_provider *provider, const struct ada_segment_options *options)
+{
+	struct ada_arena_provider note = { .pid = (uint32_t)provider->pid, .parent_pid = (uint32_t)provider->parent_pid,
+					   .tids_known = provider->drain.tids_known, .start_ns = provider->start_ns,
+					   .index_bytes = options->index_buffer_bytes, .detail_bytes = options->detail_buffer_bytes,
+					   .stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
+					   .no_small = options->no_small };
+	memcpy(note.name, provider->name, sizeof(note.name));
+	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
+}
+
+/* Before anything of it gets into a file. */
+static void note_started(const struct ada_provider *provider)
+{
+	ada_arena_note_provider_state(provider->recorder->arena, provider->number, ADA_ARENA_STARTED);
+}
+
+static void unlink_segment(const struct ada_provider *provider)
+{
+	char name[ADA_SHARED_NAME_BYTES];
+	ada_shared_segment_name(name, provider->number);
+	ada_shared_unlink(&provider->recorder->shared, name);
+}
+
 int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
 {
@@ -170,7 +195,8 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 					       .detail_stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
 					       .allowed_bytes = ada_limit_room(pid, used),
 					       .scarce = ada_limit_room(getpid(), used) < BEGINNING_BYTES,
-					       .pid = (uint32_t)pid, .provider = provider->number };
+					       .pid = (uint32_t)pid, .provider = provider->number,
+					       .named = true };
 	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") : 0;
 	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
 	if (!rc && ada_limit_left(getpid()) < least)
@@ -188,10 +214,14 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	if (!rc) {
 		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
 		provider->mapped = true;
+		provider->drain.options.provider = provider->number;
 		if (parent)
 			inherit(provider, parent);
+		note_start(provider, &segment);
 		rc = enter(recorder, provider, error);
 	}
+	if (rc && provider->segment.shm)
+		unlink_segment(provider);
 	pthread_mutex_unlock(&recorder->starting);
 	if (rc) {
 		if (*agent_fd >= 0)
@@ -229,6 +259,7 @@ size_t ada_provider_drain(struct ada_provider *provider)
 {
 	if (provider->ended)
 		return 0;
+	note_started(provider);
 	if (!provider->details)
 		return ada_drain_sealed(&provider->drain);
 	size_t chunks = 0, some;
@@ -244,8 +275,10 @@ size_t ada_provider_drain(struct ada_provider *provider)
 
 void ada_provider_quiet(struct ada_provider *provider)
 {
-	if (!provider->ended)
-		ada_drain_quiet(&provider->drain);
+	if (provider->ended)
+		return;
+	note_started(provider);
+	ada_drain_quiet(&provider->drain);
 }
 
 bool ada_provider_gone(const struct ada_provider *provider)
@@ -338,12 +371,25 @@ void ada_provider_finish(struct ada_provider *provider, const char *stopped, boo
 	if (!provider->stopped)
 		ada_exit_mark(provider);
 	provider->ended = true;
+	note_started(provider);
 	ada_drain_finish(&provider->drain);
 	if (provider->details)
 		ada_details_finish(provider->details, provider->end_ns, provider->stopped ? ADA_SHORT_STOPPED : ADA_SHORT_EXIT);
 	keep_tables(provider);
 	provider->finalized = true;
 	ada_manifest_write(provider);
+}
+
+bool ada_provider_forget(struct ada_provider *provider)
+{
+	if (provider->forgotten || !provider->finalized || ada_paper_pending(&provider->manifest))
+		return provider->forgotten;
+	ada_arena_note_provider_state(provider->recorder->arena, provider->number, ADA_ARENA_FINISHED);
+	unlink_segment(provider);
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		ada_lane_forget(&provider->drain.lanes.items[i], &provider->drain.options);
+	provider->forgotten = true;
+	return true;
 }
 
 bool ada_provider_release(struct ada_provider *provider, bool now)

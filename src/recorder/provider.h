@@ -24,6 +24,8 @@ void ada_provider_quiet(struct ada_provider *provider);
 void ada_provider_snapshot(struct ada_provider *provider);	/* what the manifest needs of the segment, as it is now */
 /* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);
+/* After the end: the segment's name and the notes go, once the last manifest is on the disk. True: they are gone. */
+bool ada_provider_forget(struct ada_provider *provider);
 /* After the end: unmaps once no process has the segment any more and no thread is busy with it (`now`: at once). True: it is
  * unmapped. */
 bool ada_provider_release(struct ada_provider *provider, bool now);

@@ -23,6 +23,7 @@
 #include "recorder/say.h"
 #include "recorder/server.h"
 #include "recorder/session.h"
+#include "recorder/space.h"
 
 #define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)
@@ -90,17 +91,20 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
+		ada_provider_forget(provider);
 		ada_provider_free(provider);
 	}
 	ada_array_free(&recorder->providers);
 	ada_array_free(&recorder->unrecorded);
-	ada_shared_close(&recorder->shared);
 	for (size_t i = 0; i < recorder->labels.count; i++)
 		free(recorder->labels.items[i]);
 	ada_array_free(&recorder->labels);
 	ada_policy_close(recorder->policy);
 	if (recorder->sink && ada_sink_close(recorder->sink))
 		ada_say("ada: the disk may not hold everything: an fsync failed\n");
+	ada_arena_end(recorder->arena);
+	ada_arena_close(recorder->arena);
+	ada_shared_remove(&recorder->shared);
 	ada_plans_close(recorder->plans);
 	ada_filter_close(recorder->filter);
 	if (recorder->clock)
@@ -111,6 +115,34 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 		close(recorder->main_pidfd);
 	pthread_mutex_destroy(&recorder->lock);
 	pthread_mutex_destroy(&recorder->starting);
+}
+
+static uint64_t file_limit(void)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+/* What others could finish the session from. Where it can't be had nobody can, and nothing is named. */
+static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
+{
+	uint64_t space = ada_space_left(getpid()), file = file_limit();
+	struct ada_arena_options options = { .space_bytes = space < file ? space : file, .start_ns = recorder->session.start_ns,
+					     .segment_events = recorder->lane_options.segment_events,
+					     .index_mode = recorder->options->index_mode };
+	if (!recorder->shared.named)
+		return 0;
+	int rc = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
+		 ada_shared_tell_session(&recorder->shared, recorder->session.directory);
+	if (!rc) {
+		ada_arena_note_clock(recorder->arena, recorder->clock);
+		ada_sink_use_arena(recorder->sink, recorder->arena);
+		recorder->lane_options.arena = recorder->arena;
+		return 0;
+	}
+	ada_arena_close(recorder->arena);
+	recorder->arena = NULL;
+	return ada_shared_unname(&recorder->shared, error);
 }
 
 /* Signals by descriptor and many files, both put back in the child. */
@@ -188,7 +220,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	made = true;
-	rc = launch(&loop, error);
+	rc = open_arena(&recorder, error) ?: launch(&loop, error);
 	if (rc)
 		goto out;
 	launched = true;

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -169,7 +170,9 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	*segment = (struct ada_segment){ .fd = -1, .collapses = !options->shared->own, .room_bytes = UINT64_MAX };
 	*agent_fd = -1;
 	lay_out(segment, &layout, options);
-	int rc = ada_shared_file(options->shared, segment->total_bytes, &segment->fd, agent_fd, error);
+	char name[ADA_SHARED_NAME_BYTES];
+	ada_shared_segment_name(name, options->provider);
+	int rc = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
 	if (rc)
 		goto fail;
 	void *memory = map_aligned(segment);
@@ -205,7 +208,43 @@ fail:
 		close(*agent_fd);
 	*agent_fd = -1;
 	ada_segment_destroy(segment);
+	if (options->named)
+		ada_shared_unlink(options->shared, name);
 	return rc;
+}
+
+static bool makes_sense(const struct ada_segment_options *options)
+{
+	return options->index_buffer_bytes >= ADA_CHUNK_BYTES && options->index_buffer_bytes <= ADA_INDEX_BUFFER_MAX &&
+	       options->detail_buffer_bytes <= ADA_DETAIL_BUFFER_MAX && options->detail_stack_bytes <= ADA_DETAIL_STACK_MAX &&
+	       options->detail_mode <= ADA_DETAIL_STREAMING;
+}
+
+int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error)
+{
+	struct ada_shm layout = { 0 };
+	struct stat info;
+	char name[ADA_SHARED_NAME_BYTES];
+	*segment = (struct ada_segment){ .fd = -1 };
+	if (!makes_sense(options))
+		return ada_error_set(error, EINVAL, "the note of process %u makes no sense", options->pid);
+	lay_out(segment, &layout, options);
+	ada_shared_segment_name(name, options->provider);
+	segment->fd = openat(options->shared->directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (segment->fd < 0 || fstat(segment->fd, &info))
+		return ada_error_system(error, errno, "the memory of process %u", options->pid);
+	if ((uint64_t)info.st_size < segment->total_bytes) {
+		ada_segment_destroy(segment);
+		return ada_error_set(error, EINVAL, "the memory of process %u was cut", options->pid);
+	}
+	void *memory = map_aligned(segment);
+	if (memory == MAP_FAILED) {
+		int rc = ada_error_system(error, errno, "the memory of process %u", options->pid);
+		ada_segment_destroy(segment);
+		return rc;
+	}
+	point(segment, memory, &layout);
+	return 0;
 }
 
 void ada_segment_destroy(struct ada_segment *segment)

@@ -34,6 +34,8 @@ int ada_shared_open(struct ada_shared *shared, struct ada_error *error);
 void ada_shared_close(struct ada_shared *shared);	/* its files stay, as long as anyone has them, or they have names */
 /* The same at the end of a session: the names go. */
 void ada_shared_remove(struct ada_shared *shared);
+/* Before any segment is made: nobody could do anything with what outlives the recorder, so files get no names. */
+int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */

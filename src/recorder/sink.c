@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "recorder/arena.h"
 
 #define RING_ENTRIES 128
 #define DIRECT_FROM (1 << 20)		/* file offset from which O_DIRECT pays */
@@ -39,6 +40,7 @@ struct ada_sink {
 	unsigned in_flight, queued;
 	unsigned closing;		/* of those in flight: fsyncs, whose descriptors are still open */
 	int error;			/* of the first fsync that failed */
+	struct ada_arena_writer *arena;	/* NULL: blocks are in the heap */
 	ADA_ARRAY(struct sink_file) files;	/* by descriptor */
 };
 
@@ -253,17 +255,33 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 	return rc;
 }
 
+static uint8_t *sink_take(struct atf_sink *atf, uint64_t owner, off_t offset, size_t *bytes)
+{
+	return ada_arena_block_take(of(atf)->arena, (uint32_t)(owner >> 32), (uint32_t)owner, (uint64_t)offset, bytes);
+}
+
+static void sink_give(struct atf_sink *atf, uint8_t *bytes)
+{
+	ada_arena_block_give(of(atf)->arena, bytes);
+}
+
 int ada_sink_open(struct ada_sink **result, bool no_ring)
 {
 	struct ada_sink *sink = calloc(1, sizeof(*sink));
 	*result = sink;
 	if (!sink)
 		return -ENOMEM;
-	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file };
+	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file,
+				       sink_take, sink_give };
 	sink->has_ring = !no_ring && !io_uring_queue_init(RING_ENTRIES, &sink->ring, 0);
 	if (sink->has_ring)
 		io_uring_ring_dontfork(&sink->ring);
 	return 0;
+}
+
+void ada_sink_use_arena(struct ada_sink *sink, struct ada_arena_writer *arena)
+{
+	sink->arena = arena;
 }
 
 struct atf_sink *ada_sink_atf(struct ada_sink *sink)

@@ -20,6 +20,7 @@
 #define ADA_RECORDER_STATE_H
 #include <pthread.h>
 #include "base/directory.h"
+#include "recorder/arena.h"
 #include "recorder/drain.h"
 #include "recorder/plans.h"
 #include "recorder/presence.h"
@@ -86,6 +87,7 @@ struct ada_provider {
 	struct ada_exit_info exit;
 	unsigned unused_turns;		/* how often in a row no process had the segment though its own lives */
 	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
+	bool forgotten;			/* of the names in the shared memory, and the arena */
 	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	struct ada_paper manifest;
@@ -118,6 +120,7 @@ struct ada_recorder {
 	struct ada_session session;
 	struct ada_inheritance inheritance;
 	struct ada_shared shared;
+	struct ada_arena_writer *arena;	/* main thread's, but for the notes of providers; NULL: there is none */
 	struct ada_presence_held presence;
 	struct ada_filter *filter;
 	struct ada_plans *plans;

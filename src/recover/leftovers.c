@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,24 +13,10 @@
 #include "base/directory.h"
 #include "recorder/control.h"
 #include "recorder/server.h"
+#include "recorder/shared.h"
 
 #define RANDOM_CHARACTERS 6	/* of mkdtemp */
-#define MEMORY_HOME "/dev/shm"
-#define ARENA_NAME "arena"	/* whoever lives has a lock of it */
-#define SESSION_NAME "session"	/* a text: lines, of which the last one is the session's directory */
 #define YOUNG_SECONDS 60	/* it may be about to begin: its lock, or whoever listens, comes after its name */
-
-/* Ours alone: nobody else can have put anything into it. -1: it isn't, or not there. */
-static int open_own(int parent, const char *path)
-{
-	int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat status;
-
-	if (fd < 0 || (!fstat(fd, &status) && status.st_uid == geteuid() && !(status.st_mode & 077)))
-		return fd;
-	close(fd);
-	return -1;
-}
 
 static bool is_young(int directory)
 {
@@ -101,7 +86,7 @@ static bool are_dead_sockets(int directory)
 void ada_leftover_remove_sockets(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int directory = *path == '/' && slash && is_name(slash + 1) ? open_own(AT_FDCWD, path) : -1;
+	int directory = *path == '/' && slash && is_name(slash + 1) ? ada_directory_private(AT_FDCWD, path) : -1;
 
 	if (directory < 0)
 		return;
@@ -111,13 +96,6 @@ void ada_leftover_remove_sockets(const char *path)
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------------- */
-
-/* The lock is the caller's until it closes *arena: nobody who lives has one. */
-static bool is_dead_memory(int directory, int *arena)
-{
-	*arena = openat(directory, ARENA_NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return *arena >= 0 ? !flock(*arena, LOCK_EX | LOCK_NB) : errno == ENOENT;
-}
 
 static bool add_bytes(int directory, const char *name, void *context)
 {
@@ -130,7 +108,7 @@ static bool add_bytes(int directory, const char *name, void *context)
 
 static void read_session(int directory, char session[PATH_MAX])
 {
-	int fd = openat(directory, SESSION_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(directory, ADA_SHARED_SESSION, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	char text[PATH_MAX + 128];
 	ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
 	char *line;
@@ -155,9 +133,9 @@ static bool look_at(int parent, const char *name, void *context)
 {
 	struct search *search = context;
 	struct ada_leftover leftover = { .memory = search->memory };
-	int directory = search->memory || is_name(name) ? open_own(parent, name) : -1, arena = -1;
+	int directory = search->memory || is_name(name) ? ada_directory_private(parent, name) : -1, arena = -1;
 	bool dead = directory >= 0 && !is_young(directory) &&
-		    (search->memory ? is_dead_memory(directory, &arena) : are_dead_sockets(directory));
+		    (search->memory ? ada_shared_is_dead(directory, &arena) : are_dead_sockets(directory));
 
 	if (dead && snprintf(leftover.path, sizeof leftover.path, "%s/%s", search->place, name) < (int)sizeof leftover.path) {
 		each_entry(directory, add_bytes, &leftover.bytes);
@@ -175,7 +153,7 @@ static bool look_at(int parent, const char *name, void *context)
 static int search_place(struct ada_leftovers *leftovers, const char *place, bool memory)
 {
 	struct search search = { leftovers, place, memory, 0 };
-	int directory = memory ? open_own(AT_FDCWD, place) : open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int directory = memory ? ada_directory_private(AT_FDCWD, place) : open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (directory < 0)
 		return 0;
@@ -187,10 +165,10 @@ static int search_place(struct ada_leftovers *leftovers, const char *place, bool
 int ada_leftovers_find(struct ada_leftovers *leftovers)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char home[64];
+	char home[ADA_SHARED_NAME_BYTES];
 	int result;
 
-	snprintf(home, sizeof home, MEMORY_HOME "/ada-%u", geteuid());
+	ada_shared_home_path(home);
 	result = search_place(leftovers, home, true);
 	if (!result && runtime && *runtime == '/')
 		result = search_place(leftovers, runtime, false);
@@ -199,8 +177,8 @@ int ada_leftovers_find(struct ada_leftovers *leftovers)
 
 static bool remove_memory(const char *path)
 {
-	int directory = open_own(AT_FDCWD, path), arena = -1;
-	bool gone = directory >= 0 && is_dead_memory(directory, &arena) && each_entry(directory, remove_entry, NULL) && !rmdir(path);
+	int directory = ada_directory_private(AT_FDCWD, path), arena = -1;
+	bool gone = directory >= 0 && ada_shared_is_dead(directory, &arena) && each_entry(directory, remove_entry, NULL) && !rmdir(path);
 	char home[256], *slash;
 
 	if (arena >= 0)

@@ -96,7 +96,7 @@ static int slow_close(struct atf_sink *sink, int fd, bool sync)
 
 static struct slow_sink slow_sink(uint64_t seed)
 {
-	return (struct slow_sink){ { slow_open, slow_write, slow_wait, slow_close, NULL }, .random = { seed } };
+	return (struct slow_sink){ { .open = slow_open, .write = slow_write, .wait = slow_wait, .close = slow_close }, .random = { seed } };
 }
 
 static struct atf_index_writer *writer_open(struct slow_sink *slow, const char *path)

@@ -35,7 +35,7 @@ static int refusing_close(struct atf_sink *sink, int fd, bool sync)
 	return close(fd) ? -errno : 0;
 }
 
-static struct atf_sink refusing = { refusing_open, refusing_write, NULL, refusing_close, NULL };
+static struct atf_sink refusing = { .open = refusing_open, .write = refusing_write, .close = refusing_close };
 
 static int set_up(void **state)
 {

@@ -1,13 +1,16 @@
-/* Where shared memory lies: in a tmpfs of the recorder's own, whoever it runs as; else in /dev/shm, without a name there. */
+/* Where shared memory lies: in a tmpfs of the recorder's own, whoever it runs as; else in /dev/shm, in a directory of the session's, and
+ * without a name where that can't be had. */
 #include "../test.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -18,6 +21,7 @@
 
 #define NOBODY 65534
 #define NOT_POSSIBLE 77
+#define NO_OTHERS 64321u		/* a user whose directory in /dev/shm is this test's alone */
 
 static bool write_file(const char *path, const char *text)
 {
@@ -43,14 +47,14 @@ static void surroundings(char *text, size_t size)
 	text[used] = 0;
 }
 
-static void check_file(const struct ada_shared *shared)
+static void check_file(const struct ada_shared *shared, const char *name)
 {
 	int fd, other;
 	struct stat file;
-	assert_int_equal(ada_shared_file(shared, 64 << 20, &fd, &other, NULL), 0);
+	assert_int_equal(ada_shared_file(shared, name, 64 << 20, &fd, &other, NULL), 0);
 	assert_int_equal(fstat(fd, &file), 0);
 	assert_int_equal(file.st_size, 64 << 20);
-	assert_int_equal(file.st_nlink, 0);
+	assert_int_equal(file.st_nlink, name && shared->named);
 	assert_int_equal(file.st_blocks, 0);
 	assert_int_equal(file.st_uid, geteuid());
 	assert_int_equal(file.st_mode & 0777, 0600);
@@ -64,6 +68,14 @@ static void check_file(const struct ada_shared *shared)
 	munmap(two, 4096);
 	munmap(one, 4096);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	if (name && shared->named) {
+		int second;
+		assert_int_equal(ada_shared_file(shared, name, 1, &second, NULL, NULL), -EEXIST);
+		assert_int_equal(second, -1);
+		assert_int_equal(faccessat(shared->directory, name, F_OK, 0), 0);
+		ada_shared_unlink(shared, name);
+		assert_int_equal(faccessat(shared->directory, name, F_OK, 0), -1);
+	}
 	close(fd);
 }
 
@@ -79,8 +91,10 @@ static void a_tmpfs_of_its_own(void **state)
 	assert_true(shared.own);
 	assert_int_equal(fstatfs(shared.directory, &system), 0);
 	assert_int_equal(system.f_type, TMPFS_MAGIC);
-	check_file(&shared);
-	ada_shared_close(&shared);
+	check_file(&shared, NULL);
+	check_file(&shared, "segment.7");
+	ada_shared_remove(&shared);
+	assert_int_equal(shared.directory, -1);
 }
 
 static size_t names_in_dev_shm(void)
@@ -94,18 +108,93 @@ static size_t names_in_dev_shm(void)
 	return count;
 }
 
-static void dev_shm_without_a_name(void **state)
+static void open_in_dev_shm(struct ada_shared *shared)
+{
+	struct statfs system, dev_shm;
+	assert_int_equal(ada_shared_open(shared, NULL), 0);
+	assert_false(shared->own);
+	assert_int_equal(fstatfs(shared->directory, &system) | statfs("/dev/shm", &dev_shm), 0);
+	assert_memory_equal(&system.f_fsid, &dev_shm.f_fsid, sizeof(system.f_fsid));
+}
+
+static void read_session(int directory, char *text, size_t size)
+{
+	int fd = openat(directory, ADA_SHARED_SESSION, O_RDONLY);
+	ssize_t length = read(fd, text, size - 1);
+	assert_true(length > 0);
+	text[length] = 0;
+	close(fd);
+}
+
+static void dev_shm_with_names(void **state)
+{
+	char home[ADA_SHARED_NAME_BYTES], path[2 * ADA_SHARED_NAME_BYTES + 8], text[256];
+	struct ada_shared shared, other;
+	struct stat info;
+	int arena, fd;
+	open_in_dev_shm(&shared);
+	assert_true(shared.named);
+	check_file(&shared, NULL);
+	check_file(&shared, "segment.0");
+	assert_int_equal(ada_shared_open(&other, NULL), 0);	/* of another session, beside it */
+	assert_string_not_equal(shared.name, other.name);
+	ada_shared_home_path(home);
+	snprintf(path, sizeof(path), "%s/%s", home, shared.name);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0700);
+
+	assert_int_equal(ada_shared_tell_session(&shared, "/some/where\nelse"), 0);
+	read_session(shared.directory, text, sizeof(text));
+	assert_string_equal(strstr(text, "\nsession ") + strlen("\nsession "), "/some/where\nelse");
+
+	assert_true(ada_shared_is_dead(shared.directory, &arena));	/* there is no arena yet */
+	assert_int_equal(arena, -1);
+	assert_int_equal(ada_shared_file(&shared, ADA_SHARED_ARENA, 4096, &fd, NULL, NULL), 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_false(ada_shared_is_dead(shared.directory, &arena));
+	close(arena);
+	close(fd);
+	assert_true(ada_shared_is_dead(shared.directory, &arena));
+	close(arena);
+
+	ada_shared_remove(&other);
+	assert_int_equal(stat(path, &info), 0);
+	ada_shared_remove(&shared);
+	assert_int_equal(stat(path, &info), -1);
+}
+
+/* Somebody else has the name that ours would have, or something has. */
+static void dev_shm_without_names(void **state)
+{
+	char home[ADA_SHARED_NAME_BYTES];
+	struct ada_shared shared;
+	ada_shared_home_path(home);
+	assert_int_equal(symlink("/tmp", home), 0);
+	size_t names = names_in_dev_shm();
+	open_in_dev_shm(&shared);
+	unlink(home);
+	assert_false(shared.named);
+	check_file(&shared, "segment.0");
+	assert_int_equal(names_in_dev_shm(), names - 1);
+	ada_shared_remove(&shared);
+}
+
+/* Whoever can't make an arena has no use for names. */
+static void names_given_up(void **state)
 {
 	struct ada_shared shared;
-	struct statfs system, dev_shm;
-	size_t names = names_in_dev_shm();
-	assert_int_equal(ada_shared_open(&shared, NULL), 0);
-	assert_false(shared.own);
-	assert_int_equal(fstatfs(shared.directory, &system) | statfs("/dev/shm", &dev_shm), 0);
-	assert_memory_equal(&system.f_fsid, &dev_shm.f_fsid, sizeof(system.f_fsid));
-	check_file(&shared);
-	assert_int_equal(names_in_dev_shm(), names);
-	ada_shared_close(&shared);
+	open_in_dev_shm(&shared);
+	assert_int_equal(ada_shared_unname(&shared, NULL), 0);
+	assert_string_equal(shared.name, "");
+	check_file(&shared, "segment.0");
+	ada_shared_remove(&shared);
+}
+
+static void dev_shm(void **state)
+{
+	dev_shm_with_names(state);
+	names_given_up(state);
+	dev_shm_without_names(state);
 }
 
 static bool become_nobody(void)
@@ -128,8 +217,8 @@ static bool has_user_namespaces(void)
 static bool lose_all_rights(void)
 {
 	char users[64], groups[64];
-	snprintf(users, sizeof(users), "0 %u 1", geteuid());
-	snprintf(groups, sizeof(groups), "0 %u 1", getegid());
+	snprintf(users, sizeof(users), "%u %u 1", NO_OTHERS, geteuid());
+	snprintf(groups, sizeof(groups), "%u %u 1", NO_OTHERS, getegid());
 	return !unshare(CLONE_NEWUSER) && write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", users) &&
 	       write_file("/proc/self/gid_map", groups) && write_file("/proc/sys/user/max_user_namespaces", "0");
 }
@@ -154,12 +243,12 @@ static void run_as(bool (*become)(void), const char *name, CMUnitTestFunction te
 
 static void for_who_is_not_root(void **state)
 {
-	run_as(become_nobody, "nobody", has_user_namespaces() ? a_tmpfs_of_its_own : dev_shm_without_a_name);
+	run_as(become_nobody, "nobody", has_user_namespaces() ? a_tmpfs_of_its_own : dev_shm);
 }
 
 static void where_it_is_forbidden(void **state)
 {
-	run_as(lose_all_rights, "forbidden", dev_shm_without_a_name);
+	run_as(lose_all_rights, "forbidden", dev_shm);
 }
 
 int main(void)
