@@ -3,7 +3,6 @@ import collections
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -399,9 +398,15 @@ def memory_files(pid):
     return {(line[3], line[4]) for line in shared}, {line[5] for line in shared}
 
 
+def of_process(pid):
+    """What lies in /dev/shm of that recorder."""
+    return list(pathlib.Path("/dev/shm").glob(f"ada-*/{pid}.*"))
+
+
 @pytest.mark.parametrize("place", ["own", "/dev/shm"])
-def test_shared_memory_has_no_name(place, parts, tmp_path):
-    """Nobody can see it, take its name beforehand, or find it in the way after a SIGKILL; the program is where it would be."""
+def test_where_shared_memory_lies(place, parts, tmp_path):
+    """In the recorder's own tmpfs nobody sees it, and a SIGKILL leaves nothing; else it is in a directory that is the user's alone. The program
+    is where it would be."""
     driver, agent, program = parts
     forbid = NO_OWN_MEMORY if place == "/dev/shm" else ()
     skip_unless_possible(forbid)
@@ -411,10 +416,15 @@ def test_shared_memory_has_no_name(place, parts, tmp_path):
         process.stdout.readline()
         child = int(next(tmp_path.glob("out/session_*/pid_*")).name[4:])
         files, paths = memory_files(child)
-        assert len(files) == 1 and all(path.endswith(" (deleted)") for path in paths)
-        assert all(path.startswith("/dev/shm/") == (place == "/dev/shm") for path in paths)
-        assert files <= memory_files(process.pid)[0]
-        assert not [name for name in os.listdir("/dev/shm") if {str(process.pid), str(child)} & set(re.findall(r"\d+", name))]
+        assert len(files) == len(paths) == 1 and files <= memory_files(process.pid)[0]
+        left = of_process(process.pid)
+        if place == "/dev/shm":
+            home = pathlib.Path(*paths).parent
+            assert left == [home] and home.stat().st_mode & 0o777 == home.parent.stat().st_mode & 0o777 == 0o700
+            assert sorted(os.listdir(home)) == ["arena", "segment.0", "session"]
+            assert (home / "session").read_text().endswith(f"\nsession {next(tmp_path.glob('out/session_*'))}")
+        else:
+            assert not left
         if place == "own":
             for space in ("mnt", "user"):
                 assert os.readlink(f"/proc/{child}/ns/{space}") == os.readlink(f"/proc/self/ns/{space}")
@@ -425,4 +435,6 @@ def test_shared_memory_has_no_name(place, parts, tmp_path):
         process.wait(10)
     os.kill(child, signal.SIGKILL)
     shutil.rmtree(pathlib.Path(socket).parent)
-    assert not [name for name in os.listdir("/dev/shm") if {str(process.pid), str(child)} & set(re.findall(r"\d+", name))]
+    assert of_process(process.pid) == left
+    for home in left:
+        shutil.rmtree(home)
