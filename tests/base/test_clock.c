@@ -1,4 +1,5 @@
 /* A simulated hour of a drifting counter: the truth is known at every tick, so each conversion is held against it. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include "base/clock_source.h"
@@ -283,6 +284,38 @@ static void test_the_real_clock_agrees_with_the_kernel(void **state)
 	ada_clock_close(NULL);
 }
 
+/* From its anchors and its state another process makes a clock that says the same of any counter. */
+static void check_rebuilt(struct ada_clock *clock, uint64_t newest)
+{
+	const struct ada_clock_anchor *anchors;
+	struct ada_clock_state state;
+	struct ada_clock *again;
+	size_t count = ada_clock_anchors(clock, &anchors);
+
+	ada_clock_state(clock, &state);
+	assert_int_equal(ada_clock_rebuild(&again, anchors, count, &state), 0);
+	for (uint64_t back = 0; back < newest; back += newest / 1000 + 1)
+		assert_int_equal(ada_clock_ns(again, newest - back), ada_clock_ns(clock, newest - back));
+	ada_clock_close(again);
+}
+
+static void test_what_is_no_clock_is_not_rebuilt(void **state)
+{
+	static const double wrong[] = {0, -1, 1e9, NAN, INFINITY};
+	struct ada_clock_anchor anchors[] = {{10, 10, 1}, {20, 20, 1}};
+	struct ada_clock_state never_fell = {0}, beyond = {.fell = 2}, order = {.fell = 0, .before = 1};
+	struct ada_clock *clock;
+
+	assert_int_equal(ada_clock_rebuild(&clock, anchors, 0, &never_fell), -EINVAL);
+	assert_int_equal(ada_clock_rebuild(&clock, anchors, 2, &beyond), -EINVAL);
+	assert_int_equal(ada_clock_rebuild(&clock, anchors, 2, &order), -EINVAL);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		anchors[1].ns_per_tick = wrong[i];
+		assert_int_equal(ada_clock_rebuild(&clock, anchors, 2, &never_fell), -EINVAL);
+		assert_null(clock);
+	}
+}
+
 /* The machine slept, twice, and its counter was reset: time goes on, and what was read before and comes late keeps its own. */
 static void test_a_counter_that_falls(void **state)
 {
@@ -309,6 +342,7 @@ static void test_a_counter_that_falls(void **state)
 			ada_clock_calibrate(clock);
 		}
 		assert_true(seen.worst_ns < 1000);
+		check_rebuilt(clock, seen.newest_counter);
 	}
 	ada_clock_close(clock);
 }
@@ -328,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_a_sleep_with_the_counter_stopped_steps_forward),
 		cmocka_unit_test(test_the_real_clock_agrees_with_the_kernel),
 		cmocka_unit_test(test_a_counter_that_falls),
+		cmocka_unit_test(test_what_is_no_clock_is_not_rebuilt),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * in one as /dev/shm is, but of a size that is known: how full the machine's is has no say. */
 #include "../test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
@@ -408,6 +409,41 @@ static void leaving_tells_the_agent(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* By its name, when its recorder is dead; whatever the program may have written into its header. */
+static void another_recorder_finds_it(void **state)
+{
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 8 << 20, .detail_buffer_bytes = 8 << 20,
+					       .detail_stack_bytes = 100, .pid = 1, .provider = 3, .named = true };
+	struct ada_segment segment, found;
+	struct ada_error error = { "" };
+	if (shared.directory < 0)
+		skip();
+	shared.named = true;
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
+	close(agent_fd);
+	struct ada_shm layout = *segment.shm;
+	memset(segment.shm, 0xff, offsetof(struct ada_shm, stop));
+	ada_segment_chunk(&segment, 5)->first_seq = 55;
+	segment.threads[2].thread_id = 22;
+	assert_int_equal(ada_segment_attach(&found, &options, &error), 0);
+	assert_int_equal(found.total_bytes, layout.total_bytes);
+	assert_int_equal(found.numbers, segment.numbers);
+	assert_int_equal(found.detail_numbers, segment.detail_numbers);
+	assert_int_equal(found.detail_chunk_bytes, segment.detail_chunk_bytes);
+	assert_int_equal(ada_segment_chunk(&found, 5)->first_seq, 55);
+	assert_int_equal(found.threads[2].thread_id, 22);
+	assert_true(ada_segment_chunk_is_there(&found, 5));
+	assert_ptr_equal(found.detail_pool - (uint8_t *)found.shm, segment.detail_pool - (uint8_t *)segment.shm);
+	ada_segment_destroy(&found);
+	assert_int_equal(ftruncate(segment.fd, 1 << 20), 0);
+	assert_int_equal(ada_segment_attach(&found, &options, &error), -EINVAL);
+	ada_shared_unlink(&shared, "segment.3");
+	assert_int_equal(ada_segment_attach(&found, &options, &error), -ENOENT);
+	options.index_buffer_bytes = 1ull << 60;
+	assert_int_equal(ada_segment_attach(&found, &options, &error), -EINVAL);
+	ada_segment_destroy(&segment);
+}
+
 static void write_file(const char *path, const char *format, unsigned id)
 {
 	FILE *file = fopen(path, "w");
@@ -437,7 +473,7 @@ int main(void)
 		IN_BOTH(layout), IN_BOTH(small_chunks), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
 		IN_BOTH(grows_as_far_as_it_is_allowed), IN_BOTH(chunks_come_back),
 		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
-		IN_BOTH(begins_small_where_memory_is_scarce),
+		IN_BOTH(another_recorder_finds_it), IN_BOTH(begins_small_where_memory_is_scarce),
 		IN(open_filled, grows_with_use_where_room_is_scarce), IN(open_small, grows_no_further_than_there_is_room),
 	};
 	if (geteuid())
