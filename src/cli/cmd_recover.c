@@ -16,6 +16,7 @@
 #include "cli/rows.h"
 #include "query/stack.h"
 #include "query/windows.h"
+#include "recover/leftovers.h"
 #include "recover/recover.h"
 
 #define FRAMES_SHOWN 4
@@ -99,28 +100,45 @@ static int wait_for_others(const struct ada_live *live, int directory, struct ad
 	return 0;
 }
 
+static int recover_once(const struct ada_live *live, int directory, struct ada_recovered *result, struct ada_error *error)
+{
+	struct ada_recover_options options = { .session = live->session, .directory = directory, .by = "command",
+					       .reason = "its recorder died" };
+	struct ada_leftover_memory memory;
+	int status;
+
+	/* First: whoever has the session has its memory, too. */
+	if (flock(directory, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return ada_error_set(error, EBUSY, "%s: another process has it", live->session);
+	ada_leftover_hold(&memory, live->session);
+	options.memory = memory.directory;
+	options.arena = memory.arena;
+	status = ada_recover(&options, result, error);
+	ada_leftover_let_go(&memory, !status);
+	return status;
+}
+
 static int recover(const struct ada_live *live, struct ada_recovered *result, struct ada_error *error)
 {
-	struct ada_recover_options options = { .session = live->session, .by = "command", .reason = "its recorder died" };
 	struct ada_error busy = { "" };
 	pid_t recorder = ada_live_recorder(live);
-	int status;
+	int status, directory;
 
 	if (recorder)
 		return ada_error_set(error, EBUSY, "session %s is still being recorded, by process %d: `ada stop` ends that", live->session,
 				     (int)recorder);
-	options.directory = open_session(live, error);
-	if (options.directory < 0)
-		return options.directory;
-	status = ada_recover(&options, result, &busy);
+	directory = open_session(live, error);
+	if (directory < 0)
+		return directory;
+	status = recover_once(live, directory, result, &busy);
 	if (status == -EBUSY) {
-		status = wait_for_others(live, options.directory, error);
+		status = wait_for_others(live, directory, error);
 		if (!status)
-			status = ada_recover(&options, result, error);
+			status = recover_once(live, directory, result, error);
 	} else if (status) {
 		ada_error_set(error, -status, "%s", busy.text);
 	}
-	close(options.directory);
+	close(directory);
 	return status;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/recover_leftovers.h"
 #include "cli/trace_options.h"
+#include "recover/keeper.h"
 
 /* The program: all that follows is its own. */
 static error_t parse_program(int key, char *argument, struct argp_state *state)
@@ -33,6 +34,7 @@ int ada_cmd_trace(int argc, char **argv)
 	struct ada_trace_words words;
 	int status = ADA_EXIT_FAILED;
 	ada_trace_words_open(&words, &options);
+	options.keep = ada_keeper_start;
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
 	ada_leftovers_notice();
 	int rc = ada_trace_words_check(&words);

@@ -263,7 +263,7 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error)
 {
 	int rc = 0;
-	if (!options->details)
+	if (!options->details && !options->numbers_detail)
 		detail.chunk = ADA_NONE;
 	if (count && seq > lane->next_seq)
 		rc = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);

@@ -21,6 +21,7 @@ struct ada_lane_options {
 	struct ada_clock *clock;
 	uint64_t segment_events;	/* 0: no limit but the format's */
 	struct ada_details *details;	/* is told where events with detail are; NULL: no detail lane */
+	bool numbers_detail;		/* without that: they are numbered all the same, for who looks which of them have none */
 	bool circular;			/* events that are not there were overwritten, as asked */
 	/* Where there is no descriptor left: lays files of other lanes to rest. False: there were none. NULL: can't */
 	bool (*make_room)(void *context);

@@ -12,6 +12,5 @@ int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_
 void ada_session_update(struct ada_recorder *recorder);		/* the same by the scribe, while the session goes on */
 
 /* json.c: what both files use, with recorder/json.h. */
-json_object *ada_json_clock_of(struct ada_clock *clock);
 json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *program);
 #endif

@@ -103,6 +103,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	if (recorder->sink && ada_sink_close(recorder->sink))
 		ada_say("ada: the disk may not hold everything: an fsync failed\n");
 	ada_arena_end(recorder->arena);
+	ada_keeping_end(recorder->keeper);
 	ada_arena_close(recorder->arena);
 	ada_shared_remove(&recorder->shared);
 	ada_plans_close(recorder->plans);
@@ -143,6 +144,14 @@ static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 	ada_arena_close(recorder->arena);
 	recorder->arena = NULL;
 	return ada_shared_unname(&recorder->shared, error);
+}
+
+/* Without one, who recovers has the disk, and /dev/shm. */
+static void open_keeper(struct ada_recorder *recorder)
+{
+	struct ada_keeping keeping = { .shared = recorder->shared, .arena = ada_arena_fd(recorder->arena), .session = recorder->session.fd };
+	if (recorder->options->keep)
+		recorder->keeper = recorder->options->keep(&keeping);
 }
 
 /* Signals by descriptor and many files, both put back in the child. */
@@ -220,7 +229,10 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (rc)
 		goto out;
 	made = true;
-	rc = open_arena(&recorder, error) ?: launch(&loop, error);
+	rc = open_arena(&recorder, error);
+	if (!rc)
+		open_keeper(&recorder);
+	rc = rc ?: launch(&loop, error);
 	if (rc)
 		goto out;
 	launched = true;

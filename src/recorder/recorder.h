@@ -4,10 +4,12 @@
 #include <stdbool.h>
 #include "abi/wire.h"
 #include "base/error.h"
+#include "recorder/keeping.h"
 
 struct ada_strings { const char **items; size_t count, capacity; };
 
 struct ada_trace_options {
+	ada_keep *keep;			/* starts who finishes the session should the recorder die; NULL: nobody does */
 	const char *output;		/* directory that gets the session */
 	const char *agent;		/* NULL: found beside ada's own executable */
 	char **command;			/* NULL-terminated; command[0] is looked up like a shell does */

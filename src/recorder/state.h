@@ -121,6 +121,7 @@ struct ada_recorder {
 	struct ada_inheritance inheritance;
 	struct ada_shared shared;
 	struct ada_arena_writer *arena;	/* main thread's, but for the notes of providers; NULL: there is none */
+	pid_t keeper;			/* not above 0: there is none */
 	struct ada_presence_held presence;
 	struct ada_filter *filter;
 	struct ada_plans *plans;

@@ -1,6 +1,7 @@
 /* What the parts of a recovery share. */
 #ifndef ADA_RECOVER_INTERNAL_H
 #define ADA_RECOVER_INTERNAL_H
+#include "abi/wire.h"
 #include "query/session.h"
 #include "recover/recover.h"
 
@@ -10,16 +11,36 @@ struct ada_torn {
 	char process[32];
 };
 
+/* What shared memory said of a process, in the end. */
+struct ada_salvaged_thread {
+	uint32_t id, tid;
+	uint64_t start_ns, lost, overwritten;
+	struct ada_shm_thread entry;
+};
+struct ada_salvaged {
+	char directory[32];
+	bool known;			/* the rest is */
+	ADA_ARRAY(struct ada_salvaged_thread) threads;		/* by id */
+	struct ada_shm header;
+};
+
 struct ada_recovery {
 	const struct ada_recover_options *options;
 	struct ada_recovered *result;
 	uint64_t at_ns;			/* CLOCK_BOOTTIME */
 	char at[32];			/* the same as a date, in UTC */
 	ADA_ARRAY(struct ada_torn) torn;
+	ADA_ARRAY(struct ada_salvaged *) salvaged;
 };
 
 /* Remembers a line about what can't be saved, now or ever. */
 void ada_recover_problem(struct ada_recovery *recovery, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- salvage.c: what is in the dead recorder's memory comes into the files. The same, and -EBUSY where somebody else has it. */
+int ada_recover_memory(struct ada_recovery *recovery, struct ada_error *error);
+/* What it told of the process; NULL: nothing. */
+const struct ada_salvaged *ada_recover_salvaged(const struct ada_recovery *recovery, const char *directory);
+void ada_recover_salvaged_free(struct ada_recovery *recovery);
 
 /* --- files.c: 0, or -errno of the first failure that another time may not meet. */
 int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error);

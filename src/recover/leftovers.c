@@ -120,6 +120,21 @@ static void read_session(int directory, char session[PATH_MAX])
 	snprintf(session, PATH_MAX, "%s", line ? line + strlen("\nsession ") : "");
 }
 
+/* And the user's own directory, where this was the last one in it. */
+static bool remove_held(int directory, const char *path)
+{
+	bool gone = each_entry(directory, remove_entry, NULL) && !rmdir(path);
+	char home[256], *slash;
+
+	snprintf(home, sizeof home, "%s", path);
+	slash = strrchr(home, '/');
+	if (gone && slash) {
+		*slash = 0;
+		rmdir(home);
+	}
+	return gone;
+}
+
 /* --- both --------------------------------------------------------------------------------------------------------------- */
 
 struct search {
@@ -175,22 +190,69 @@ int ada_leftovers_find(struct ada_leftovers *leftovers)
 	return result ? result : search_place(leftovers, "/tmp", false);
 }
 
+/* --- of one session ----------------------------------------------------------------------------------------------------- */
+
+struct wanted { struct ada_leftover_memory *memory; const char *session, *home; };
+
+static bool hold_it(int parent, const char *name, void *context)
+{
+	struct wanted *wanted = context;
+	struct ada_leftover_memory *memory = wanted->memory;
+	int directory = ada_directory_private(parent, name), arena = -1;
+	char session[PATH_MAX];
+
+	if (directory < 0)
+		return true;
+	read_session(directory, session);
+	if (!strcmp(session, wanted->session) && ada_shared_is_dead(directory, &arena) && arena >= 0 &&
+	    snprintf(memory->path, sizeof memory->path, "%s/%s", wanted->home, name) < (int)sizeof memory->path) {
+		memory->directory = directory;
+		memory->arena = arena;
+		return false;
+	}
+	if (arena >= 0)
+		close(arena);
+	close(directory);
+	return true;
+}
+
+bool ada_leftover_hold(struct ada_leftover_memory *memory, const char *session)
+{
+	char home[ADA_SHARED_NAME_BYTES];
+	struct wanted wanted = { memory, session, home };
+	int directory;
+
+	*memory = (struct ada_leftover_memory){ .directory = -1, .arena = -1 };
+	ada_shared_home_path(home);
+	directory = ada_directory_private(AT_FDCWD, home);
+	if (directory < 0)
+		return false;
+	each_entry(directory, hold_it, &wanted);
+	close(directory);
+	return memory->arena >= 0;
+}
+
+void ada_leftover_let_go(struct ada_leftover_memory *memory, bool written)
+{
+	if (written && memory->arena >= 0)
+		remove_held(memory->directory, memory->path);
+	if (memory->arena >= 0)
+		close(memory->arena);
+	if (memory->directory >= 0)
+		close(memory->directory);
+}
+
+/* --- removing ----------------------------------------------------------------------------------------------------------- */
+
 static bool remove_memory(const char *path)
 {
 	int directory = ada_directory_private(AT_FDCWD, path), arena = -1;
-	bool gone = directory >= 0 && ada_shared_is_dead(directory, &arena) && each_entry(directory, remove_entry, NULL) && !rmdir(path);
-	char home[256], *slash;
+	bool gone = directory >= 0 && ada_shared_is_dead(directory, &arena) && remove_held(directory, path);
 
 	if (arena >= 0)
 		close(arena);
 	if (directory >= 0)
 		close(directory);
-	snprintf(home, sizeof home, "%s", path);
-	slash = strrchr(home, '/');
-	if (gone && slash) {
-		*slash = 0;
-		rmdir(home);		/* where this was the last one */
-	}
 	return gone;
 }
 

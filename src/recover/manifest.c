@@ -19,6 +19,7 @@ struct draft {
 	const struct ada_recovery *recovery;
 	const struct ada_process *process;
 	const struct ada_saved_windows *windows;
+	const struct ada_salvaged *salvaged;	/* NULL: nothing of its memory was there */
 	json_object *manifest;
 	struct sums sums;		/* of all threads */
 };
@@ -189,6 +190,45 @@ static uint64_t torn_of(const struct draft *draft, const struct ada_thread *thre
 	return count;
 }
 
+/* What its memory said of the thread last. */
+static void take_salvaged(const struct draft *draft, json_object *object, uint32_t number, uint64_t *lost)
+{
+	const struct ada_salvaged_thread *thread = draft->salvaged && number < draft->salvaged->threads.count ?
+						   &draft->salvaged->threads.items[number] : NULL;
+
+	if (!thread)
+		return;
+	*lost = thread->lost > *lost ? thread->lost : *lost;
+	ada_recover_set(object, "overwritten", thread->overwritten);
+	if (!thread->entry.thread_id)
+		return;
+	set(object, "name", ada_json_text_of(thread->entry.name, strnlen(thread->entry.name, sizeof thread->entry.name)));
+	ada_recover_set(object, "orphans", thread->entry.orphans);
+	ada_recover_set(object, "skipped", thread->entry.skipped);
+	ada_recover_set(object, "unreturned", thread->entry.unreturned);
+	ada_recover_set(object, "startNs", thread->start_ns);
+}
+
+/* Sums of the thread table, and what the header counts. */
+static void take_counts(const struct draft *draft, json_object *lane, json_object *recording)
+{
+	const struct ada_salvaged *salvaged = draft->salvaged;
+	uint64_t full = 0, memory = 0, overwritten = 0;
+
+	if (!salvaged)
+		return;
+	for (size_t i = 0; i < salvaged->threads.count; i++) {
+		full += salvaged->threads.items[i].entry.lost_full;
+		memory += salvaged->threads.items[i].entry.lost_memory;
+		overwritten += salvaged->threads.items[i].overwritten;
+	}
+	ada_recover_set(lane, "lost_buffer_full", full);
+	ada_recover_set(lane, "lost_memory_limit", memory);
+	ada_recover_set(lane, "overwritten", overwritten);
+	ada_recover_set(recording, "threadsRefused", salvaged->header.threads_refused);
+	ada_recover_set(recording, "modulesRefused", salvaged->header.modules_refused);
+}
+
 /* Its entry in threads[], and what the recovery has to say of it. */
 static json_object *add_thread(struct draft *draft, json_object *threads, const struct ada_thread *thread)
 {
@@ -203,6 +243,7 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 	sums.lost = sums.lost > lost ? sums.lost : lost;
 	set(object, "segments", segments_of(thread));
 	set(object, "detail", detail_of(thread, &sums.records));
+	take_salvaged(draft, object, thread->number, &sums.lost);
 	ada_recover_set(object, "events", sums.events);
 	ada_recover_set(object, "lost", sums.lost);
 	ada_recover_set(object, "gaps", sums.gaps);
@@ -217,6 +258,18 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 	ada_json_count(note, "lost", sums.lost);
 	json_object_object_add(note, "inFlight", in_flight(thread));
 	return note;
+}
+
+/* Threads of which there is no file: none of their events was ever committed. */
+static void add_absent(struct draft *draft, json_object *threads)
+{
+	for (uint32_t id = 0; draft->salvaged && id < draft->salvaged->threads.count; id++) {
+		struct ada_thread thread = { .number = id, .tid = draft->salvaged->threads.items[id].tid,
+					     .process = (struct ada_process *)draft->process };
+
+		if (!find_thread(threads, id))
+			json_object_put(add_thread(draft, threads, &thread));
+	}
 }
 
 /* --- windows -------------------------------------------------------------------------------------------------------- */
@@ -458,10 +511,12 @@ static void fill(struct draft *draft)
 
 	for (size_t i = 0; i < process->thread_count; i++)
 		json_object_array_add(notes, add_thread(draft, threads, &process->session->threads.items[process->first_thread + i]));
+	add_absent(draft, threads);
 	json_object_array_sort(threads, by_id);
 	ada_recover_set(lane, "event_count", draft->sums.events);
 	ada_recover_set(lane, "lost", draft->sums.lost);
 	ada_recover_set(lane, "gaps", draft->sums.gaps);
+	take_counts(draft, lane, recording);
 	add_windows(draft, note);
 	ada_recover_set(part(manifest, "metrics"), "persisted_events", draft->sums.records);
 	array(manifest, "modules");
@@ -471,7 +526,8 @@ static void fill(struct draft *draft)
 		ada_recover_set(manifest, "endNs", last_ns ? last_ns : ada_json_u64(manifest, "startNs", 0));
 	ada_recover_exit(manifest);
 	if (strcmp(ada_json_text(recording, "state", ""), "failed") && strcmp(ada_json_text(recording, "state", ""), "stopped")) {
-		snprintf(reason, sizeof reason, "%s: what it had in memory is missing", draft->recovery->options->reason);
+		snprintf(reason, sizeof reason, "%s: what %s is missing", draft->recovery->options->reason,
+			 draft->salvaged ? "came after that" : "it had in memory");
 		set_text(recording, "state", "failed");
 		set_text(recording, "reason", reason);
 	}
@@ -483,7 +539,8 @@ static void fill(struct draft *draft)
 int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process,
 			 const struct ada_saved_windows *windows, struct ada_error *error)
 {
-	struct draft draft = { .recovery = recovery, .process = process, .windows = windows };
+	struct draft draft = { .recovery = recovery, .process = process, .windows = windows,
+			       .salvaged = ada_recover_salvaged(recovery, process->directory) };
 	char path[PATH_MAX];
 
 	if (ada_path(path, "%s/manifest.json", process->path))

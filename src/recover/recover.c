@@ -125,6 +125,20 @@ static void remove_sockets(const json_object *document)
 	ada_leftover_remove_sockets(path);
 }
 
+static json_object *note_of(const struct ada_recovery *recovery)
+{
+	json_object *note = ada_recover_note(recovery), *problems = json_object_new_array();
+
+	for (size_t i = 0; i < recovery->result->problems.count; i++)
+		json_object_array_add(problems, ada_json_text_of(recovery->result->problems.items[i],
+								 strlen(recovery->result->problems.items[i])));
+	if (recovery->result->problems.count)
+		json_object_object_add(note, "notSaved", problems);
+	else
+		json_object_put(problems);
+	return note;
+}
+
 static int recover_document(const struct ada_recovery *recovery, const struct ada_session *session, struct ada_error *error)
 {
 	uint64_t end_ns = ada_session_last_ns(session, 0, session->threads.count);
@@ -144,7 +158,7 @@ static int recover_document(const struct ada_recovery *recovery, const struct ad
 	json_object_object_del(document, "control");
 	json_object_object_add(document, "control", NULL);
 	json_object_object_del(document, "recovered");
-	json_object_object_add(document, "recovered", ada_recover_note(recovery));
+	json_object_object_add(document, "recovered", note_of(recovery));
 	json_object_object_del(document, "finalized");
 	json_object_object_add(document, "finalized", json_object_new_boolean(true));
 	return ada_json_replace(path, document, error);
@@ -206,11 +220,14 @@ int ada_recover(const struct ada_recover_options *options, struct ada_recovered 
 		return 0;
 	}
 	tell_time(&recovery);
-	status = ada_recover_files(&recovery, error);
+	status = ada_recover_memory(&recovery, error);
+	if (!status)
+		status = ada_recover_files(&recovery, error);
 	if (!status)
 		status = recover_processes(&recovery, error);
 	if (!status)
 		status = recover_session(&recovery, error);
+	ada_recover_salvaged_free(&recovery);
 	ada_array_free(&recovery.torn);
 	return status;
 }

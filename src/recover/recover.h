@@ -1,5 +1,6 @@
 /* Finishing a session whose recorder died: `ada recover`, and the keeper.
  *
+ *   salvage.h    what is in shared memory comes into the files
  *   files.c      every index file gets its footer; what a dead recorder left behind in the session goes
  *   windows.c    which stretches of time have all their detail, on every thread; then the detail files
  *   manifest.c   each process's manifest.json, by what its files hold
@@ -17,6 +18,7 @@
 struct ada_recover_options {
 	const char *session;		/* its directory, absolute */
 	int directory;			/* a descriptor of it: the lock is this one's, and stays until it is closed */
+	int memory, arena;		/* the dead recorder's shared directory, and the arena in it, locked; -1: there is none */
 	const char *by;			/* "command", "keeper" */
 	const char *reason;		/* a sentence without its end: why nobody else finished the session */
 };

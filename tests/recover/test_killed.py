@@ -1,4 +1,5 @@
-"""Recorders that are killed while four threads run at full rate and windows are being written, and what `ada recover` makes of it."""
+"""Recorders that are killed with their keepers while four threads run at full rate and windows are being written: their memory is gone,
+and what `ada recover` makes of the disk is whole."""
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import time
 import jsonschema
 import pytest
 from harness import Session, check_balance
+from test_kept import keeper_of
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "windows" / "busy.c"
@@ -37,7 +39,10 @@ def kill_recorder(ada, output, program, after_s, with_program):
     while not (output / "latest" / "session.json").exists():
         assert process.poll() is None
         time.sleep(0.001)
+    while not (keeper := keeper_of(process.pid)):
+        time.sleep(0.001)
     time.sleep(after_s)         # the moment is at random, nothing is waited for
+    os.kill(keeper, signal.SIGKILL)
     if with_program:
         os.killpg(process.pid, signal.SIGKILL)
     else:

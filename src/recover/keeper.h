@@ -1,0 +1,15 @@
+/* A small process beside the recorder, which does nothing until that dies: then it finishes the session as `ada recover` would, with what
+ * was in shared memory, which its descriptors keep. A recorder that ends in order ends it, too.
+ *
+ * It is in a session of its own, hears no signal that means the recorder, and runs alone: what kills both leaves the disk as it is, and
+ * /dev/shm where memory lies there. What it did, it writes to recover.log in the session.
+ */
+#ifndef ADA_RECOVER_KEEPER_H
+#define ADA_RECOVER_KEEPER_H
+#include "recorder/keeping.h"
+
+#define ADA_KEEPER_NAME "ada-keeper"
+#define ADA_KEEPER_LOG "recover.log"
+
+pid_t ada_keeper_start(const struct ada_keeping *keeping);	/* in the recorder: the keeper's pid, or -errno */
+#endif

@@ -1,0 +1,227 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "abi/file.h"
+#include "abi/record.h"
+#include "base/file.h"
+#include "recover/salvage.h"
+
+#define EVENT_BYTES sizeof(struct ada_event)
+
+static int write_at(int fd, const void *bytes, size_t length, uint64_t offset)
+{
+	const uint8_t *from = bytes;
+
+	while (length) {
+		ssize_t done = pwrite(fd, from, length, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		from += done;
+		length -= (size_t)done;
+		offset += (uint64_t)done;
+	}
+	return 0;
+}
+
+/* --- files that count for nothing -------------------------------------------------------------------------------------- */
+
+static bool file_path(char path[PATH_MAX], const char *thread, uint32_t segment, bool detail)
+{
+	return !(detail ? atf_detail_path(path, PATH_MAX, thread, segment) : atf_index_path(path, PATH_MAX, thread, segment));
+}
+
+/* Segments from `first` on. The last one first: no gap is left by who is interrupted. */
+static int remove_segments(const char *thread, uint32_t first, struct ada_error *error)
+{
+	char path[PATH_MAX];
+	uint32_t end = first;
+
+	while (file_path(path, thread, end, false) && !access(path, F_OK))
+		end++;
+	while (end-- > first) {
+		if (file_path(path, thread, end, true))
+			unlink(path);
+		if (!file_path(path, thread, end, false) || unlink(path))
+			return ada_error_system(error, errno, "%s", path);
+	}
+	return 0;
+}
+
+static const struct ada_salvage_note *find_note(const struct ada_salvage_process *process, uint32_t id)
+{
+	size_t low = 0, high = process->note_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (process->notes[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < process->note_count && process->notes[low].id == id ? &process->notes[low] : NULL;
+}
+
+/* Of threads that were met, and their first events not noted yet: those are in their chunks. */
+static int remove_unnoted(const struct ada_salvage_process *process, struct ada_error *error)
+{
+	DIR *directory = opendir(process->path);
+	const struct dirent *entry;
+	char thread[PATH_MAX];
+	int result = 0;
+
+	if (!directory)
+		return ada_error_system(error, errno, "%s", process->path);
+	while (!result && (entry = readdir(directory))) {
+		uint32_t id;
+
+		if (!ada_directory_number(entry->d_name, "thread_", &id) || find_note(process, id))
+			continue;
+		result = ada_path(thread, "%s/%s", process->path, entry->d_name) ?
+			 ada_error_system(error, ENAMETOOLONG, "%s", process->path) : remove_segments(thread, 0, error);
+	}
+	closedir(directory);
+	return result;
+}
+
+/* --- files that count --------------------------------------------------------------------------------------------------- */
+
+/* Closed, and closed with so many events. */
+static bool is_whole(int fd, uint64_t size, uint32_t events)
+{
+	uint64_t end = sizeof(AtfIndexHeader) + (uint64_t)events * EVENT_BYTES;
+	AtfIndexHeader header;
+	AtfIndexFooter footer;
+
+	return size == end + sizeof footer && pread(fd, &footer, sizeof footer, (off_t)end) == sizeof footer &&
+	       !memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) && footer.event_count == events &&
+	       pread(fd, &header, sizeof header, 0) == sizeof header && header.footer_offset == end;
+}
+
+/* As it was while the file was being written. */
+static int open_header(int fd)
+{
+	AtfIndexHeader header;
+
+	if (pread(fd, &header, sizeof header, 0) != sizeof header)
+		return -EIO;
+	header.event_count = 0;
+	header.footer_offset = header.time_start_ns = header.time_end_ns = 0;
+	return write_at(fd, &header, sizeof header, 0);
+}
+
+static size_t first_block(const struct ada_salvage *salvage, uint32_t lane)
+{
+	size_t low = 0, high = salvage->blocks.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (salvage->blocks.items[middle].lane < lane)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Lays the blocks that belong to the file over it, as far as `end`. */
+static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t segment, int fd, uint64_t end)
+{
+	int result = 0;
+
+	for (size_t i = first_block(salvage, lane); i < salvage->blocks.count && salvage->blocks.items[i].lane == lane && !result; i++) {
+		uint32_t number = salvage->blocks.items[i].block;
+		struct ada_arena_block block = salvage->map.blocks[number];
+
+		if (block.segment == segment && block.offset < end)
+			result = write_at(fd, ada_arena_bytes(&salvage->map, number),
+					  end - block.offset < block.bytes ? end - block.offset : block.bytes, block.offset);
+	}
+	return result;
+}
+
+/* Memory that was the recorder's own is gone with it. A LOST event stands for what was in it. */
+static int mark_missing(const struct ada_salvage_process *process, const struct ada_salvage_note *note,
+			const struct ada_arena_lane_state *state, int fd, uint64_t end)
+{
+	struct ada_event event = { .timestamp_ns = state->last_ns, .thread_id = state->thread_id, .event_kind = ADA_EVENT_LOST,
+				   .detail_seq = ADA_NO_DETAIL };
+	struct stat status;
+	uint64_t at;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if ((uint64_t)status.st_size >= end)
+		return 0;
+	at = sizeof(AtfIndexHeader) + ((uint64_t)status.st_size - sizeof(AtfIndexHeader)) / EVENT_BYTES * EVENT_BYTES;
+	event.function_id = (end - at) / EVENT_BYTES;
+	ada_recover_problem(process->salvage->recovery, "%s/thread_%u: %llu events were in its recorder's own memory", process->path,
+			    note->id, (unsigned long long)event.function_id);
+	return write_at(fd, &event, sizeof event, at);
+}
+
+static int finish_file(const struct ada_salvage_process *process, const struct ada_salvage_note *note,
+		       const struct ada_arena_lane_state *state, int fd)
+{
+	uint64_t end = sizeof(AtfIndexHeader) + (uint64_t)state->segment_events * EVENT_BYTES;
+	struct stat status;
+	int result;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (is_whole(fd, (uint64_t)status.st_size, state->segment_events))
+		return 0;
+	/* First: it waits for what the disk was still writing when the recorder died. */
+	if (ftruncate(fd, status.st_size < (off_t)end ? status.st_size : (off_t)end))
+		return -errno;
+	result = lay_blocks(process->salvage, note->lane, state->segment, fd, end);
+	if (!result)
+		result = open_header(fd);
+	return result ? result : mark_missing(process, note, state, fd, end);
+}
+
+static int take_lane(const struct ada_salvage_process *process, const struct ada_salvage_note *note, struct ada_error *error)
+{
+	struct ada_arena_lane_state state;
+	char thread[PATH_MAX], path[PATH_MAX];
+	int fd, result;
+
+	ada_arena_lane_state(&process->salvage->map.lanes[note->lane], &state);
+	if (ada_path(thread, "%s/thread_%u", process->path, note->id))
+		return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
+	result = remove_segments(thread, state.segment == ADA_NONE ? 0 : state.segment + 1, error);
+	if (result || state.segment == ADA_NONE)
+		return result;
+	if (!file_path(path, thread, state.segment, false))
+		return ada_error_system(error, ENAMETOOLONG, "%s", thread);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT) {
+		ada_recover_problem(process->salvage->recovery, "%s is gone", path);
+		return 0;
+	}
+	if (fd < 0)
+		return ada_error_system(error, errno, "%s", path);
+	result = finish_file(process, note, &state, fd);
+	close(fd);
+	return result ? ada_error_system(error, -result, "%s", path) : 0;
+}
+
+int ada_salvage_files(const struct ada_salvage_process *process, struct ada_error *error)
+{
+	/* Without notes for all there is no telling what of a file counts. */
+	int result = __atomic_load_n(&process->salvage->map.header->lanes_refused, __ATOMIC_ACQUIRE) ? 0 : remove_unnoted(process, error);
+
+	for (size_t i = 0; i < process->note_count && !result; i++)
+		result = take_lane(process, &process->notes[i], error);
+	return result;
+}

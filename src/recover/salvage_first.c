@@ -1,0 +1,85 @@
+/* As the recorder would have written it first, as far as memory tells. What comes next fills it in from the files. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/json.h"
+#include "recover/salvage.h"
+
+static const char begun[] =
+	"{\"format\":\"ada-manifest\",\"version\":1,\"mode\":\"index_only\",\"endNs\":null,"
+	"\"index_lane\":{\"always_persisted\":true,\"event_count\":0,\"lost\":0,\"overwritten\":0,\"gaps\":0},"
+	"\"detail_lane\":{\"capture\":\"off\",\"persistence\":\"off\",\"windows\":[],\"event_count\":0,\"coverage_ratio\":0.0},"
+	"\"marking_policy\":{\"version\":\"\",\"hash\":\"\",\"rules\":[],\"history\":[]},\"threads\":[],\"modules\":[],"
+	"\"hooks\":{\"functions\":0,\"hooked\":0,\"imports\":0,\"skipped\":{}},"
+	"\"metrics\":{\"events_processed\":0,\"marked_events_detected\":0,\"selective_dumps_performed\":0,\"windows_discarded\":0,"
+	"\"avg_window_duration_ns\":0,\"avg_events_per_window\":0},"
+	"\"exit\":{\"kind\":\"running\"},\"crash\":null,"
+	"\"recording\":{\"state\":\"running\",\"reason\":null,\"threadsRefused\":0,\"modulesRefused\":0,\"internalErrors\":0},"
+	"\"finalized\":false}";
+
+static void add(json_object *object, const char *key, json_object *value)
+{
+	json_object_object_del(object, key);
+	json_object_object_add(object, key, value);
+}
+
+/* The table is the traced program's: any bytes. */
+static json_object *program_of(const struct ada_segment *segment)
+{
+	uint32_t count = ada_segment_module_count(segment);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (segment->modules[i].flags & ADA_MODULE_MAIN)
+			return ada_json_text_of(segment->modules[i].path, strnlen(segment->modules[i].path, sizeof segment->modules[i].path));
+	return json_object_new_string("");
+}
+
+static json_object *buffering_of(const struct ada_salvage_process *process, const struct ada_segment *segment)
+{
+	static const char *const modes[] = { "streaming", "oneshot", "circular" };
+	uint32_t mode = process->salvage->map.header->index_mode;
+	json_object *object = json_object_new_object(), *index = json_object_new_object();
+
+	add(index, "mode", json_object_new_string(modes[mode <= ADA_INDEX_CIRCULAR ? mode : 0]));
+	add(index, "onFull", json_object_new_string(segment->shm->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
+	ada_json_count(index, "bufferBytes", (uint64_t)segment->chunks * ADA_CHUNK_BYTES);
+	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
+	ada_json_count(index, "waits", segment->shm->waits);
+	ada_json_count(index, "waitNs", 0);
+	add(object, "index", index);
+	add(object, "detail", NULL);
+	return object;
+}
+
+static int write_manifest(const struct ada_salvage_process *process, const struct ada_segment *segment, const char *path,
+			  struct ada_error *error)
+{
+	json_object *manifest = json_tokener_parse(begun);
+
+	if (!manifest)
+		return ada_error_system(error, ENOMEM, "%s", path);
+	ada_json_count(manifest, "pid", process->note->pid);
+	ada_json_count(manifest, "parentPid", process->note->parent_pid);
+	ada_json_count(manifest, "provider", process->number);
+	ada_json_count(manifest, "startNs", process->note->start_ns);
+	add(manifest, "program", program_of(segment));
+	add(manifest, "command", json_object_new_array());
+	add(manifest, "buffering", buffering_of(process, segment));
+	add(manifest, "clock", ada_json_clock_of(process->salvage->clock));
+	add(ada_json_get(manifest, "index_lane"), "always_persisted",
+	    json_object_new_boolean(process->salvage->map.header->index_mode == ADA_INDEX_STREAMING));
+	return ada_json_replace(path, manifest, error);
+}
+
+int ada_salvage_first_manifest(const struct ada_salvage_process *process, const struct ada_segment *segment, struct ada_error *error)
+{
+	char path[PATH_MAX];
+
+	if (ada_path(path, "%s/manifest.json", process->path))
+		return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
+	return access(path, F_OK) ? write_manifest(process, segment, path, error) : 0;
+}

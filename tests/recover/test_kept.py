@@ -1,0 +1,276 @@
+"""Recorders, programs and both killed at random, with four threads at full rate that count their own calls: what was committed before
+the kill is in the recording, all of it and once, as the keeper finishes it."""
+import json
+import mmap
+import os
+import pathlib
+import random
+import select
+import shutil
+import signal
+import subprocess
+import time
+
+import jsonschema
+import pytest
+from harness import NO_OWN_MEMORY, Session, skip_unless_possible
+
+SOURCE = pathlib.Path(__file__).resolve().parent
+ROOT = SOURCE.parent.parent
+THREADS = 4
+COUNTS_BYTES = 64 * 64              # of kept.h: lines of 64 bytes
+WAIT_S = 120
+CALLS = 100000                      # some of which are in files by then, and some not
+KEEPER = "ada-keeper"
+BLOCK = ("--on-full=block", "--functions=re:^(tick_.|mark_me)$")    # nothing is dropped while the recorder lives
+WINDOWS = ("--trigger=symbol=mark_me@pre=1ms,post=1ms",)
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """(the program, the check of its recording)."""
+    place = tmp_path_factory.mktemp("kept")
+    for name, more in (("kept", ["-pthread"]), ("kept_check", [f"-I{ROOT / 'src'}"])):
+        subprocess.run(["gcc", "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-include", "stdbool.h", *more, "-o", place / name,
+                        SOURCE / f"{name}.c"], check=True)
+    return place / "kept", place / "kept_check"
+
+
+def keeper_of(recorder):
+    """The keeper's pid; None: it has none."""
+    try:
+        children = pathlib.Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split()
+        return next((int(pid) for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() == KEEPER + "\n"), None)
+    except OSError:
+        return None
+
+
+def wait_for_end(pid):
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([descriptor], [], [], WAIT_S)[0], f"{pid} goes on"
+    os.close(descriptor)
+
+
+class Trial:
+    """A program that is recorded, and its counts."""
+
+    def __init__(self, ada, programs, place, *options, before=(), seconds=0, threads=THREADS):
+        self.ada, self.check_program, self.place, self.output = ada, programs[1], place, place / "ada"
+        place.mkdir(exist_ok=True)
+        self.file = place / "counts"
+        self.file.write_bytes(bytes(COUNTS_BYTES))
+        with self.file.open("r+b") as file:
+            self.counts = mmap.mmap(file.fileno(), COUNTS_BYTES)
+        self.process = subprocess.Popen([*before, ada.path, "trace", "--quiet", f"--output={self.output}", *options, "--", programs[0],
+                                         self.file, str(threads), str(seconds)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+        self.until(lambda: (self.output / "latest" / "session.json").exists())
+        self.until(lambda: keeper_of(self.process.pid))
+        self.keeper = keeper_of(self.process.pid)
+        self.session = Session(self.output).path
+
+    def until(self, condition):
+        end = time.monotonic() + WAIT_S
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < end
+            time.sleep(0.001)
+
+    def calls(self):
+        return sum(int.from_bytes(self.counts[64 * i:64 * i + 8], "little") for i in range(COUNTS_BYTES // 64))
+
+    def pids(self):
+        """Of the program, the child that isn't the keeper."""
+        try:
+            children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        except OSError:
+            return []
+        return [int(pid) for pid in children if int(pid) != self.keeper]
+
+    def note(self):
+        """Keeps the counts, for what comes next is a kill."""
+        (self.place / "before").write_bytes(self.counts[:])
+
+    def kill(self, who):
+        """'recorder', 'program', or both in that order: 'recorder program'. What was done before the first one dies must be there."""
+        pids = {"program": self.pids(), "recorder": [self.process.pid]}
+        self.note()
+        for each in who.split():
+            for pid in pids[each]:
+                os.kill(pid, signal.SIGKILL)
+        return pids["program"]
+
+    def end(self):
+        """The recorder is gone, the keeper has done its work, and the program is dead."""
+        self.process.wait(timeout=WAIT_S)
+        if self.keeper:
+            wait_for_end(self.keeper)
+
+    def kill_keeper(self):
+        os.kill(self.keeper, signal.SIGKILL)
+        wait_for_end(self.keeper)
+        self.keeper = None
+
+    def stop_program(self, pids):
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            wait_for_end(pid)
+
+    def check(self, told, by=None):
+        """How many events there are."""
+        document = json.loads((self.session / "session.json").read_text())
+        assert document["finalized"], told
+        if by:
+            assert document.get("recovered", {}).get("by") == by, told
+            assert "notSaved" not in document["recovered"], told + str(document["recovered"])
+        (self.place / "after").write_bytes(self.counts[:])
+        threads = sorted(self.session.glob("pid_*/thread_*"))
+        result = subprocess.run([self.check_program, self.place / "before", self.place / "after", *threads], capture_output=True)
+        assert result.returncode == 0, f"{told}: {result.stdout.decode()}"
+        verify = self.ada("verify", self.session)
+        assert verify.status == 0, told + verify.stdout.decode()
+        manifests, sessions = validators()
+        for manifest in Session(self.output).manifests().values():
+            manifests.validate(manifest)
+        sessions.validate(document)
+        return int(result.stdout)
+
+
+def validators():
+    manifest, session = (json.loads((ROOT / "docs" / f"{name}.schema.json").read_text()) for name in ("manifest", "session"))
+    resolver = jsonschema.RefResolver("", session, store={"manifest.schema.json": manifest})
+    return jsonschema.Draft202012Validator(manifest), jsonschema.Draft202012Validator(session, resolver=resolver)
+
+
+def one_trial(ada, programs, place, number, seed):
+    chance = random.Random(f"{seed}-{number}")
+    who = ("recorder", "recorder program", "program recorder", "program", "recorder")[number % 5]
+    options = (*BLOCK, *(WINDOWS if number % 3 == 1 else ("--detail=off",) if chance.random() < 0.5 else ()),
+               *chance.choice([(), ("--index-buffer=8M",), ("--segment-size=1M",), ("--index-buffer=4M", "--segment-size=256K")]))
+    after_s = chance.random() * (0.1 if number % 3 == 0 else 0.6)
+    told = f"trial {number} of seed {seed}: {who} killed {after_s:.4f} s after the beginning, {' '.join(options)}: "
+    trial = Trial(ada, programs, place, *options)
+    if number % 3 == 1:         # while windows are being written: as soon as there is a file of detail, or a moment later
+        trial.until(lambda: next(trial.session.glob("pid_*/thread_*/detail*.atf"), None))
+        after_s /= 10
+        told += "with windows: "
+    time.sleep(after_s)         # the moment is at random, nothing is waited for
+    pids = trial.kill(who)
+    trial.end()
+    trial.stop_program(pids)
+    trial.check(told, "keeper" if "recorder" in who else None)
+    shutil.rmtree(place)
+
+
+@pytest.mark.traces
+def test_what_was_committed_before_the_kill_is_there(ada, programs, tmp_path, pytestconfig):
+    seed = os.urandom(4).hex()
+    for number in range(300 if pytestconfig.getoption("--all-variants") else 30):
+        one_trial(ada, programs, tmp_path / str(number), number, seed)
+
+
+@pytest.fixture
+def memory():
+    """The names in /dev/shm that come during the test."""
+    home = pathlib.Path(f"/dev/shm/ada-{os.geteuid()}")
+
+    def names():
+        return {path for path in home.glob("*")} if home.exists() else set()
+    before = names()
+    return lambda: names() - before
+
+
+def without_keeper(ada, programs, place, *options):
+    """A trial whose memory has names, recorder and keeper killed; and the pids of the program."""
+    trial = Trial(ada, programs, place, *BLOCK, *options, before=NO_OWN_MEMORY)
+    trial.kill_keeper()
+    trial.until(lambda: trial.calls() > CALLS)
+    pids = trial.kill("recorder")
+    trial.end()
+    return trial, pids
+
+
+@pytest.mark.traces
+@pytest.mark.parametrize("mode", ["streaming", "oneshot", "circular"])
+def test_where_the_keeper_died_too_the_command_finds_the_memory(ada, programs, tmp_path, memory, mode):
+    skip_unless_possible(NO_OWN_MEMORY)
+    trial, pids = without_keeper(ada, programs, tmp_path / "trial", f"--index-mode={mode}", "--index-buffer=8M")
+    trial.stop_program(pids)
+    assert memory()
+    result = ada("recover", trial.session)
+    assert result.status == 0, result.stderr.decode()
+    assert not memory()
+    if mode == "streaming":
+        trial.check("by hand: ", "command")
+    else:
+        assert ada("verify", trial.session).status == 0
+        assert sum(row["events"] for row in json.loads(ada("recover", "--format=json", trial.session).stdout)["rows"]) > 0
+    assert b"nothing to do" in ada("recover", trial.session).stdout
+
+
+@pytest.mark.traces
+def test_the_command_while_the_program_goes_on(ada, programs, tmp_path, memory):
+    skip_unless_possible(NO_OWN_MEMORY)
+    trial, pids = without_keeper(ada, programs, tmp_path / "trial")
+    result = ada("recover", trial.session)
+    assert result.status == 0 and not memory(), result.stderr.decode()
+    trial.stop_program(pids)
+    trial.check("by hand: ", "command")
+
+
+@pytest.mark.traces
+def test_the_command_that_is_killed_is_done_again(ada, programs, tmp_path, memory, pytestconfig):
+    skip_unless_possible(NO_OWN_MEMORY)
+    chance = random.Random(os.urandom(4).hex())
+    for number in range(20 if pytestconfig.getoption("--all-variants") else 2):
+        trial, pids = without_keeper(ada, programs, tmp_path / str(number), "--detail=off")
+        trial.stop_program(pids)
+        for kill in range(5):
+            process = subprocess.Popen([ada.path, "recover", trial.session], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(chance.random() * 0.1)       # the moment is at random
+            process.kill()
+            process.wait()
+        result = ada("recover", trial.session)
+        assert result.status == 0 and not memory(), result.stderr.decode()
+        trial.check(f"by hand, number {number}: ", "command")
+        shutil.rmtree(tmp_path / str(number))
+
+
+@pytest.mark.traces
+def test_nothing_is_left_of_what_ends_in_order(ada, programs, tmp_path, memory):
+    for name, before in (("own", ()), ("named", NO_OWN_MEMORY)):
+        if before:
+            skip_unless_possible(before)
+        trial = Trial(ada, programs, tmp_path / name, *BLOCK, before=before, seconds=1)
+        trial.note()
+        assert trial.process.wait(timeout=WAIT_S) == 0
+        assert not pathlib.Path(f"/proc/{trial.keeper}").exists()
+        trial.check("ended: ")
+        assert "recovered" not in json.loads((trial.session / "session.json").read_text())
+        assert not (trial.session / "recover.log").exists() and not memory()
+
+
+@pytest.mark.traces
+def test_the_keeper_says_what_it_did(ada, programs, tmp_path):
+    trial = Trial(ada, programs, tmp_path / "trial", *BLOCK)
+    trial.until(lambda: trial.calls() > CALLS)
+    pids = trial.kill("recorder program")
+    trial.end()
+    trial.stop_program(pids)
+    trial.check("by the keeper: ", "keeper")
+    assert "recovered by the keeper: its recorder was killed\n" in (trial.session / "recover.log").read_text()
+    assert b"recovered already, by keeper" in ada("recover", trial.session).stdout
+
+
+@pytest.mark.traces
+def test_the_recorder_goes_on_without_its_keeper(ada, programs, tmp_path):
+    trial = Trial(ada, programs, tmp_path / "trial", *BLOCK, seconds=1)
+    os.kill(trial.keeper, signal.SIGKILL)
+    trial.note()
+    assert trial.process.wait(timeout=WAIT_S) == 0
+    trial.check("without keeper: ")
