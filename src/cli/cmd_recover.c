@@ -67,10 +67,10 @@ static const struct argp argp = {
 		{},
 	},
 	.parser = parse,
-	.doc = "Finishes a session whose recorder was killed: files without their end get one, windows are cut to what all threads have, "
-	       "manifests and session.json are completed."
+	.doc = "Finishes a session whose recorder was killed, and its keeper, too: files without their end get one, windows are cut to what "
+	       "all threads have, manifests and session.json are completed."
 	       "\vRECOVERED counts events that no manifest told of yet, TORN those that were cut in the middle, LOST those that are known to "
-	       "be missing; IN FLIGHT is the call that had not returned. What was only in the recorder's memory is gone, uncounted. Exit "
+	       "be missing; IN FLIGHT is the call that had not returned. Where shared memory is gone, what was in it is uncounted. Exit "
 	       "status: 0 where the session is complete, 125 where something could not be saved, which is named.",
 	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
 };

@@ -198,11 +198,10 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 	json_object_object_add(manifest, "buffering", buffering);
 }
 
-static json_object *crash_of(const struct ada_provider *provider)
+json_object *ada_json_crash_of(const struct ada_crash *crash, uint64_t ns)
 {
 	static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11",
 					     "r12", "r13", "r14", "r15", "rip", "rflags" };
-	const struct ada_crash *crash = &provider->header.crash;
 	if (!crash->present)
 		return NULL;
 	json_object *object = json_object_new_object(), *registers = json_object_new_object();
@@ -210,7 +209,7 @@ static json_object *crash_of(const struct ada_provider *provider)
 	ada_json_count(object, "signal", crash->signal);
 	json_object_object_add(object, "code", json_object_new_int(crash->code));
 	ada_json_count(object, "tid", crash->thread_id);
-	ada_json_count(object, "timestampNs", ns_of(provider, crash->counter));
+	ada_json_count(object, "timestampNs", ns);
 	json_object_object_add(object, "faultAddress", ada_json_address_of(crash->fault_address));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		json_object_object_add(registers, names[i], ada_json_address_of(crash->registers[i]));
@@ -270,7 +269,8 @@ void ada_manifest_write(struct ada_provider *provider)
 	add_buffering(manifest, provider);
 	json_object_object_add(manifest, "clock", ada_json_clock_of(provider->recorder->clock));
 	json_object_object_add(manifest, "exit", ada_json_exit_of(&provider->exit, NULL));
-	json_object_object_add(manifest, "crash", crash_of(provider));
+	const struct ada_crash *crash = &provider->header.crash;
+	json_object_object_add(manifest, "crash", ada_json_crash_of(crash, ns_of(provider, crash->counter)));
 	add_recording(manifest, provider);
 	json_object_object_add(manifest, "finalized", json_object_new_boolean(provider->finalized));
 	/* Nothing of a process is drained before its first one is there. */

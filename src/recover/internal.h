@@ -22,6 +22,7 @@ struct ada_salvaged {
 	bool known;			/* the rest is */
 	ADA_ARRAY(struct ada_salvaged_thread) threads;		/* by id */
 	struct ada_shm header;
+	uint64_t crash_ns;		/* of the crash in it */
 };
 
 struct ada_recovery {

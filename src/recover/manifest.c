@@ -480,6 +480,21 @@ static void add_modules(struct draft *draft)
 	}
 }
 
+/* Written by the program as it died, and by nobody into the manifest yet. */
+static void take_crash(const struct draft *draft)
+{
+	const struct ada_crash *crash = draft->salvaged ? &draft->salvaged->header.crash : NULL;
+	json_object *exit = part(draft->manifest, "exit");
+
+	if (!crash || !crash->present || ada_json_get(draft->manifest, "crash"))
+		return;
+	set(draft->manifest, "crash", ada_json_crash_of(crash, draft->salvaged->crash_ns));
+	if (crash->signal && !strcmp(ada_json_text(exit, "kind", "running"), "running")) {
+		set_text(exit, "kind", "signal");
+		ada_recover_set(exit, "signal", crash->signal);
+	}
+}
+
 /* --- all of it -------------------------------------------------------------------------------------------------------- */
 
 /* Arrays that others read by position: whatever the recorder wrote, they are there. */
@@ -524,6 +539,7 @@ static void fill(struct draft *draft)
 	json_object_array_sort(ada_json_get(manifest, "modules"), by_id);
 	if (!json_object_is_type(ada_json_get(manifest, "endNs"), json_type_int))
 		ada_recover_set(manifest, "endNs", last_ns ? last_ns : ada_json_u64(manifest, "startNs", 0));
+	take_crash(draft);
 	ada_recover_exit(manifest);
 	if (strcmp(ada_json_text(recording, "state", ""), "failed") && strcmp(ada_json_text(recording, "state", ""), "stopped")) {
 		snprintf(reason, sizeof reason, "%s: what %s is missing", draft->recovery->options->reason,

@@ -12,13 +12,24 @@ static void leave_alone(struct ada_lane *lane)
 	lane->next_seq = lane->told_lost = UINT64_MAX;
 }
 
+static bool has_file(const struct ada_salvage_process *process, uint32_t id, uint32_t segment)
+{
+	char thread[PATH_MAX], path[PATH_MAX];
+
+	return !ada_path(thread, "%s/thread_%u", process->path, id) && !atf_index_path(path, sizeof path, thread, segment) &&
+	       !access(path, F_OK);
+}
+
 /* As it stood when the note was written. What comes next goes into a file of its own. */
-static int restore_lane(struct ada_lane *lane, const struct ada_arena_lane *note)
+static int restore_lane(const struct ada_salvage_process *process, struct ada_lane *lane, const struct ada_arena_lane *note)
 {
 	struct ada_arena_lane_state state;
-	uint64_t events;
 
 	ada_arena_lane_state(note, &state);
+	if (state.segment != ADA_NONE && !has_file(process, lane->id, state.segment)) {
+		leave_alone(lane);
+		return 0;
+	}
 	lane->thread_id = state.thread_id;
 	lane->given_back = state.flags & ADA_ARENA_LANE_GIVEN_BACK;
 	lane->last = note->last;
@@ -29,9 +40,8 @@ static int restore_lane(struct ada_lane *lane, const struct ada_arena_lane *note
 	lane->gaps = state.gaps;
 	lane->told_lost = state.told_lost;
 	lane->last_ns = lane->time_max_ns = state.last_ns;
-	events = state.segment_events;
 	for (uint32_t i = 0; state.segment != ADA_NONE && i <= state.segment; i++)
-		if (ada_array_push(&lane->segments, i == state.segment ? events : 0))
+		if (ada_array_push(&lane->segments, i == state.segment ? state.segment_events : 0))
 			return -ENOMEM;
 	return 0;
 }
@@ -48,7 +58,8 @@ static int restore_lanes(const struct ada_salvage_process *process, struct ada_d
 			result = ada_array_push(&drain->lanes, lane);
 		}
 		if (!result)
-			result = restore_lane(&drain->lanes.items[process->notes[i].id], &salvage->map.lanes[process->notes[i].lane]);
+			result = restore_lane(process, &drain->lanes.items[process->notes[i].id],
+					      &salvage->map.lanes[process->notes[i].lane]);
 	}
 	return result;
 }
@@ -131,6 +142,7 @@ static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *resu
 			return -ENOMEM;
 	}
 	result->header = *drain->segment->shm;
+	result->crash_ns = result->header.crash.present ? ada_clock_ns(drain->options.clock, result->header.crash.counter) : 0;
 	result->known = true;
 	return 0;
 }

@@ -8,6 +8,7 @@ import random
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -57,7 +58,7 @@ def wait_for_end(pid):
 class Trial:
     """A program that is recorded, and its counts."""
 
-    def __init__(self, ada, programs, place, *options, before=(), seconds=0, threads=THREADS):
+    def __init__(self, ada, programs, place, *options, before=(), seconds=WAIT_S, threads=THREADS):
         self.ada, self.check_program, self.place, self.output = ada, programs[1], place, place / "ada"
         place.mkdir(exist_ok=True)
         self.file = place / "counts"
@@ -239,6 +240,39 @@ def test_the_command_that_is_killed_is_done_again(ada, programs, tmp_path, memor
         assert result.status == 0 and not memory(), result.stderr.decode()
         trial.check(f"by hand, number {number}: ", "command")
         shutil.rmtree(tmp_path / str(number))
+
+
+def damage(arena, chance):
+    """A few words of what the header, and the first entries of each table, say."""
+    with arena.open("r+b") as file:
+        tables = struct.unpack_from("<5Q", file.read(64), 24)
+        places = [(0, 320), *((table, 2048) for table in tables[:4])]
+        for _ in range(chance.randrange(1, 6)):
+            start, length = chance.choice(places)
+            file.seek(start + 4 * chance.randrange(length // 4))
+            file.write(struct.pack("<I", chance.choice([0, 1, 2, 3, 255, 4096, 1 << 18, 1 << 31, (1 << 32) - 1, chance.getrandbits(32)])))
+
+
+@pytest.mark.traces
+def test_a_damaged_arena_ends_in_one_line_or_a_recovery(ada, programs, tmp_path, memory, pytestconfig):
+    skip_unless_possible(NO_OWN_MEMORY)
+    trial, pids = without_keeper(ada, programs, tmp_path / "trial", "--detail=off", "--index-buffer=1M")
+    trial.stop_program(pids)
+    whole, = memory()
+    seed = os.urandom(4).hex()
+    for number in range(100 if pytestconfig.getoption("--all-variants") else 8):
+        session, copy = tmp_path / str(number), whole.parent / f"{whole.name}-{number}"
+        shutil.copytree(trial.session, session)
+        subprocess.run(["cp", "-r", "--sparse=always", whole, copy], check=True)
+        (copy / "session").write_text(f"pid 1\nsession {session}")
+        damage(copy / "arena", random.Random(f"{seed}-{number}"))
+        result = ada("recover", session)
+        assert result.status in (0, 125), (seed, number, result.stderr.decode())
+        assert ada("recover", session).status in (0, 125), (seed, number)
+        shutil.rmtree(session)
+        shutil.rmtree(copy, ignore_errors=True)
+    assert ada("recover", trial.session).status == 0
+    trial.check("undamaged: ", "command")
 
 
 @pytest.mark.traces
