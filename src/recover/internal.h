@@ -14,12 +14,13 @@ struct ada_torn {
 /* What shared memory said of a process, in the end. */
 struct ada_salvaged_thread {
 	uint32_t id, tid;
-	uint64_t start_ns, lost, overwritten;
+	uint64_t start_ns, lost, overwritten, gaps;
 	struct ada_shm_thread entry;
 };
 struct ada_salvaged {
 	char directory[32];
 	bool known;			/* the rest is */
+	bool exact;			/* nothing is missing that memory told of: what is lost was counted */
 	ADA_ARRAY(struct ada_salvaged_thread) threads;		/* by id */
 	struct ada_shm header;
 	uint64_t crash_ns;		/* of the crash in it */

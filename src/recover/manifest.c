@@ -238,8 +238,12 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 
 	if (!object)
 		object = new_thread(threads, thread);
-	if (thread->events)
-		sum_losses(thread, &sums);
+	if (draft->salvaged && draft->salvaged->exact && thread->number < draft->salvaged->threads.count) {
+		sums.lost = draft->salvaged->threads.items[thread->number].lost;
+		sums.gaps = draft->salvaged->threads.items[thread->number].gaps;
+	} else if (thread->events) {
+		sum_losses(thread, &sums);	/* a look at every event */
+	}
 	sums.lost = sums.lost > lost ? sums.lost : lost;
 	set(object, "segments", segments_of(thread));
 	set(object, "detail", detail_of(thread, &sums.records));

@@ -126,12 +126,14 @@ static bool make_room(void *context)
 	return ada_drain_rest(salvage->drain) || ada_sink_release(salvage->sink);
 }
 
-static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *result)
+static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *result, bool problems)
 {
 	for (uint32_t id = 0; id < drain->lanes.count; id++) {
 		const struct ada_shm_thread *thread = ada_drain_thread(drain, id);
 		const struct ada_lane *lane = &drain->lanes.items[id];
-		struct ada_salvaged_thread salvaged = { .id = id, .tid = lane->thread_id, .lost = lane->lost, .overwritten = lane->overwritten };
+		struct ada_salvaged_thread salvaged = { .id = id, .tid = lane->thread_id, .lost = lane->lost,
+							.overwritten = lane->overwritten,
+							.gaps = lane->gaps };
 
 		if (thread) {
 			salvaged.entry = *thread;
@@ -144,6 +146,7 @@ static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *resu
 	result->header = *drain->segment->shm;
 	result->crash_ns = result->header.crash.present ? ada_clock_ns(drain->options.clock, result->header.crash.counter) : 0;
 	result->known = true;
+	result->exact = !problems;
 	return 0;
 }
 
@@ -167,7 +170,8 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 				    (unsigned long long)drain->bad_chunks);
 	for (size_t i = 0; i < drain->lanes.count && !process->has_events; i++)
 		process->has_events = drain->lanes.items[i].events;
-	result = tell_threads(drain, process->result);
+	result = tell_threads(drain, process->result, process->salvage->recovery->result->problems.count ||
+						       process->salvage->map.header->blocks_refused);
 	return result ? ada_error_system(error, -result, "%s", process->path) : 0;
 }
 
