@@ -52,8 +52,8 @@ def test_processes_wait_for_it(ada, tmp_path):
     assert ada.trace(tmp_path / "shell", ["sh", "-c", ":"], env=environment).status == 0        # its plan is there
     gate.touch()
     opener = threading.Timer(SECONDS, gate.unlink)
-    opener.start()
     began = time.monotonic()
+    opener.start()
     result = ada.trace(tmp_path / "out", ["sh", "-c", f"{tmp_path}/program child & {tmp_path}/program; wait"], env=environment, timeout=120)
     opener.join()
     assert time.monotonic() - began > SECONDS, "nobody has waited"
