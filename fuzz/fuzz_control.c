@@ -6,8 +6,8 @@
 #include "recorder/control.c"
 #include <assert.h>
 #include "memory.h"
-#include "recorder/detail.h"
-#include "recorder/policy.h"
+#include "recorder/detail/detail.h"
+#include "recorder/policy/policy.h"
 #include "recorder_world.h"
 
 #define CLIENTS 3

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "memory.h"
-#include "recorder/manifest.h"
-#include "recorder/policy.h"
-#include "recorder/server.h"
+#include "recorder/policy/policy.h"
+#include "recorder/process/server.h"
+#include "recorder/session/manifest.h"
 #include "recorder_world.h"
 
 #define MODULES 8u

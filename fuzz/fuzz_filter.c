@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include "recorder/filter.h"
+#include "recorder/planning/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -6,12 +6,12 @@
  * somewhere, and of the recorder. */
 #include <assert.h>
 #include <string.h>
-#include "recorder/control.h"
-#include "recorder/detail.h"
-#include "recorder/fire.h"
-#include "recorder/heir.h"
-#include "recorder/manifest.h"
-#include "recorder/names.h"
+#include "recorder/control/control.h"
+#include "recorder/detail/detail.h"
+#include "recorder/policy/fire.h"
+#include "recorder/process/heir.h"
+#include "recorder/process/names.h"
+#include "recorder/session/manifest.h"
 #include "recorder_world.h"
 
 #define STEPS_MAX 64

@@ -13,13 +13,13 @@
 #include <unistd.h>
 #include "atf/stream.h"
 #include "memory.h"
-#include "recorder/detail.h"
-#include "recorder/late.h"
-#include "recorder/limit.h"
-#include "recorder/manifest.h"
-#include "recorder/policy.h"
-#include "recorder/process.h"
-#include "recorder/say.h"
+#include "recorder/detail/detail.h"
+#include "recorder/host/limit.h"
+#include "recorder/host/process.h"
+#include "recorder/host/say.h"
+#include "recorder/late/late.h"
+#include "recorder/policy/policy.h"
+#include "recorder/session/manifest.h"
 
 #define DIRECTORY FUZZ_MEMORY "/session"
 

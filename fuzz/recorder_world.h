@@ -3,8 +3,8 @@
 #ifndef ADA_FUZZ_RECORDER_WORLD_H
 #define ADA_FUZZ_RECORDER_WORLD_H
 #include <stdint.h>
-#include "recorder/provider.h"
-#include "recorder/state.h"
+#include "recorder/state/provider.h"
+#include "recorder/state/state.h"
 
 /* What is left of an input; behind its end come zeros. */
 struct fuzz_input { const uint8_t *at, *end; };

@@ -1,5 +1,5 @@
 /* What a recorder has taken out of the segments and not yet written to the disk, in a file of the session's shared memory (its
- * names: recorder/shared.h), so that whoever comes behind a killed recorder can write it: the keeper, or `ada recover`.
+ * names: recorder/index/shared.h), so that whoever comes behind a killed recorder can write it: the keeper, or `ada recover`.
  * The recorder's main thread writes all but the providers' notes, which the thread writes that makes a provider. Whoever recovers
  * is alone with it, maps it shared, and writes the same things. No traced program has it.
  *
@@ -70,7 +70,7 @@ struct ada_arena_provider {
 	uint32_t tids_known;		/* 1: the thread table's ids are those of the recorder's pid namespace */
 	uint64_t start_ns;
 	char name[32];			/* of its directory in the session: pid_123 */
-	/* What its segment was laid out from (recorder/segment.h): that one's own header the traced program can write */
+	/* What its segment was laid out from (recorder/index/segment.h): that one's own header the traced program can write */
 	uint64_t index_bytes, detail_bytes;	/* detail_bytes 0: no detail lane */
 	uint32_t stack_bytes;
 	uint32_t detail_mode;		/* enum ada_detail_mode */
@@ -85,7 +85,7 @@ enum ada_arena_lane_flag {
 	ADA_ARENA_LANE_GIVEN_BACK = 2,	/* its entry of the thread table may be another's: what it said is in `last` */
 	ADA_ARENA_LANE_DETAIL = 4,	/* the segment has a detail file */
 };
-/* The fields of struct ada_lane (recorder/lane.h), where they have the same name. */
+/* The fields of struct ada_lane (recorder/index/lane.h), where they have the same name. */
 struct ada_arena_lane_state {
 	uint64_t next_seq;		/* as the agent numbers events: those below are in the files, or counted as lost */
 	uint64_t events, lost, overwritten, gaps, segment_gaps, told_lost;

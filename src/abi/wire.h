@@ -2,7 +2,7 @@
  * the segment is in abi/detail.h, the policy's and the marks' in abi/policy.h.
  *
  * One segment a provider (a traced process image), made by the recorder, a file without a name in a tmpfs of its own
- * (recorder/shared.h), passed as a file descriptor. It lives as long as any process has it.
+ * (recorder/index/shared.h), passed as a file descriptor. It lives as long as any process has it.
  *
  *   0         +------------------------------+
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record

@@ -13,8 +13,8 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "query/json.h"
-#include "recorder/control.h"
-#include "recorder/server.h"
+#include "recorder/control/control.h"
+#include "recorder/process/server.h"
 
 #define LATEST "ada_traces/latest"
 #define CONNECT_SECONDS 10

@@ -1,4 +1,4 @@
-/* Speaking to a session that is being recorded (src/recorder/control.h has the requests). */
+/* Speaking to a session that is being recorded (src/recorder/control/control.h has the requests). */
 #ifndef ADA_CLI_CONTROL_CLIENT_H
 #define ADA_CLI_CONTROL_CLIENT_H
 #include <json-c/json.h>

@@ -11,19 +11,20 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/control.h"
-#include "recorder/detail.h"
-#include "recorder/exit.h"
-#include "recorder/fire.h"
-#include "recorder/heir.h"
-#include "recorder/manifest.h"
-#include "recorder/names.h"
-#include "recorder/process.h"
-#include "recorder/provider.h"
-#include "recorder/say.h"
-#include "recorder/server.h"
-#include "recorder/session.h"
-#include "recorder/stray.h"
+#include "recorder/control/control.h"
+#include "recorder/detail/detail.h"
+#include "recorder/files/place.h"
+#include "recorder/host/process.h"
+#include "recorder/host/say.h"
+#include "recorder/policy/fire.h"
+#include "recorder/process/exit.h"
+#include "recorder/process/heir.h"
+#include "recorder/process/life.h"
+#include "recorder/process/names.h"
+#include "recorder/process/server.h"
+#include "recorder/process/stray.h"
+#include "recorder/session/manifest.h"
+#include "recorder/state/provider.h"
 
 #define BUSY_MS 1
 #define IDLE_MS 5

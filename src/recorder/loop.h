@@ -2,10 +2,10 @@
 #ifndef ADA_RECORDER_LOOP_H
 #define ADA_RECORDER_LOOP_H
 #include <poll.h>
-#include "recorder/grower.h"
-#include "recorder/progress.h"
-#include "recorder/sample.h"
-#include "recorder/state.h"
+#include "recorder/control/progress.h"
+#include "recorder/policy/sample.h"
+#include "recorder/process/grower.h"
+#include "recorder/state/state.h"
 
 struct ada_loop {
 	struct ada_recorder *recorder;

@@ -14,16 +14,18 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-#include "recorder/control.h"
-#include "recorder/exit.h"
+#include "recorder/control/control.h"
+#include "recorder/files/place.h"
+#include "recorder/host/say.h"
+#include "recorder/index/keeping.h"
+#include "recorder/index/space.h"
 #include "recorder/loop.h"
-#include "recorder/manifest.h"
-#include "recorder/policy.h"
-#include "recorder/provider.h"
-#include "recorder/say.h"
-#include "recorder/server.h"
-#include "recorder/session.h"
-#include "recorder/space.h"
+#include "recorder/policy/policy.h"
+#include "recorder/process/exit.h"
+#include "recorder/process/life.h"
+#include "recorder/process/server.h"
+#include "recorder/session/manifest.h"
+#include "recorder/state/provider.h"
 
 #define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/directory.h"
-#include "recorder/arena.h"
+#include "recorder/index/arena.h"
 #include "recover/recover.h"
 
 #define TRIES 30

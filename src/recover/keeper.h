@@ -6,7 +6,7 @@
  */
 #ifndef ADA_RECOVER_KEEPER_H
 #define ADA_RECOVER_KEEPER_H
-#include "recorder/keeping.h"
+#include "recorder/index/keeping.h"
 
 #define ADA_KEEPER_NAME "ada-keeper"
 #define ADA_KEEPER_LOG "recover.log"

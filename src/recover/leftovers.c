@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/directory.h"
-#include "recorder/control.h"
-#include "recorder/server.h"
-#include "recorder/shared.h"
+#include "recorder/control/control.h"
+#include "recorder/index/shared.h"
+#include "recorder/process/server.h"
 
 #define RANDOM_CHARACTERS 6	/* of mkdtemp */
 #define YOUNG_SECONDS 60	/* it may be about to begin: its lock, or whoever listens, comes after its name */

@@ -1,7 +1,7 @@
 /* What recorders that were killed leave outside of their sessions. Directories of this user, each named by a way that nobody else has:
  *
  *   PLACE/ada-XXXXXX/          sockets that nobody listens to; PLACE: $XDG_RUNTIME_DIR, /tmp
- *   /dev/shm/ada-UID/NAME/     shared memory that nobody has locked (recorder/shared.h)
+ *   /dev/shm/ada-UID/NAME/     shared memory that nobody has locked (recorder/index/shared.h)
  */
 #ifndef ADA_RECOVER_LEFTOVERS_H
 #define ADA_RECOVER_LEFTOVERS_H

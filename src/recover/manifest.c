@@ -10,7 +10,7 @@
 #include "abi/record.h"
 #include "base/file.h"
 #include "query/stack.h"
-#include "recorder/json.h"
+#include "recorder/files/json.h"
 #include "recover/internal.h"
 
 struct sums { uint64_t events, lost, gaps, records; };

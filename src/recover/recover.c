@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/file.h"
-#include "recorder/json.h"
+#include "recorder/files/json.h"
 #include "recover/internal.h"
 #include "recover/leftovers.h"
 

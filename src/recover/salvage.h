@@ -10,9 +10,9 @@
  */
 #ifndef ADA_RECOVER_SALVAGE_H
 #define ADA_RECOVER_SALVAGE_H
-#include "recorder/arena.h"
-#include "recorder/drain.h"
-#include "recorder/sink.h"
+#include "recorder/index/arena.h"
+#include "recorder/index/drain.h"
+#include "recorder/index/sink.h"
 #include "recover/internal.h"
 
 /* A thread's note, and its blocks that are not in the file. */

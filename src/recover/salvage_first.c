@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "recorder/json.h"
+#include "recorder/files/json.h"
 #include "recover/salvage.h"
 
 static const char begun[] =

@@ -6,8 +6,8 @@
 #include "../test.h"
 
 #include "agent.h"
-#include "recorder/detail.h"
-#include "recorder/drain.h"
+#include "recorder/detail/detail.h"
+#include "recorder/index/drain.h"
 
 extern uint64_t world_tick;		/* 1 us */
 #define TICK world_tick

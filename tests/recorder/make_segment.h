@@ -2,7 +2,7 @@
 #ifndef TESTS_RECORDER_MAKE_SEGMENT_H
 #define TESTS_RECORDER_MAKE_SEGMENT_H
 #include "../test.h"
-#include "recorder/segment.h"
+#include "recorder/index/segment.h"
 
 static inline void make_segment(struct ada_segment *segment, struct ada_segment_options options, int *agent_fd)
 {

@@ -1,8 +1,8 @@
 /* A policy and a provider without a process: what tests of the policy read is what an agent would. */
 #ifndef ADA_TESTS_RECORDER_POLICY_FIXTURE_H
 #define ADA_TESTS_RECORDER_POLICY_FIXTURE_H
-#include "recorder/policy.h"
-#include "recorder/state.h"
+#include "recorder/policy/policy.h"
+#include "recorder/state/state.h"
 
 #define POLICY_RULES(...) (const char *[]){ __VA_ARGS__, NULL }
 

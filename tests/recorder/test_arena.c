@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "recorder/arena.h"
-#include "recorder/lane.h"
-#include "recorder/sink.h"
+#include "recorder/index/arena.h"
+#include "recorder/index/lane.h"
+#include "recorder/index/sink.h"
 
 #define KIB 1024ul
 

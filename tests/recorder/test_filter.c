@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include <errno.h>
-#include "recorder/filter.h"
+#include "recorder/planning/filter.h"
 
 static bool passes(const char *function, const char *exclude, const char *name)
 {

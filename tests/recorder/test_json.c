@@ -2,7 +2,7 @@
 #include "../test.h"
 
 #include <string.h>
-#include "recorder/manifest.h"
+#include "recorder/session/manifest.h"
 
 static void check(const char *bytes, size_t length, const char *expected)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "recorder/lane.h"
+#include "recorder/index/lane.h"
 
 static char directory[64];
 static struct ada_clock *clock_used;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "recorder/limit.h"
+#include "recorder/host/limit.h"
 
 static char root[] = "/tmp/ada-limit-XXXXXX";
 

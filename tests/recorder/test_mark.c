@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "recorder/mark.h"
+#include "recorder/detail/mark.h"
 
 #define BASE 1000000u
 #define THREADS 3

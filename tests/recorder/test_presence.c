@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/presence.h"
+#include "recorder/host/presence.h"
 
 /* A process that holds it as a recorder does: its page, mapped as by an agent, and its pid. */
 struct world { pid_t pid; const struct ada_presence *page; int channel[2]; };

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/process.h"
-#include "recorder/program.h"
+#include "recorder/host/process.h"
+#include "recorder/host/program.h"
 
 static char directory[64];
 

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/segment.h"
+#include "recorder/index/segment.h"
 
 #define HUGE_PAGE (2u << 20)
 

@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "recorder/shared.h"
+#include "recorder/index/shared.h"
 
 #define NOBODY 65534
 #define NOT_POSSIBLE 77

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "recorder/sink.h"
+#include "recorder/index/sink.h"
 
 static char directory[64];
 static bool disturbed;

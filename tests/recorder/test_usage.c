@@ -1,12 +1,13 @@
 /* What sampled rules go by: memory of machine and cgroup from files made up here, and intervals of the day. */
 #include "../test.h"
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "recorder/sample.h"
+#include "recorder/host/usage.h"
 
 #define MINUTE 60ull
 #define HOUR 3600ull

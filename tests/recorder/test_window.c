@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "recorder/window.h"
+#include "recorder/detail/window.h"
 
 static struct ada_windows *windows;
 

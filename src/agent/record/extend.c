@@ -1,4 +1,4 @@
-/* Memory for a lane's pool, from inside the program. The recorder makes it ahead of use (recorder/segment_grow.c); where the program is
+/* Memory for a lane's pool, from inside the program. The recorder makes it ahead of use (recorder/index/segment_grow.c); where the program is
  * faster than that, or the machine busy, the thread that needs a chunk makes the next ones itself: nothing is lost, recycled or
  * waited for before the buffer is used up.
  *

@@ -169,7 +169,7 @@ static void timeout_set(int socket, int option)
 	ada_sys6(SYS_setsockopt, socket, SOL_SOCKET, option, (long)&timeout, sizeof timeout, 0);
 }
 
-/* At a multiple of a huge page's size, so that those of the pools (recorder/segment.c) are huge here too. */
+/* At a multiple of a huge page's size, so that those of the pools (recorder/index/segment.c) are huge here too. */
 static struct ada_shm *segment_map(int fd, uint64_t bytes)
 {
 	const uint64_t room_bytes = ((bytes + 4095) & ~4095ull) + HUGE_PAGE;

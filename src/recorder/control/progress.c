@@ -1,0 +1,225 @@
+#include "recorder/control/progress.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/units.h"
+#include "recorder/detail/detail.h"
+#include "recorder/host/disable.h"
+#include "recorder/host/process.h"
+#include "recorder/host/say.h"
+#include "recorder/state/provider.h"
+
+#define INTERVAL_NS 200000000ull
+#define PROBLEMS_SHOWN 5
+#define WAITS_SHOWN 4
+
+void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
+{
+	*progress = (struct ada_recording_progress){ .shown = !quiet && isatty(STDERR_FILENO), .drawn_ns = ada_clock_boottime_ns() };
+}
+
+struct ada_totals ada_recording_totals(struct ada_recorder *recorder)
+{
+	struct ada_totals totals = { 0 };
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		const struct ada_provider *provider = recorder->providers.items[i];
+		totals.processes += !__atomic_load_n(&provider->continued, __ATOMIC_RELAXED);
+		totals.live += !provider->ended;
+		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
+			totals.events += provider->drain.lanes.items[k].events;
+			totals.lost += provider->drain.lanes.items[k].lost - provider->drain.lanes.items[k].overwritten;
+			totals.overwritten += provider->drain.lanes.items[k].overwritten;
+			totals.threads += provider->drain.lanes.items[k].segments.count != 0;
+		}
+	}
+	pthread_mutex_unlock(&recorder->lock);
+	return totals;
+}
+
+void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder)
+{
+	char events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
+	uint64_t now = ada_clock_boottime_ns();
+	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS || !ada_say_is_through())
+		return;
+	struct ada_totals totals = ada_recording_totals(recorder);
+	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
+	ada_say("\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
+		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
+	progress->drawn = true;
+	progress->drawn_ns = now;
+	progress->events = totals.events;
+}
+
+void ada_recording_clear(struct ada_recording_progress *progress)
+{
+	if (progress->drawn)
+		ada_say("\r\033[K");
+	progress->drawn = false;
+}
+
+static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text + length, size - length, format, arguments);
+	va_end(arguments);
+}
+
+static void add_process(pid_t pid, char *text, size_t size)
+{
+	char line[1024], name[16] = "";
+	const char *stat = ada_process_stat(pid, line, sizeof(line)), *start = strchr(line, '(');
+	if (!stat)
+		return;			/* it has ended */
+	if (start)
+		snprintf(name, sizeof(name), "%.*s", (int)(stat - 2 - start - 1), start + 1);
+	for (char *at = name; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	add(text, size, "%s%s (%d%s)", *text ? ", " : "", name, pid, *stat == 'T' ? ", stopped" : "");
+}
+
+bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray)
+{
+	struct ada_provider *provider;
+	char text[256] = "";
+	size_t shown = 0, more = 0;
+	if (!progress->shown)
+		return false;
+	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
+		if (!provider->ended && ++shown <= WAITS_SHOWN)
+			add_process(provider->pid, text, sizeof(text));
+		else
+			more += !provider->ended;
+	if (stray)
+		add_process(stray, text, sizeof(text));
+	if (!*text)
+		return false;
+	if (more)
+		add(text, sizeof(text), " and %zu more", more);
+	ada_recording_clear(progress);
+	ada_say("ada: the program has ended, but not what it started: %s: `ada stop` or Ctrl-C twice ends the recording; with --no-wait it "
+		"ends with the program\n", text);
+	return true;
+}
+
+/* A line a problem, but no screenful of them. */
+static bool is_shown(size_t *problems)
+{
+	return ++*problems <= PROBLEMS_SHOWN;
+}
+
+/* Why it was not recorded to its end; NULL: it was. *as_asked: by the user. */
+static const char *reason_of(const struct ada_provider *provider, bool *as_asked)
+{
+	enum ada_disable disabled = provider->header.disabled;
+	*as_asked = false;
+	if (provider->drain.failed)
+		return provider->drain.error.text;
+	if (disabled != ADA_DISABLE_NONE && disabled != ADA_DISABLE_STOPPED) {
+		*as_asked = disabled == ADA_DISABLE_ONESHOT_FULL;
+		return ada_disable_text(disabled);
+	}
+	*as_asked = provider->stop_as_asked;
+	return provider->stopped;
+}
+
+static void tell_problems(const struct ada_provider *provider, size_t *problems)
+{
+	bool as_asked;
+	const char *reason = reason_of(provider, &as_asked);
+	if (reason && is_shown(problems))
+		ada_say("ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
+	if (provider->header.threads_refused && is_shown(problems))
+		ada_say("ada: process %d: %u of its threads were not recorded, or not all of them: there was no room for so many\n",
+			provider->pid, provider->header.threads_refused);
+	if (provider->header.modules_refused && is_shown(problems))
+		ada_say("ada: process %d: %u of its modules were not hooked: there was no room for so many\n", provider->pid,
+			provider->header.modules_refused);
+	for (size_t i = 0; i < provider->modules.count; i++)
+		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
+		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
+			ada_say("ada: process %d: its functions are not hooked: %s\n", provider->pid,
+			     provider->modules.items[i].problem.text);
+}
+
+/* Why agents dropped events: " (buffer full)"; nothing where it was for other reasons. */
+static void add_reasons(const struct ada_recorder *recorder, char *text, size_t size)
+{
+	uint64_t full = 0, memory = 0;
+	for (size_t i = 0; i < recorder->providers.count; i++)
+		for (uint32_t k = 0; k < recorder->providers.items[i]->thread_count; k++) {
+			full += recorder->providers.items[i]->thread_table[k].lost_full;
+			memory += recorder->providers.items[i]->thread_table[k].lost_memory;
+		}
+	if (full || memory)
+		add(text, size, " (%s%s%s)", full ? "buffer full" : "", full && memory ? ", " : "", memory ? "memory limit" : "");
+}
+
+/* Events, processes and images: what was lost without being asked for. */
+static void add_lost(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
+{
+	size_t cut = 0, missing = recorder->unrecorded.count;
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		const struct ada_provider *provider = recorder->providers.items[i];
+		bool as_asked;
+		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused || provider->header.modules_refused;
+	}
+	if (totals->lost) {
+		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
+		add_reasons(recorder, text, size);
+	}
+	if (missing)
+		add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
+	if (cut)
+		add(text, size, ", %zu CUT SHORT", cut);
+	if (!totals->lost && !missing && !cut)
+		add(text, size, ", nothing lost");
+	if (totals->overwritten)
+		add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
+}
+
+/* Where there are any. */
+static void add_windows(const struct ada_recorder *recorder, char *text, size_t size)
+{
+	uint64_t marks = 0;
+	size_t windows = 0;
+	for (size_t i = 0; i < recorder->providers.count; i++) {
+		struct ada_details *details = recorder->providers.items[i]->details;
+		struct ada_detail_metrics metrics;
+		if (!details)
+			continue;
+		ada_details_metrics(details, &metrics);
+		marks += metrics.marked_events_detected;
+		windows += ada_windows_count(ada_details_windows(details));
+	}
+	if (windows)
+		add(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
+		    marks == 1 ? "" : "s");
+}
+
+void ada_recording_summary(struct ada_recorder *recorder)
+{
+	struct ada_totals totals = ada_recording_totals(recorder);
+	size_t problems = 0;
+	char lost[256] = "";
+	add_lost(recorder, &totals, lost, sizeof(lost));
+	add_windows(recorder, lost, sizeof(lost));
+	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory,
+		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
+		totals.processes, totals.processes == 1 ? "" : "es", lost);
+	for (size_t i = 0; i < recorder->providers.count; i++)
+		tell_problems(recorder->providers.items[i], &problems);
+	for (size_t i = 0; i < recorder->unrecorded.count; i++)
+		if (is_shown(&problems))
+			ada_say("ada: process %d (%s) was not recorded: %s\n", recorder->unrecorded.items[i].pid,
+				recorder->unrecorded.items[i].program, recorder->unrecorded.items[i].reason);
+	if (problems > PROBLEMS_SHOWN)
+		ada_say("ada: and %zu more like these: `ada info` lists them\n", problems - PROBLEMS_SHOWN);
+	if (!recorder->providers.count)
+		ada_say("ada: nothing was recorded\n");
+}

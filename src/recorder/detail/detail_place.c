@@ -1,0 +1,381 @@
+/* Where each thread's events lie, and which of their details are missing. */
+#include <stdlib.h>
+#include "recorder/detail/detail_spool.h"
+#include "recorder/detail/detail_state.h"
+
+#define ROUNDS_MAX 1000		/* of looking for holes: each takes a window on to the next */
+#define TICKS_BEFORE 16			/* at least a ns, however fast the counter is */
+
+struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
+{
+	if (thread >= details->drain->lanes.count)
+		return NULL;
+	while (details->threads.count <= thread)
+		if (ada_array_push(&details->threads, (struct detail_thread){ .last_ns = 0 }))
+			return NULL;
+	return &details->threads.items[thread];
+}
+
+/* Partial takes of one chunk are one place; so are events without detail, however many. */
+static bool extends(const struct detail_place *last, const struct ada_details_place *more)
+{
+	return last->chunk == more->detail_chunk && last->segment == more->segment && last->seq + last->count == more->seq &&
+	       last->index_seq + last->count == more->index_seq && (last->chunk == ADA_NONE ? last->why == ADA_SHORT_STARVED :
+								    last->chunk_seq == more->chunk_seq);
+}
+
+void ada_details_drained(struct ada_details *details, const struct ada_details_place *place)
+{
+	struct detail_thread *thread = ada_detail_thread(details, place->thread);
+	if (!thread || !place->count)
+		return;
+	uint64_t first_ns = ada_detail_ns(details, place->first_counter);
+	if (first_ns <= details->done_ns) {
+		details->late = true;
+		thread->late_ns = thread->cursor < thread->late_seq ? thread->late_ns : first_ns;
+		thread->late_seq = place->seq + place->count;
+	}
+	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	if (last && extends(last, place)) {
+		last->count += place->count;
+		last->last_counter = place->last_counter;
+		return;
+	}
+	struct detail_place new = { .seq = place->seq, .chunk_seq = place->chunk_seq, .first_counter = place->first_counter,
+				    .last_counter = place->last_counter, .count = place->count, .chunk = place->detail_chunk,
+				    .segment = place->segment, .index_seq = (uint32_t)place->index_seq,
+				    .detail_seq = (uint32_t)place->detail_seq, .why = ADA_SHORT_STARVED };
+	if (ada_array_push(&thread->places, new))
+		return;		/* its records are not written: as if they were gone */
+	details->places++;
+	ada_detail_forget(details, false);
+	/* --detail-mode=oneshot: the first events that found no room are its end. */
+	if (new.chunk == ADA_NONE && details->options.persist_all && !details->all_ended &&
+	    details->segment->detail_mode == ADA_DETAIL_ONESHOT) {
+		details->all_ended = true;
+		ada_windows_resolve_short(details->windows, ADA_DETAIL_TICKET_ALL, ada_detail_ns(details, new.first_counter) - 1,
+					  ADA_SHORT_STARVED);
+	}
+}
+
+void ada_details_overwritten(struct ada_details *details, uint32_t number, uint64_t seq, uint64_t count, uint64_t counter)
+{
+	struct detail_thread *thread = ada_detail_thread(details, number);
+	if (!thread)
+		return;
+	const struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	struct detail_place gone = { .seq = seq, .chunk_seq = seq, .count = count, .chunk = ADA_NONE, .segment = UINT32_MAX,
+				     .why = ADA_SHORT_OVERRUN, .last_counter = counter - TICKS_BEFORE,
+				     .first_counter = last ? last->last_counter + 1 :
+						      ada_detail_counter(details, details->options.start_ns) };
+	if (gone.first_counter > gone.last_counter)
+		gone.first_counter = gone.last_counter;
+	if (!ada_array_push(&thread->places, gone))
+		details->places++;
+}
+
+uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter)
+{
+	return ada_clock_ns(details->options.lane.clock, counter);
+}
+
+uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t counter)
+{
+	if (thread < details->drain->lanes.count) {
+		const struct ada_lane *lane = &details->drain->lanes.items[thread];
+		size_t i = lane->raised.count ? ada_array_below(&lane->raised, seq, seq) : 0;
+		if (i < lane->raised.count && lane->raised.items[i].seq == seq)
+			return lane->raised.items[i].ns;
+	}
+	return ada_detail_ns(details, counter);
+}
+
+static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
+{
+	if (!ada_segment_detail_reach(details->segment, place->chunk))
+		return NULL;
+	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
+	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
+		return NULL;
+	/* Whoever recycles it claims it first: seen after the header, it was whole when the header was read. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	*claimed = status == ADA_DETAIL_CLAIMED && !details->finished;
+	return (const uint8_t *)chunk;
+}
+
+const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
+{
+	*claimed = false;
+	if (place->chunk == ADA_NONE)
+		return NULL;
+	const uint8_t *chunk = in_pool(details, thread, place, claimed);
+	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
+}
+
+const struct ada_detail *ada_detail_record(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place,
+					   uint64_t seq)
+{
+	uint64_t slot = seq - place->chunk_seq;
+	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
+	return slot < ada_segment_detail_events(details->segment, place->chunk) ? (const struct ada_detail *)(chunk + offset) : NULL;
+}
+
+size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
+{
+	size_t below = ada_array_below(&thread->places, seq, seq + 1);		/* places that begin at or before it */
+	if (!below)
+		return thread->places.count;
+	const struct detail_place *place = &thread->places.items[below - 1];
+	return seq - place->seq < place->count ? below - 1 : thread->places.count;
+}
+
+/* --- what is missing ------------------------------------------------------------------------------------------------- */
+
+struct hole { uint64_t from, to; uint32_t why; };
+struct holes { ADA_ARRAY(struct hole) list; uint64_t from, until; bool decided, undecided; };
+
+static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t why)
+{
+	if (from < holes->from)
+		from = holes->from;
+	if (from > to || from > holes->until)
+		return;
+	ada_array_push(&holes->list, (struct hole){ from, to, why });
+}
+
+/* Does a window that isn't settled hold any of the time between the two? */
+static bool in_window(const struct ada_details *details, uint64_t first_ns, uint64_t last_ns)
+{
+	size_t low = 0, high = ada_windows_count(details->windows);	/* those before `low` begin by last_ns */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ada_windows_at(details->windows, middle)->start_ns <= last_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct ada_window *window = low ? ada_windows_at(details->windows, low - 1) : NULL;
+	return window && !window->settled && window->end_ns >= first_ns;
+}
+
+/* Each missing place is a hole of its own: between two of them there may be a window in which this thread did nothing. What lies
+ * between windows is missing as a rule. */
+static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
+{
+	const struct detail_thread *thread = &details->threads.items[number];
+	for (size_t i = thread->places.count; i--;) {
+		const struct detail_place *place = &thread->places.items[i];
+		bool claimed;
+		uint64_t last_ns = ada_detail_event_ns(details, number, place->seq + place->count - 1, place->last_counter);
+		if (last_ns < holes->from)
+			break;
+		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
+		if (first_ns > holes->until || !in_window(details, first_ns, last_ns))
+			continue;
+		bool there = ada_detail_chunk(details, number, place, &claimed);
+		holes->undecided |= claimed && !holes->decided;
+		if (!there || claimed)
+			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
+	}
+	if (thread->gone_ns >= holes->from)
+		note_hole(holes, holes->from, thread->gone_ns, thread->gone_why);
+}
+
+/* From the first moment that an unsettled window wants and that isn't written to the last one. */
+static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_t *from, uint64_t *to)
+{
+	*from = UINT64_MAX;
+	*to = 0;
+	for (size_t i = ada_windows_count(details->windows); i--;) {
+		const struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled)
+			break;			/* settled in order of start */
+		if (window->start_ns > until_ns)
+			continue;
+		uint64_t start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
+		*from = start < *from ? start : *from;
+		*to = window->end_ns > *to ? window->end_ns : *to;
+	}
+	*to = *to < until_ns ? *to : until_ns;
+	return *from <= *to;
+}
+
+static int compare_holes(const void *left, const void *right)
+{
+	const struct hole *a = left, *b = right;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+/* True where a window was cut. */
+static bool tell_holes(struct ada_details *details, struct holes *holes)
+{
+	bool cut = false;
+	if (holes->list.count)
+		qsort(holes->list.items, holes->list.count, sizeof(*holes->list.items), compare_holes);
+	for (size_t i = 0; i < holes->list.count; i++) {
+		struct hole hole = holes->list.items[i];
+		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why; i++)
+			if (holes->list.items[i + 1].to > hole.to)
+				hole.to = holes->list.items[i + 1].to;
+		cut |= ada_windows_hole(details->windows, hole.from, hole.to, hole.why);
+	}
+	if (holes->list.count)
+		ada_detail_suffice(details);
+	return cut;
+}
+
+bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided)
+{
+	struct holes holes = { .decided = decided };
+	bool cut = true;
+	/* A window that a hole takes all of goes right behind it, where another thread's detail may be missing: looked at anew. */
+	for (unsigned round = 0; cut && !holes.undecided && round < ROUNDS_MAX; round++) {
+		holes.list.count = 0;
+		cut = wanted(details, until_ns, &holes.from, &holes.until);
+		for (uint32_t i = 0; cut && i < details->threads.count; i++)
+			look_through(details, i, &holes);
+		cut = cut && !holes.undecided && tell_holes(details, &holes);
+	}
+	ada_array_free(&holes.list);
+	return !holes.undecided;
+}
+
+/* --- how much it is -------------------------------------------------------------------------------------------------- */
+
+#define SLICE_RECORDS 16384
+#define FORGET_NS 1000000000ull
+
+/* About how many events there are in (from, to]. */
+static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
+{
+	double events = 0;
+	for (uint32_t number = 0; number < details->threads.count; number++) {
+		const struct detail_thread *thread = &details->threads.items[number];
+		for (size_t i = thread->places.count; i--;) {
+			const struct detail_place *place = &thread->places.items[i];
+			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
+			if (last <= from_ns)
+				break;
+			if (first > to_ns || place->chunk == ADA_NONE)
+				continue;
+			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
+			events += (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1);
+		}
+	}
+	return events;
+}
+
+/* The first place that ends at that time or later. */
+static size_t place_at(const struct ada_details *details, const struct detail_thread *thread, uint64_t ns)
+{
+	size_t low = 0, high = thread->places.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (ada_detail_ns(details, thread->places.items[middle].last_counter) < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of a chunk that comes on top of the buffer, as a thread's first ones do where there are many. */
+static bool is_small(const struct ada_details *details, uint32_t thread, const struct detail_place *place)
+{
+	if (place->chunk != ADA_NONE)
+		return place->chunk >= details->segment->detail_chunks;
+	return details->segment->detail_small_chunks && thread >= ADA_THREADS_LARGE &&
+	       place->seq + place->count <= ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
+}
+
+/* Whether they are still there or not. Of places that were joined only the count is known, which is taken to be spread evenly. */
+double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
+{
+	double chunks = 0;
+	for (uint32_t number = 0; number < details->threads.count; number++)
+		if (details->threads.items[number].gone_ns >= from_ns)
+			return 0;
+	for (uint32_t number = 0; number < details->threads.count; number++) {
+		const struct detail_thread *thread = &details->threads.items[number];
+		for (size_t i = place_at(details, thread, from_ns); i < thread->places.count; i++) {
+			const struct detail_place *place = &thread->places.items[i];
+			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
+			if (first > to_ns)
+				break;
+			if (is_small(details, number, place))
+				continue;
+			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
+			double part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
+			chunks += part > 1 ? part : 1;
+		}
+	}
+	return chunks;
+}
+
+uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
+{
+	uint64_t from, to;
+	if (!wanted(details, until_ns, &from, &to) || events_between(details, from, to) <= SLICE_RECORDS)
+		return until_ns;
+	uint64_t low = from, high = to;
+	for (int i = 0; i < 30 && high - low > 1000; i++) {
+		uint64_t middle = low + (high - low) / 2;
+		if (events_between(details, from, middle) <= SLICE_RECORDS)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* --- what is forgotten ----------------------------------------------------------------------------------------------- */
+
+/* Leaves out what is gone at the beginning, and joins what is gone further on. */
+static void forget_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
+{
+	struct detail_thread *thread = &details->threads.items[number];
+	size_t kept = 0;
+	for (size_t i = 0; i < thread->places.count; i++) {
+		struct detail_place place = thread->places.items[i];
+		bool claimed, last = i + 1 == thread->places.count;
+		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
+			place.chunk = ADA_NONE;
+			place.why = ADA_SHORT_OVERRUN;
+			place.segment = UINT32_MAX;
+		}
+		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+		last |= last_ns >= until_ns;
+		if (!last && place.chunk == ADA_NONE && !kept) {
+			thread->gone_ns = last_ns;
+			thread->gone_why = place.why;
+			continue;
+		}
+		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
+		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
+			before->count = place.seq + place.count - before->seq;
+			before->last_counter = place.last_counter;
+			before->segment = UINT32_MAX;
+			continue;
+		}
+		thread->places.items[kept++] = place;
+	}
+	thread->places.count = kept;
+	details->places_kept += kept;
+}
+
+void ada_detail_forget(struct ada_details *details, bool now)
+{
+	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
+		return;
+	details->places_kept = 0;
+	/* Not what may lie between windows, those of marks that aren't read yet included: it is no hole in them. */
+	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
+	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
+		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
+			until_ns = ada_windows_at(details->windows, i)->start_ns;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		forget_thread(details, i, until_ns);
+	details->places = details->places_kept;
+}

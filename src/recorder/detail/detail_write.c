@@ -1,0 +1,357 @@
+/* From detail chunks to detail.atf: the records of windows, each once, in order. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/directory.h"
+#include "base/file.h"
+#include "recorder/detail/detail_state.h"
+
+static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int rc)
+{
+	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	char shown[PATH_MAX];
+	thread->failed = true;
+	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
+				ada_directory_shown(details->drain->directory, shown), number);
+}
+
+static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
+{
+	int rc = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
+	thread->writer = NULL;
+	thread->in_window = false;
+	return rc ? failed(details, thread, number, rc) : 0;
+}
+
+static int open_file(struct ada_details *details, struct detail_thread *thread, uint32_t number, uint32_t segment)
+{
+	char directory[PATH_MAX], path[PATH_MAX];
+	struct ada_lane *lane = &details->drain->lanes.items[number];
+	struct atf_detail_options options = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = details->options.lane.sink };
+	int rc = close_file(details, thread, number);
+	if (rc)
+		return rc;
+	if (ada_path(directory, "%s/thread_%u", details->drain->directory, number) ||
+	    atf_detail_path(path, sizeof(path), directory, segment)) {
+		errno = ENAMETOOLONG;
+		return failed(details, thread, number, -ATF_ERROR_SYSTEM);
+	}
+	ada_lane_spare_files(&details->options.lane);
+	do
+		rc = atf_detail_writer_open(&thread->writer, path, &options);
+	while (rc && ada_lane_room_made(&details->options.lane));
+	if (rc) {
+		int code = errno;
+		thread->writer = NULL;
+		unlink(path);
+		errno = code;
+		return failed(details, thread, number, rc);
+	}
+	thread->segment = segment;
+	ada_lane_has_detail(lane, details->drain->directory, segment);
+	return 0;
+}
+
+static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns)
+{
+	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
+				  .marked_ns = window->marked_ns, .window_id = window->id,
+				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
+}
+
+struct pass {				/* over one thread */
+	struct ada_details *details;
+	struct detail_thread *thread;
+	uint32_t number;
+	uint64_t until_ns;		/* what is later is left for another time */
+	struct ada_window *window;	/* that held the record before */
+	uint8_t stack[ADA_DETAIL_STACK_MAX];	/* of the record at hand */
+};
+
+/* A copy: what `agent wrote` goes as it is; what a reader computes with is bounded. */
+static void decode(struct pass *pass, const struct ada_detail *from, struct atf_detail *record)
+{
+	const struct ada_segment *segment = pass->details->segment;
+	uint16_t size = from->stack_size, room = (uint16_t)segment->detail_room, asked = (uint16_t)segment->stack_bytes;
+	bool call = from->kind == ADA_EVENT_CALL;
+	record->function_id = from->function_id;
+	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
+	record->flags = call ? from->flags & ADA_DETAIL_FLAG_VECTORS : 0;
+	memcpy(record->x, from->x, sizeof(record->x));
+	if (!call)
+		memset(&record->x[4], 0, 4 * sizeof(record->x[0]));
+	record->lr = from->lr;
+	record->fp = from->fp;
+	record->sp = from->sp;
+	record->stack_size = size < asked ? size : asked;	/* the agent captures words of 16 bytes */
+	record->stack = memcpy(pass->stack, from->stack, record->stack_size);
+	if (record->flags)
+		memcpy(record->vectors, from->stack + room, sizeof(record->vectors));
+}
+
+static struct ada_window *window_of(struct pass *pass, uint64_t ns)
+{
+	if (!pass->window || ns < pass->window->start_ns || ns > pass->window->end_ns)
+		pass->window = ada_windows_of(pass->details->windows, ns);
+	return pass->window && pass->window->frozen ? pass->window : NULL;
+}
+
+/* Of the window begun last, before another begins or its segment ends: up to here it is as it will stay. */
+static void finish_entry(const struct pass *pass)
+{
+	const struct detail_thread *thread = pass->thread;
+	if (!thread->writer || !thread->in_window || thread->window >= ada_windows_count(pass->details->windows))
+		return;
+	AtfDetailWindow entry = entry_of(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
+	atf_detail_writer_window_update(thread->writer, &entry);
+}
+
+static int persist(struct pass *pass, const struct detail_place *place, struct atf_detail *record, uint64_t ns)
+{
+	struct detail_thread *thread = pass->thread;
+	struct ada_window *window = pass->window;
+	int rc = 0;
+	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
+	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
+	if (!thread->writer || thread->segment != place->segment) {
+		finish_entry(pass);
+		rc = open_file(pass->details, thread, pass->number, place->segment);
+	}
+	if (rc)
+		return rc;
+	if (!thread->in_window || thread->window != window->id) {
+		finish_entry(pass);
+		AtfDetailWindow entry = entry_of(window, pass->until_ns);
+		entry.first_detail_seq = record->detail_seq;
+		rc = atf_detail_writer_window(thread->writer, &entry);
+		thread->in_window = !rc;
+		thread->window = window->id;
+	}
+	rc = rc ? rc : atf_detail_writer_append(thread->writer, record);
+	if (rc == -ATF_ERROR_RANGE) {
+		pass->details->refused++;	/* numbers that contradict each other: an agent gone wrong */
+		return 0;
+	}
+	if (rc)
+		return failed(pass->details, thread, pass->number, rc);
+	thread->last_ns = record->timestamp_ns;
+	thread->touched = true;
+	thread->persisted++;
+	pass->details->persisted++;
+	window->event_count++;
+	if (window->settled)		/* committed late */
+		pass->details->settled_events++;
+	return 0;
+}
+
+/* Behind what was read of it: whoever takes a chunk anew says so in its header before the first record. */
+static bool overwritten(const struct pass *pass, const struct detail_place *place)
+{
+	bool claimed;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return !ada_detail_chunk(pass->details, pass->number, place, &claimed);
+}
+
+/* False: not all of it is of until_ns or before. */
+static bool pass_by(struct pass *pass, const struct detail_place *place)
+{
+	/* Of later than until_ns nobody can say yet that no window wants it: its mark may just be on its way. */
+	if (ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter) > pass->until_ns)
+		return false;
+	pass->thread->cursor = place->seq + place->count;
+	return true;
+}
+
+/* Its detail is gone. What was committed late was no hole when its windows were written, and is one now: they can't be cut any
+ * more, but say so. */
+static bool pass_by_gone(struct pass *pass, const struct detail_place *place)
+{
+	const struct detail_thread *thread = pass->thread;
+	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
+	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+	first = first > thread->late_ns ? first : thread->late_ns;
+	last = last < pass->details->done_ns ? last : pass->details->done_ns;
+	for (size_t i = ada_windows_count(pass->details->windows); i-- && thread->cursor < thread->late_seq;) {
+		struct ada_window *window = ada_windows_at(pass->details->windows, i);
+		if (window->end_ns < first)
+			break;
+		if (window->frozen && window->start_ns <= last)
+			window->shorts |= ADA_SHORT_LATE;
+	}
+	return pass_by(pass, place);
+}
+
+/* Between windows. Then nothing holds its chunk, and what is read there may be another thread's by now. */
+static bool unwanted(const struct pass *pass, const struct detail_place *place)
+{
+	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
+	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+	return !ada_windows_any(pass->details->windows, first, last);
+}
+
+/* False: the rest is of later than until_ns, or can't be written. */
+static bool write_place(struct pass *pass, const struct detail_place *place)
+{
+	struct ada_details *details = pass->details;
+	bool claimed;
+	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
+	uint32_t detail_seq = place->detail_seq;
+	if (!chunk)
+		return pass_by_gone(pass, place);
+	if (unwanted(pass, place) && pass_by(pass, place))
+		return true;
+	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
+		const struct ada_detail *from = ada_detail_record(details, chunk, place, seq);
+		if (!from || !from->kind) {
+			if (seq == pass->thread->cursor)
+				pass->thread->cursor++;
+			continue;
+		}
+		uint32_t number = detail_seq++;
+		if (seq < pass->thread->cursor)
+			continue;
+		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, from->counter);
+		if (ns > pass->until_ns)
+			return overwritten(pass, place) && pass_by_gone(pass, place);
+		if (window_of(pass, ns)) {
+			struct atf_detail record = { .detail_seq = number, .index_seq = place->index_seq + (uint32_t)(seq - place->seq) };
+			decode(pass, from, &record);
+			if (overwritten(pass, place))
+				return pass_by_gone(pass, place);
+			if (persist(pass, place, &record, ns))
+				return false;
+		}
+		pass->thread->cursor = seq + 1;
+	}
+	return true;
+}
+
+static void write_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
+{
+	struct detail_thread *thread = &details->threads.items[number];
+	struct pass pass = { .details = details, .thread = thread, .number = number, .until_ns = until_ns };
+	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
+		return;
+	/* Places begin at or before the cursor's; those behind it are whole ahead. */
+	size_t i = ada_array_below(&thread->places, seq, thread->cursor + 1);
+	for (i = i ? i - 1 : 0; i < thread->places.count; i++) {
+		const struct detail_place *place = &thread->places.items[i];
+		if (place->seq + place->count <= thread->cursor)
+			continue;
+		if (thread->cursor < place->seq)
+			thread->cursor = place->seq;
+		if (!write_place(&pass, place))
+			break;
+	}
+}
+
+/* Bounds and counts as they have become; what was written can be read from now on. */
+static void update_entries(struct ada_details *details, const struct ada_window *window, uint64_t end_ns)
+{
+	AtfDetailWindow entry = entry_of(window, end_ns);
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		int rc = 0;
+		if (!thread->writer || !thread->in_window || thread->window != window->id)
+			continue;
+		rc = atf_detail_writer_window_update(thread->writer, &entry);
+		if (!rc && thread->touched)
+			rc = atf_detail_writer_flush(thread->writer);
+		thread->touched = false;
+		if (rc)
+			failed(details, thread, i, rc);
+	}
+}
+
+static void settle(struct ada_details *details, struct ada_window *window)
+{
+	window->settled = true;
+	if (details->error.text[0])
+		window->shorts |= ADA_SHORT_DISK;
+	ada_detail_settle_losses(details, window);
+	ada_detail_size(details, window);
+	details->settled++;
+	details->settled_ns += window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
+	details->settled_events += window->event_count;
+}
+
+void ada_detail_write(struct ada_details *details, uint64_t until_ns)
+{
+	size_t count = ada_windows_count(details->windows), first = count;
+	uint64_t done = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->settled || window->start_ns > until_ns)
+			continue;
+		first = i < first ? i : first;
+		window->frozen = true;
+		uint64_t end = window->end_ns < until_ns ? window->end_ns : until_ns;
+		done = end > done ? end : done;
+	}
+	if (first == count)
+		return;
+	struct detail_pool pool = ada_detail_pool(details);
+	details->dumps++;
+	details->pool_use_sum += (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		write_thread(details, i, done);
+	if (done > details->done_ns)
+		details->done_ns = done;
+	bool before = true;		/* all before it are settled: else it waits, nobody would look at them any more */
+	for (size_t i = first; i < count; i++) {
+		struct ada_window *window = ada_windows_at(details->windows, i);
+		if (window->start_ns > until_ns)
+			break;
+		if (window->settled)
+			continue;
+		window->written_ns = done < window->end_ns ? done : window->end_ns;
+		update_entries(details, window, done);
+		before &= window->closed && window->end_ns <= until_ns;
+		if (before)
+			settle(details, window);
+	}
+}
+
+bool ada_detail_write_late(struct ada_details *details)
+{
+	uint64_t before = details->persisted;
+	details->late = false;
+	if (!details->done_ns)
+		return false;
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		write_thread(details, i, details->done_ns);
+		int rc = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
+		thread->touched = false;
+		if (rc)
+			failed(details, thread, i, rc);
+	}
+	return details->persisted > before;
+}
+
+/* Nothing of it can be wanted any more: all is written, or what isn't is gone. */
+static bool used_up(const struct ada_details *details, uint32_t number)
+{
+	const struct detail_thread *thread = &details->threads.items[number];
+	bool claimed;
+	return thread->cursor >= details->drain->lanes.items[number].next_seq || !thread->places.count ||
+	       !ada_detail_chunk(details, number, &thread->places.items[thread->places.count - 1], &claimed);
+}
+
+void ada_detail_close_ended(struct ada_details *details)
+{
+	for (uint32_t i = 0; i < details->threads.count && i < details->drain->lanes.count; i++) {
+		struct detail_thread *thread = &details->threads.items[i];
+		if (thread->writer && details->drain->lanes.items[i].closed && used_up(details, i))
+			close_file(details, thread, i);
+	}
+}
+
+void ada_detail_close_all(struct ada_details *details)
+{
+	for (uint32_t i = 0; i < details->threads.count; i++) {
+		close_file(details, &details->threads.items[i], i);
+		ada_array_free(&details->threads.items[i].places);
+	}
+}

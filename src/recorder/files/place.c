@@ -1,0 +1,150 @@
+#include "recorder/files/place.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/file.h"
+#include "recorder/files/json.h"
+
+static void stamp(char *text, size_t size, const char *format, const struct tm *when)
+{
+	if (!strftime(text, size, format, when))
+		*text = 0;
+}
+
+/* Manifests and session.json of a session that filled the disk. */
+#define RESERVE_BYTES (128 << 10)
+
+static int make_reserve(const struct ada_session *session, struct ada_error *error)
+{
+	int fd = openat(session->fd, ".reserve", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int code = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
+	if (fd >= 0)
+		close(fd);
+	return code ? ada_error_system(error, code, "%s can't hold a session", session->output) : 0;
+}
+
+void ada_session_free_reserve(const struct ada_session *session)
+{
+	unlinkat(session->fd, ".reserve", 0);
+}
+
+/* What the new file takes less, and what the old one took, is the reserve again. */
+static int replace_by_reserve(const struct ada_paper *paper, json_object *object, struct ada_error *error)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	struct ada_error unused = { "" };
+	pthread_mutex_lock(&one);
+	ada_session_free_reserve(paper->session);
+	int rc = ada_json_replace(paper->path, object, error);
+	if (make_reserve(paper->session, &unused))
+		ada_session_free_reserve(paper->session);	/* not even as much of it as there is room for */
+	pthread_mutex_unlock(&one);
+	return rc;
+}
+
+int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error)
+{
+	struct ada_error why = { "" };
+	int rc = ada_json_replace(paper->path, json_object_get(object), &why);
+	if (paper->session && (rc == -ENOSPC || rc == -EDQUOT))
+		return replace_by_reserve(paper, object, error);
+	json_object_put(object);
+	return rc ? ada_error_set(error, -rc, "%s", why.text) : 0;
+}
+
+static void name_session(struct ada_session *session)
+{
+	struct timespec now;
+	struct tm local, utc;
+	session->start_ns = ada_clock_boottime_ns();
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	gmtime_r(&now.tv_sec, &utc);
+	stamp(session->name, sizeof(session->name), "session_%Y%m%d_%H%M%S", &local);
+	stamp(session->started, sizeof(session->started), "%Y-%m-%dT%H:%M:%S", &utc);
+	size_t length = strlen(session->started);
+	snprintf(session->started + length, sizeof(session->started) - length, ".%09ldZ", now.tv_nsec);
+}
+
+/* In what was made of --output: other users may write there, so nothing else is taken for it. */
+static int add_directory(struct ada_session *session, struct ada_error *error)
+{
+	char base[sizeof(session->name)];
+	memcpy(base, session->name, sizeof(base));
+	for (int number = 2; (session->fd = ada_directory_add(session->output_fd, session->name)) == -EEXIST; number++)
+		snprintf(session->name, sizeof(session->name), "%.32s_%d", base, number);
+	if (session->fd == -EPERM)
+		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
+	if (session->fd < 0)
+		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
+	/* For as long as this is recorded nobody else rewrites session.json (src/recover, atf/anchor.h); no loss where it fails. */
+	flock(session->fd, LOCK_EX | LOCK_NB);
+	ada_directory_path(session->fd, session->root);
+	return ada_path(session->directory, "%s/%s", session->output, session->name) ?
+	       ada_error_system(error, ENAMETOOLONG, "%s", session->output) : 0;
+}
+
+int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
+{
+	char place[ADA_DIRECTORY_PATH_BYTES];
+	session->output_fd = ada_directory_open(output, ADA_DIRECTORY_MAKE, &session->output_made, error);
+	if (session->output_fd < 0)
+		return session->output_fd;
+	ada_directory_path(session->output_fd, place);
+	int rc = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
+	if (!rc) {
+		name_session(session);
+		rc = add_directory(session, error);
+	}
+	if (!rc)
+		rc = make_reserve(session, error);
+	if (rc)
+		ada_session_remove(session);
+	return rc;
+}
+
+int ada_session_publish(const struct ada_session *session, struct ada_error *error)
+{
+	char temporary[40];
+	snprintf(temporary, sizeof(temporary), ".latest.%d", getpid());
+	unlinkat(session->output_fd, temporary, 0);
+	if (symlinkat(session->name, session->output_fd, temporary) ||
+	    renameat(session->output_fd, temporary, session->output_fd, "latest")) {
+		int code = errno;
+		unlinkat(session->output_fd, temporary, 0);
+		return ada_error_system(error, code, "%s/latest can't be pointed to this session", session->output);
+	}
+	return 0;
+}
+
+void ada_session_remove(struct ada_session *session)
+{
+	if (session->fd >= 0) {
+		ada_session_free_reserve(session);
+		unlinkat(session->fd, "session.json", 0);
+		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
+	}
+	const char *name = strrchr(session->output, '/');
+	int above = session->output_made && name ? openat(session->output_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (above >= 0) {
+		unlinkat(above, name + 1, AT_REMOVEDIR);
+		close(above);
+	}
+	ada_session_leave(session);
+}
+
+void ada_session_leave(struct ada_session *session)
+{
+	if (session->fd >= 0)
+		close(session->fd);
+	if (session->output_fd >= 0)
+		close(session->output_fd);
+	session->fd = session->output_fd = -1;
+}

@@ -1,0 +1,128 @@
+#include "recorder/files/scribe.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "recorder/files/place.h"
+#include "recorder/host/say.h"
+
+#define THREADS 4
+
+struct ada_scribe {
+	pthread_mutex_t lock;
+	pthread_cond_t news, done;
+	struct ada_paper *head, *tail;
+	size_t left;			/* papers that wait or are being written */
+	bool quit;
+	pthread_t threads[THREADS];
+	size_t count;			/* of threads; 0: whoever asks writes */
+};
+
+/* Under the lock, which it lets go meanwhile. */
+static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
+{
+	struct ada_error error = { "" };
+	json_object *object = paper->object;
+	paper->object = NULL;
+	paper->busy = true;
+	pthread_mutex_unlock(&scribe->lock);
+	uint64_t start_ns = ada_clock_boottime_ns();
+	if (ada_paper_replace(paper, object, &error))
+		ada_say("ada: %s\n", error.text);
+	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&paper->written, 1, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&scribe->lock);
+	paper->busy = false;
+}
+
+static void queue(struct ada_scribe *scribe, struct ada_paper *paper, bool first)
+{
+	paper->next = first ? scribe->head : NULL;
+	if (first || !scribe->head)
+		scribe->head = paper;
+	else
+		scribe->tail->next = paper;
+	if (!paper->next)
+		scribe->tail = paper;
+	pthread_cond_signal(&scribe->news);
+}
+
+static void *run(void *argument)
+{
+	struct ada_scribe *scribe = argument;
+	pthread_mutex_lock(&scribe->lock);
+	for (;;) {
+		struct ada_paper *paper = scribe->head;
+		if (!paper && scribe->quit)
+			break;
+		if (!paper) {
+			pthread_cond_wait(&scribe->news, &scribe->lock);
+			continue;
+		}
+		scribe->head = paper->next;
+		write_paper(scribe, paper);
+		if (paper->object) {		/* came meanwhile: no other thread may write it beside this one */
+			queue(scribe, paper, false);
+			continue;
+		}
+		__atomic_store_n(&paper->pending, false, __ATOMIC_RELEASE);
+		scribe->left--;
+		pthread_cond_broadcast(&scribe->done);
+	}
+	pthread_mutex_unlock(&scribe->lock);
+	return NULL;
+}
+
+int ada_scribe_open(struct ada_scribe **result)
+{
+	struct ada_scribe *scribe = calloc(1, sizeof(*scribe));
+	*result = scribe;
+	if (!scribe)
+		return -ENOMEM;
+	pthread_mutex_init(&scribe->lock, NULL);
+	pthread_cond_init(&scribe->news, NULL);
+	pthread_cond_init(&scribe->done, NULL);
+	while (scribe->count < THREADS && !pthread_create(&scribe->threads[scribe->count], NULL, run, scribe))
+		scribe->count++;
+	return 0;
+}
+
+void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first)
+{
+	pthread_mutex_lock(&scribe->lock);
+	json_object_put(paper->object);
+	paper->object = object;
+	if (!scribe->count) {
+		write_paper(scribe, paper);
+	} else if (!paper->pending) {
+		__atomic_store_n(&paper->pending, true, __ATOMIC_RELEASE);
+		scribe->left++;
+		queue(scribe, paper, first);
+	}
+	pthread_mutex_unlock(&scribe->lock);
+}
+
+void ada_scribe_wait(struct ada_scribe *scribe)
+{
+	pthread_mutex_lock(&scribe->lock);
+	while (scribe->left)
+		pthread_cond_wait(&scribe->done, &scribe->lock);
+	pthread_mutex_unlock(&scribe->lock);
+}
+
+void ada_scribe_close(struct ada_scribe *scribe)
+{
+	if (!scribe)
+		return;
+	pthread_mutex_lock(&scribe->lock);
+	scribe->quit = true;
+	pthread_cond_broadcast(&scribe->news);
+	pthread_mutex_unlock(&scribe->lock);
+	for (size_t i = 0; i < scribe->count; i++)
+		pthread_join(scribe->threads[i], NULL);
+	pthread_mutex_destroy(&scribe->lock);
+	pthread_cond_destroy(&scribe->news);
+	pthread_cond_destroy(&scribe->done);
+	free(scribe);
+}

@@ -1,0 +1,113 @@
+/* Finds the program that a command runs and says in one line why it can't be traced.
+ *
+ * The agent comes in through LD_PRELOAD: so the program must be a 64-bit x86-64 ELF file with an interpreter (the dynamic
+ * loader), glibc's, that is not told to run securely. A script is judged by its interpreter.
+ */
+#include "recorder/host/program.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "elf/elf.h"
+
+#define SCRIPT_DEPTH_MAX 4		/* the kernel's: a script's interpreter may be a script */
+
+static int look_up(char *path, const char *name, int *exit_status, struct ada_error *error)
+{
+	if (!*name) {
+		*exit_status = ADA_EXIT_NOT_FOUND;
+		return ada_error_set(error, ENOENT, "the program's name is empty");
+	}
+	if (strchr(name, '/'))
+		return ada_path(path, "%s", name);
+	const char *list = getenv("PATH");
+	bool denied = false;
+	if (!list)
+		list = "/bin:/usr/bin";
+	for (const char *start = list, *end; ; start = end + 1) {
+		end = strchrnul(start, ':');
+		struct stat info;
+		int rc = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
+		if (!rc && !stat(path, &info) && S_ISREG(info.st_mode)) {
+			if (!faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
+				return 0;
+			denied = true;
+		}
+		if (!*end)
+			break;
+	}
+	*exit_status = denied ? ADA_EXIT_NOT_EXECUTABLE : ADA_EXIT_NOT_FOUND;
+	if (denied)
+		return ada_error_set(error, EACCES, "%s: found in PATH, but not executable", name);
+	return ada_error_set(error, ENOENT, "%s: no such program in PATH", name);
+}
+
+static int check_mode(const char *path, int *exit_status, struct ada_error *error)
+{
+	struct stat info;
+	if (stat(path, &info)) {
+		int code = errno;
+		*exit_status = code == ENOENT || code == ENOTDIR ? ADA_EXIT_NOT_FOUND : ADA_EXIT_NOT_EXECUTABLE;
+		return code == ENOENT ? ada_error_set(error, code, "%s: no such program", path) : ada_error_system(error, code, "%s", path);
+	}
+	if (S_ISDIR(info.st_mode))
+		return ada_error_set(error, EISDIR, "%s: is a directory, not a program", path);
+	if (!S_ISREG(info.st_mode))
+		return ada_error_set(error, EACCES, "%s: not a regular file", path);
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
+		return ada_error_set(error, errno, "%s: not executable (chmod +x it, or name its interpreter)", path);
+	bool setgid = (info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP);
+	if ((info.st_mode & S_ISUID) || setgid)
+		return ada_error_set(error, EPERM, "%s: is %s: the loader lets nothing into it; trace a copy without that bit", path,
+				     setgid && !(info.st_mode & S_ISUID) ? "setgid" : "setuid");
+	if (geteuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+		return ada_error_set(error, EPERM, "%s: has file capabilities: the loader lets nothing into it; trace a copy without them", path);
+	return 0;
+}
+
+/* 0: an ELF program that can be traced. 1: a script, its interpreter's name is in `interpreter`. */
+static int classify(const char *path, char *interpreter, struct ada_error *error)
+{
+	struct ada_elf *elf;
+	if (access(path, R_OK))
+		return ada_error_system(error, errno, "%s: can't be read, so not be traced", path);
+	if (ada_elf_script(path, interpreter, PATH_MAX))
+		return *interpreter ? 1 : ada_error_set(error, ENOEXEC, "%s: a script whose first line names no interpreter", path);
+	int rc = ada_elf_open(&elf, path, error);
+	if (rc)
+		return rc;
+	rc = ada_elf_check_program(elf, error);
+	ada_elf_close(elf);
+	return rc;
+}
+
+int ada_program_find(struct ada_program *program, const char *name, int *exit_status, struct ada_error *error)
+{
+	char interpreter[PATH_MAX];
+	*exit_status = ADA_EXIT_NOT_EXECUTABLE;
+	int rc = look_up(program->path, name, exit_status, error);
+	if (rc)
+		return ada_error_system(error, -rc, "%s", name);
+	strcpy(program->executable, program->path);
+	for (int depth = 0;; depth++) {
+		rc = check_mode(program->executable, exit_status, error);
+		if (!rc)
+			rc = classify(program->executable, interpreter, error);
+		if (rc < 0 && depth) {
+			struct ada_error inner = *error;
+			error->text[0] = 0;
+			*exit_status = ADA_EXIT_NOT_EXECUTABLE;
+			return ada_error_set(error, -rc, "%s: a script whose interpreter can't be traced: %s", program->path, inner.text);
+		}
+		if (rc <= 0)
+			return rc;
+		if (depth == SCRIPT_DEPTH_MAX)
+			return ada_error_set(error, ELOOP, "%s: a script whose interpreters are scripts, too many of them", program->path);
+		strcpy(program->executable, interpreter);
+	}
+}

@@ -1,0 +1,16 @@
+/* What processes and the machine use. */
+#ifndef ADA_RECORDER_USAGE_H
+#define ADA_RECORDER_USAGE_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Shares: 1 is one CPU, or all of the memory. False: not to be had. */
+bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns);
+bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes);
+/* Of the machine, or of the memory cgroup of the process that is nearest its limit, whichever is fuller. `root`: "" or, for tests,
+ * a directory in which proc and sys are. */
+bool ada_usage_memory_share(const char *root, pid_t pid, double *share);
+/* How long the interval, in local time, lasts from now on; 0: now is outside. */
+uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns);
+#endif

@@ -1,0 +1,381 @@
+#include "recorder/index/drain.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+#define RESTING 64u		/* lanes that give their descriptors back at once where there is none left */
+
+int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
+		   const struct ada_lane_options *options)
+{
+	*drain = (struct ada_drain){ .segment = segment, .options = *options, .pid = pid };
+	drain->consumed = calloc(segment->numbers, sizeof(*drain->consumed));
+	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
+}
+
+/* Of the thread that has this entry now; NULL: none has, or its id makes no sense. */
+static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
+{
+	const struct ada_shm_thread *thread = &drain->segment->threads[entry];
+	uint32_t status = __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE), id = __atomic_load_n(&thread->id, __ATOMIC_RELAXED);
+	/* So many at most can have begun since the last one that was met. */
+	if (status == ADA_THREAD_UNUSED || id >= ADA_THREADS_EVER || id >= drain->lanes.count + ADA_THREADS_MAX)
+		return NULL;
+	while (drain->lanes.count <= id) {
+		struct ada_lane lane = { .id = (uint32_t)drain->lanes.count, .entry = ADA_NONE };
+		if (ada_array_push(&drain->lanes, lane))
+			return NULL;
+	}
+	struct ada_lane *lane = &drain->lanes.items[id];
+	if (lane->given_back)
+		return NULL;
+	lane->entry = entry;
+	lane->thread_id = thread->thread_id;
+	return lane;
+}
+
+/* Of the thread that filled this chunk: one that has its entry, or had it. */
+static struct ada_lane *lane_of_chunk(struct ada_drain *drain, const struct ada_chunk *chunk)
+{
+	uint32_t id = chunk->thread, entry = chunk->entry;
+	if (id < drain->lanes.count && (drain->lanes.items[id].entry == entry || drain->lanes.items[id].given_back))
+		return &drain->lanes.items[id];
+	struct ada_lane *lane = entry < ada_segment_thread_count(drain->segment) ? lane_of(drain, entry) : NULL;
+	return lane && lane->id == id ? lane : NULL;
+}
+
+void ada_drain_meet(struct ada_drain *drain)
+{
+	uint32_t count = ada_segment_thread_count(drain->segment);
+	for (uint32_t entry = 0; entry < count; entry++)
+		lane_of(drain, entry);
+}
+
+const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uint32_t id)
+{
+	const struct ada_lane *lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
+	if (!lane || (lane->entry == ADA_NONE && !lane->given_back))
+		return NULL;
+	return lane->given_back ? &lane->last : &drain->segment->threads[lane->entry];
+}
+
+const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t id)
+{
+	if (id < ada_segment_threads_seen(drain->segment) && (id >= drain->lanes.count ||
+	    (drain->lanes.items[id].entry == ADA_NONE && !drain->lanes.items[id].given_back)))
+		ada_drain_meet(drain);
+	return id < drain->lanes.count && drain->lanes.items[id].given_back ? NULL : ada_drain_thread(drain, id);
+}
+
+/* First failure: the agent is told to record no more, the message stays for the manifest. */
+static void fail(struct ada_drain *drain)
+{
+	drain->failed = true;
+	__atomic_store_n(&drain->segment->shm->stop, 1, __ATOMIC_RELAXED);
+}
+
+/* Events that reach no file: a LOST one stands for those that it tells of. */
+static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, const struct ada_event *events, size_t count)
+{
+	uint64_t lost = seq > lane->next_seq ? seq - lane->next_seq : 0;
+	for (size_t i = lane->next_seq > seq ? lane->next_seq - seq : 0; i < count; i++) {
+		uint64_t told = events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
+		lane->told_lost += told;
+		lost += events[i].event_kind == ADA_EVENT_LOST ? told : 1;
+	}
+	lane->lost += lost;
+	if (drain->options.details)
+		drain->options.listener->lost(drain->options.details, lane->last_ns, UINT64_MAX, lost);
+	lane->next_seq = seq + count;
+}
+
+/* Copies what is committed and not yet in the file. `partial`: only where it is this thread's turn. True: all of it was. */
+static bool take(struct ada_drain *drain, uint32_t number, bool partial)
+{
+	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+	/* Acquire: the events before the offset, and the header, are whole. */
+	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ada_segment_chunk_begin(drain->segment, number);
+	struct ada_lane *lane = lane_of_chunk(drain, chunk);
+	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || !lane) {
+		drain->bad_chunks++;
+		return false;
+	}
+	if (end == begin)
+		return true;
+	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+	size_t count = (end - begin) / sizeof(struct ada_event);
+	if (partial && seq != lane->next_seq)
+		return false;
+	if (seq < lane->next_seq) {
+		drain->bad_chunks++;
+		return false;
+	}
+	const struct ada_event *events = (const struct ada_event *)((const uint8_t *)chunk + begin);
+	struct ada_lane_detail detail = { chunk->detail, ada_segment_chunk_seq(drain->segment, number) };
+	if (detail.chunk >= drain->segment->detail_numbers)
+		detail.chunk = ADA_NONE;
+	struct ada_error error = { "" };
+	int rc = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
+	if (rc && !ada_lane_short_of_files(rc)) {
+		drain->error = error;
+		fail(drain);
+	}
+	if (drain->failed || rc)	/* without a descriptor it is this thread's loss alone */
+		lose(drain, lane, seq, events, count);
+	ada_lane_note(lane, &drain->options);
+	drain->consumed[number] = end;
+	return true;
+}
+
+static void give_back(struct ada_drain *drain, uint32_t number)
+{
+	drain->consumed[number] = 0;
+	ada_segment_chunk_return(drain->segment, number);
+}
+
+size_t ada_drain_sealed(struct ada_drain *drain)
+{
+	/* Not what comes meanwhile: a program that is faster than the disk would keep us here for good. */
+	uint64_t head = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE);
+	uint64_t sealed = head > drain->tail ? head - drain->tail : 0;
+	return ada_drain_some(drain, sealed < drain->segment->numbers ? sealed : drain->segment->numbers);
+}
+
+size_t ada_drain_some(struct ada_drain *drain, size_t most)
+{
+	struct ada_shm *shm = drain->segment->shm;
+	size_t count = 0;
+	if (drain->options.circular)
+		return 0;
+	while (count < most) {
+		uint32_t chunks = drain->segment->numbers;
+		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. */
+		uint64_t entry = __atomic_load_n(&drain->segment->sealed_ring[drain->tail % chunks], __ATOMIC_ACQUIRE);
+		uint32_t number = (uint32_t)entry;
+		if (!ada_sealed_is_filled(entry, drain->tail, chunks))
+			break;
+		drain->tail++;
+		count++;
+		if (!ada_segment_chunk_reach(drain->segment, number)) {
+			drain->bad_chunks++;
+		} else {
+			take(drain, number, false);
+			if (shm->index_mode == ADA_INDEX_STREAMING)
+				give_back(drain, number);
+		}
+		/* Last: who waits for a chunk knows by it that one is on its way. */
+		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
+	}
+	return count;
+}
+
+/* The chunk that the thread of an entry is filling, or UINT32_MAX. */
+static uint32_t open_chunk(const struct ada_drain *drain, uint32_t entry)
+{
+	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
+	if (!ada_segment_chunk_reach(drain->segment, number))
+		return UINT32_MAX;
+	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->entry != entry)
+		return UINT32_MAX;
+	return number;
+}
+
+static bool thread_gone(const struct ada_drain *drain, const struct ada_table *newest, uint32_t i)
+{
+	const struct ada_shm_thread *thread = &drain->segment->threads[i];
+	uint64_t last;
+	if (__atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED)
+		return true;
+	if (ada_table_get(newest, thread->thread_id, &last) && last != i)
+		return true;		/* its id belongs to another thread by now */
+	return drain->tids_known && syscall(SYS_tgkill, drain->pid, thread->thread_id, 0) && errno == ESRCH;
+}
+
+/* Drops that no LOST record stands for: the thread ended before it could write one. */
+static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
+{
+	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
+	uint64_t lost = thread ? __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) : 0;
+	uint64_t untold = lost > lane->told_lost ? lost - lane->told_lost : 0;
+	if (untold && !drain->failed &&
+	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
+		fail(drain);
+	if (drain->failed)
+		lane->lost += untold;		/* no record tells of it */
+	lane->told_lost += untold;
+}
+
+/* What the thread sealed and nobody has seen: in circular mode all of it may be replaced by others' events. */
+static void count_unseen(struct ada_drain *drain, struct ada_lane *lane)
+{
+	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
+	uint64_t sealed = thread ? __atomic_load_n(&thread->sealed_events, __ATOMIC_ACQUIRE) : 0;
+	uint64_t unseen = sealed > lane->next_seq ? sealed - lane->next_seq : 0;
+	lane->lost += unseen;
+	if (drain->options.circular)
+		lane->overwritten += unseen;
+	lane->next_seq += unseen;
+}
+
+static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
+{
+	lane->ends = true;
+	count_unseen(drain, lane);
+	mark_untold(drain, lane);
+	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
+		fail(drain);
+	ada_lane_note(lane, &drain->options);
+}
+
+/* The thread is gone, and its events are where nothing asks for its entry any more. */
+static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
+{
+	uint32_t entry = lane->entry, status = __atomic_load_n(&drain->segment->threads[entry].status, __ATOMIC_ACQUIRE);
+	/* First: as soon as it is free it may be another's. */
+	ada_lane_note_last(lane, &drain->options, &drain->segment->threads[entry]);
+	if (!ada_segment_thread_free(drain->segment, entry, status, &lane->last))
+		return;
+	lane->given_back = true;
+	lane->entry = ADA_NONE;
+	ada_lane_note_last(lane, &drain->options, &lane->last);
+	ada_lane_note(lane, &drain->options);
+}
+
+/* A thread that is gone: what it left in its open chunk, then its file is complete. */
+static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
+{
+	/* What it sealed before it ended is in the ring by now, and comes first. */
+	ada_drain_sealed(drain);
+	uint32_t number = open_chunk(drain, entry);
+	if (number != UINT32_MAX && !take(drain, number, true))
+		return;
+	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
+		give_back(drain, number);
+	close_lane(drain, &drain->lanes.items[id]);
+	give_entry_back(drain, &drain->lanes.items[id]);
+}
+
+static void look_at(struct ada_drain *drain, const struct ada_table *newest, uint32_t entry)
+{
+	struct ada_lane *lane = lane_of(drain, entry);
+	if (!lane)
+		return;
+	bool gone = thread_gone(drain, newest, entry);
+	if (drain->options.circular || lane->closed) {
+		if (gone)
+			give_entry_back(drain, lane);
+		return;
+	}
+	if (gone) {
+		end_thread(drain, lane->id, entry);
+		return;
+	}
+	uint32_t number = open_chunk(drain, entry);
+	if (number != UINT32_MAX)
+		take(drain, number, true);
+	if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
+		fail(drain);
+}
+
+/* Which entry is a thread id's, where the kernel has given that id anew. */
+static int note_newest(const struct ada_drain *drain, struct ada_table *newest, uint32_t entry)
+{
+	const struct ada_shm_thread *threads = drain->segment->threads;
+	uint64_t other;
+	if (__atomic_load_n(&threads[entry].status, __ATOMIC_ACQUIRE) == ADA_THREAD_UNUSED ||
+	    (ada_table_get(newest, threads[entry].thread_id, &other) && threads[other].id > threads[entry].id))
+		return 0;
+	return ada_table_put(newest, threads[entry].thread_id, entry);
+}
+
+void ada_drain_quiet(struct ada_drain *drain)
+{
+	struct ada_table newest = { 0 };
+	uint32_t count = ada_segment_thread_count(drain->segment);
+	int rc = 0;
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = note_newest(drain, &newest, i);
+	for (uint32_t i = 0; i < count && !rc; i++)
+		look_at(drain, &newest, i);
+	ada_table_free(&newest);
+}
+
+/* So that all that is committed by now is drained; what is not this thread's turn stays for the next look at the ring. */
+void ada_drain_open_chunks(struct ada_drain *drain)
+{
+	uint32_t count = ada_segment_thread_count(drain->segment);
+	if (drain->options.circular)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t number = open_chunk(drain, i);
+		const struct ada_lane *lane = number == UINT32_MAX ? NULL : lane_of(drain, i);
+		if (lane && !lane->closed)
+			take(drain, number, true);
+	}
+}
+
+struct place { uint64_t first_seq; uint32_t thread, chunk; };
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
+}
+
+bool ada_drain_rest(struct ada_drain *drain)
+{
+	size_t rested = 0;
+	for (size_t looked = 0; looked < drain->lanes.count && rested < RESTING; looked++) {
+		drain->rest_next = drain->rest_next < drain->lanes.count ? drain->rest_next : 0;
+		rested += ada_lane_rest(&drain->lanes.items[drain->rest_next++]);
+	}
+	return rested;
+}
+
+void ada_drain_finish(struct ada_drain *drain)
+{
+	ADA_ARRAY(struct place) places = { 0 };
+	ada_drain_sealed(drain);
+	for (uint32_t number = 0; number < ada_segment_chunk_end(drain->segment); number = ada_segment_chunk_after(drain->segment, number)) {
+		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
+		    !ada_segment_chunk_reach(drain->segment, number))
+			continue;	/* its memory need not even be looked at */
+		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
+			continue;
+		if (ada_array_push(&places, (struct place){ ada_segment_chunk_seq(drain->segment, number), chunk->thread, number })) {
+			char shown[PATH_MAX];
+			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", ada_directory_shown(drain->directory, shown));
+			fail(drain);
+			break;
+		}
+	}
+	if (places.count)
+		qsort(places.items, places.count, sizeof(*places.items), compare_places);
+	for (size_t i = 0; i < places.count; i++)
+		take(drain, places.items[i].chunk, false);
+	ada_array_free(&places);
+	ada_drain_meet(drain);
+	for (size_t i = 0; i < drain->lanes.count; i++)
+		close_lane(drain, &drain->lanes.items[i]);
+}
+
+void ada_drain_close(struct ada_drain *drain)
+{
+	for (size_t i = 0; i < drain->lanes.count; i++)
+		ada_lane_free(&drain->lanes.items[i]);
+	ada_array_free(&drain->lanes);
+	free(drain->consumed);
+	drain->consumed = NULL;
+}

@@ -1,0 +1,383 @@
+/* Memory for a segment, ahead of use. A page of a tmpfs that is allocated only (fallocate) is zeroed at its first touch, which
+ * would be the program's: so pools are populated, too. That comes second, for it holds the recorder's address space: whoever
+ * waits for that must not wait for memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include "base/clock.h"
+#include "recorder/index/segment_parts.h"
+
+#define CHUNKS_SMALL 8u			/* 256 KiB */
+#define CHUNKS_AT_FIRST 256u		/* 8 MiB */
+#define CHUNKS_AHEAD 512u		/* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
+#define AHEAD_MS 10u
+#define CHUNKS_AHEAD_MAX 4096u
+#define CHUNKS_STEP 128u
+#define RATE_NS 1000000ull
+#define DETAIL_AT_START 8u
+#define DETAIL_AHEAD 32u
+#define DETAIL_STEP 16u
+#define DETAIL_STEP_MAX 64u		/* 20 MiB: a few ms */
+#define SPARED 8			/* detail leaves this share of the memory for buffers alone */
+#define THREADS_STEP 1024u		/* 128 KiB */
+#define MODULES_STEP 128u		/* 64 KiB */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+static int allocate(struct ada_segment *segment, const void *from, uint64_t bytes)
+{
+	off_t offset = (const uint8_t *)from - (const uint8_t *)segment->shm;
+	while (fallocate(segment->fd, 0, offset, (off_t)bytes))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Of a pool, in huge pages where the kernel has some to give: events fill it faster than its pages could be looked up, and both
+ * making them and the program's first touch take a fraction of the time. MADV_COLLAPSE wants one page of the 512, adds the
+ * others, and asks no setting of the system. Where it can't, the pages are small. */
+static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t bytes)
+{
+	uint8_t *base = (uint8_t *)segment->shm;
+	uint64_t start = (uint64_t)(from - base), end = start + bytes;
+	for (uint64_t at = ada_huge_up(start); segment->collapses && at + ADA_HUGE_PAGE <= end; at += ADA_HUGE_PAGE)
+		if (allocate(segment, base + at, ADA_PAGE) || madvise(base + at, ADA_HUGE_PAGE, MADV_COLLAPSE))
+			segment->collapses = false;
+}
+
+/* For a pool: allocated, zeroed, and in the recorder's page tables. */
+static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
+{
+	int rc = allocate(segment, from, bytes);
+	for (uint64_t at = 0; !rc && at < bytes; at += ADA_HUGE_PAGE)
+		madvise(from + at, bytes - at < ADA_HUGE_PAGE ? bytes - at : ADA_HUGE_PAGE, MADV_POPULATE_WRITE);
+	return rc;
+}
+
+/* The same, and it counts. */
+static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
+{
+	if (bytes > segment->room_bytes)
+		return -ENOMEM;
+	int rc = pool_room(segment, from, bytes);
+	if (!rc && segment->room_bytes != UINT64_MAX)
+		segment->room_bytes -= bytes;
+	return rc;
+}
+
+int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes)
+{
+	/* As faults: those keep to small pages where they are asked to, and an fallocate would wait until the grower's, of the
+	 * same file, has all its memory. */
+	if (!madvise((void *)from, bytes, MADV_POPULATE_WRITE))
+		return 0;
+	return allocate(segment, from, bytes);
+}
+
+/* Of what the agent says it has made: is that so? */
+static bool is_resident(const void *start, size_t bytes)
+{
+	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
+	size_t count = bytes / ADA_PAGE;
+	/* The last one first: pages are made in order, and there may be many chunks without any. */
+	if (count > sizeof(pages) || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
+	    mincore((void *)start, bytes, pages))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!(pages[i] & 1))
+			return false;
+	return true;
+}
+
+/* Of a chunk of which all before have pages: next time without asking. */
+static void seen_ready(const uint32_t *ready, uint32_t number)
+{
+	__atomic_compare_exchange_n((uint32_t *)ready, &number, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* Header and events. */
+static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	uint32_t small = chunk - ada_small_first(segment->chunks);
+	const uint8_t *start = (const uint8_t *)ada_segment_chunk(segment, chunk);
+	if (small >= ada_segment_small_count(segment))
+		return false;
+	if (small < __atomic_load_n(&segment->small_ready, __ATOMIC_ACQUIRE))
+		return true;
+	if (!is_resident(start, ADA_SMALL_BYTES) || !is_resident(start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES))
+		return false;
+	seen_ready(&segment->small_ready, small);
+	return true;
+}
+
+bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	uint32_t small = chunk - ada_small_first(segment->detail_chunks);
+	if (small >= ada_segment_detail_small_count(segment))
+		return false;
+	if (small < __atomic_load_n(&segment->detail_small_ready, __ATOMIC_ACQUIRE))
+		return true;
+	if (!is_resident(ada_segment_detail_chunk(segment, chunk), ada_segment_detail_small_bytes(segment)))
+		return false;
+	seen_ready(&segment->detail_small_ready, small);
+	return true;
+}
+
+/* Memory for a small chunk that the agent says it has used. */
+static bool small_reach(struct ada_segment *segment, uint32_t chunk)
+{
+	uint8_t *start = (uint8_t *)ada_segment_chunk(segment, chunk);
+	return small_is_there(segment, chunk) ||
+	       (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
+		!ada_segment_room(segment, start, ADA_SMALL_BYTES) && !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
+}
+
+static bool detail_small_reach(struct ada_segment *segment, uint32_t chunk)
+{
+	return ada_segment_detail_small_is_there(segment, chunk) ||
+	       (chunk - ada_small_first(segment->detail_chunks) < ada_segment_detail_small_count(segment) &&
+		!ada_segment_room(segment, ada_segment_detail_chunk(segment, chunk), ada_segment_detail_small_bytes(segment)));
+}
+
+bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk)
+{
+	if (chunk >= segment->chunks)
+		return small_is_there(segment, chunk);
+	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
+	       (chunk < ada_segment_chunk_count(segment) && is_resident(ada_segment_chunk(segment, chunk), ADA_PAGE));
+}
+
+bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
+{
+	if (chunk >= segment->chunks)
+		return small_reach((struct ada_segment *)segment, chunk);
+	return chunk < __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE) ||
+	       (chunk < ada_segment_chunk_count(segment) &&
+		!ada_segment_room((struct ada_segment *)segment, ada_segment_chunk(segment, chunk), ADA_CHUNK_BYTES));
+}
+
+/* Here too, what the agent made by itself. Returns how many are ready. */
+static uint32_t chunks_catch_up(struct ada_segment *segment)
+{
+	uint32_t ready = segment->chunks_ready, count = ada_segment_chunk_count(segment);
+	if (count > ready && !pool_room(segment, (uint8_t *)ada_segment_chunk(segment, ready), (uint64_t)(count - ready) * ADA_CHUNK_BYTES))
+		__atomic_store_n(&segment->chunks_ready, ready = count, __ATOMIC_RELEASE);
+	return ready;
+}
+
+int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
+{
+	uint32_t first = chunks_catch_up(segment), left = segment->chunks - first;
+	uint32_t end = first + (step < left ? step : left), front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
+	uint64_t bytes = (uint64_t)(end - first) * ADA_CHUNK_BYTES;
+	if (bytes <= segment->room_bytes)
+		collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	int rc = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	__atomic_store_n(&segment->shm->memory_ends, rc != 0, __ATOMIC_RELAXED);
+	if (rc)
+		return rc;
+	/* Before the bits: whoever sees a chunk in use finds it below. */
+	__atomic_store_n(&segment->chunks_ready, end, __ATOMIC_RELEASE);
+	/* What the agent has taken of it meanwhile is the agent's. */
+	while (front < end && !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	for (uint32_t chunk = front; chunk < end; chunk++)
+		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	ada_segment_tell(segment);
+	return 0;
+}
+
+int ada_segment_begin_small(struct ada_segment *segment)
+{
+	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
+	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
+	madvise(segment->pool, bytes, MADV_NOHUGEPAGE);
+	int rc = ada_segment_room(segment, segment->pool, bytes);
+	if (rc)
+		return rc;
+	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
+	for (uint32_t chunk = 0; chunk < count; chunk++)
+		segment->free_map[chunk / 64] |= 1ull << chunk % 64;
+	return 0;
+}
+
+bool ada_segment_recycles_detail(const struct ada_segment *segment)
+{
+	return segment->shm->detail_mode == ADA_DETAIL_CIRCULAR &&
+	       __atomic_load_n(&segment->shm->detail.pin.start, __ATOMIC_RELAXED) >= ADA_PIN_NONE;
+}
+
+/* Several threads may come here at once: memory that is there already is allocated again for nothing. */
+static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
+{
+	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+	uint64_t from = (uint64_t)ready * segment->detail_chunk_bytes, to = (uint64_t)end * segment->detail_chunk_bytes;
+	/* No chunk size divides a huge page: up to the end of the last one that is begun. */
+	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = ada_huge_up(to) < all ? ada_huge_up(to) : all;
+	if (huge && end > ready)
+		collapse(segment, segment->detail_pool + from, up - from);
+	int rc = end <= ready ? 0 : huge ? pool_room_new(segment, segment->detail_pool + from, to - from) :
+		 allocate(segment, segment->detail_pool + from, to - from);
+	while (!rc && ready < end && !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE,
+								   __ATOMIC_ACQUIRE))
+		;
+	return rc;
+}
+
+/* Memory for what the agent took by itself, which as a rule has it. */
+static uint32_t detail_catch_up(struct ada_segment *segment)
+{
+	if (!__atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE))
+		detail_allocate(segment, ada_segment_detail_count(segment), false);
+	return __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
+}
+
+bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk)
+{
+	if (!is_resident(ada_segment_detail_chunk(segment, chunk), segment->detail_chunk_bytes))
+		return false;
+	seen_ready(&segment->detail_ready, chunk);
+	return true;
+}
+
+bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk)
+{
+	if (chunk >= segment->detail_chunks)
+		return detail_small_reach((struct ada_segment *)segment, chunk);
+	return ada_segment_detail_is_there(segment, chunk) ||
+	       (chunk < ada_segment_detail_count(segment) && chunk < detail_catch_up((struct ada_segment *)segment));
+}
+
+/* The agent takes no more by itself either. */
+static void detail_end(struct ada_segment *segment)
+{
+	uint32_t all = segment->detail_chunks, front = __atomic_exchange_n(&segment->shm->detail_front, all, __ATOMIC_ACQ_REL);
+	segment->detail_taken = front < all ? front : all;
+	__atomic_store_n(&segment->detail_exhausted, true, __ATOMIC_RELEASE);
+	detail_allocate(segment, segment->detail_taken, false);
+}
+
+void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
+{
+	uint32_t first = detail_catch_up(segment), left = segment->detail_chunks - first;
+	uint32_t count = step < left ? step : left, front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
+	uint64_t bytes = (uint64_t)count * segment->detail_chunk_bytes;
+	struct statvfs room;
+	bool spare = !fstatvfs(segment->fd, &room) && (!room.f_blocks || (room.f_bavail > room.f_blocks / SPARED &&
+		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
+	if (!count || bytes > segment->room_bytes / 2)		/* the rest is for the index */
+		return;
+	if (!spare || detail_allocate(segment, first + count, true)) {
+		detail_end(segment);
+		return;
+	}
+	/* What the agent has taken of it meanwhile is the agent's. */
+	while (front < first + count && !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true,
+								      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	for (uint32_t chunk = front; chunk < first + count; chunk++)
+		__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	/* An agent that found none looks again when this changes. */
+	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
+}
+
+int ada_segment_grow_tables(struct ada_segment *segment)
+{
+	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_RELAXED);
+	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED);
+	int rc = 0;
+	if (segment->threads_ready < ADA_THREADS_MAX && threads + THREADS_STEP / 2 > segment->threads_ready) {
+		rc = ada_segment_room(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof(*segment->threads));
+		segment->threads_ready += rc ? 0 : THREADS_STEP;
+	}
+	if (!rc && segment->modules_ready < ADA_MODULES_MAX && modules + MODULES_STEP / 2 > segment->modules_ready) {
+		rc = ada_segment_room(segment, &segment->modules[segment->modules_ready], MODULES_STEP * sizeof(*segment->modules));
+		segment->modules_ready += rc ? 0 : MODULES_STEP;
+	}
+	return rc;
+}
+
+int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
+{
+	uint64_t first = offset & ~(ADA_PAGE - 1), end = (offset + bytes + ADA_PAGE - 1) & ~(ADA_PAGE - 1);
+	return ada_segment_room(segment, segment->policy + first, end - first);
+}
+
+static uint32_t bits_set(const uint64_t *map, uint32_t bits)
+{
+	uint32_t count = 0;
+	for (uint32_t word = 0; word < (bits + 63) / 64; word++)
+		count += (uint32_t)__builtin_popcountll(__atomic_load_n(&map[word], __ATOMIC_RELAXED));
+	return count;
+}
+
+/* Most processes are small; one that fills chunks soon wants many: as many again as it has. 0: enough for now. */
+static uint32_t detail_wanted(struct ada_segment *segment)
+{
+	uint32_t ready = detail_catch_up(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
+	uint32_t used = free < ready ? ready - free : 0;
+	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
+	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)
+		return 0;
+	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
+}
+
+/* So many free ones are wanted now; 0: there are enough, or all. A program that fills chunks gets what it filled lately in AHEAD_MS.
+ * Each process gets a start, while there is plenty; a crowd would take all the memory that there is for buffers, so beyond half of it
+ * only those get it that have begun to fill what they have. */
+static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
+{
+	uint64_t now = ada_clock_boottime_ns(), sealed = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_RELAXED);
+	uint64_t filled = sealed - segment->sealed_then, passed = now - segment->looked_ns + 1;
+	struct statvfs room;
+	if (segment->chunks_ready == segment->chunks)
+		return 0;
+	if (segment->chunks_ready - free <= 1 && !sealed)
+		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
+		       CHUNKS_AT_FIRST : 0;
+	filled = filled < segment->chunks ? filled : segment->chunks;
+	uint64_t soon = filled * AHEAD_MS * 1000000 / passed, ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	if (passed > RATE_NS) {
+		segment->looked_ns = now;
+		segment->sealed_then = sealed;
+	}
+	return free < ahead ? (uint32_t)ahead : 0;
+}
+
+enum ada_growth ada_segment_grow(struct ada_segment *segment)
+{
+	if (segment->exhausted)
+		return ADA_GROWTH_CALM;
+	enum ada_growth growth = ADA_GROWTH_CALM;
+	uint32_t ready = chunks_catch_up(segment), free = bits_set(segment->free_map, segment->chunks);
+	uint32_t wanted = chunks_wanted(segment, free);
+	int rc = ada_segment_grow_tables(segment);
+	if (!rc && wanted) {
+		rc = ada_segment_grow_chunks(segment, CHUNKS_STEP);
+		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
+	}
+	if (rc)
+		segment->exhausted = true;
+	/* The index comes first. An agent that finds no free chunk of detail makes one itself, which takes it longer. */
+	uint32_t detail = rc ? 0 : detail_wanted(segment);
+	if (detail) {
+		ada_segment_grow_detail(segment, detail);
+		growth = growth ? growth : ADA_GROWTH_MORE;
+	}
+	return rc ? ADA_GROWTH_CALM : growth;
+}
+
+void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes)
+{
+	struct ada_shm *shm = segment->shm;
+	uint64_t taken = __atomic_load_n(&shm->taken_bytes, __ATOMIC_RELAXED);
+	uint64_t allowed = taken < UINT64_MAX - agent_bytes ? taken + agent_bytes : UINT64_MAX;
+	bool more = allowed > __atomic_exchange_n(&shm->allowed_bytes, allowed, __ATOMIC_RELAXED);
+	segment->room_bytes = room_bytes;
+	segment->exhausted = false;
+	if (more && ada_segment_chunk_count(segment) < segment->chunks)
+		ada_segment_tell(segment);
+}

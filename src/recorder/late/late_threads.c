@@ -1,0 +1,272 @@
+#include "recorder/late/late_threads.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+
+#define POLL_NS 50000
+#define POLLS_A_LOOK 16			/* whether the thread is a zombie by now */
+#define STEPS_MAX 64
+#define PAGE_BYTES 4096u
+#define STACK_LOOKED_AT (512u << 10)	/* from the stack pointer up */
+
+static bool is_dead(pid_t pid, pid_t tid)
+{
+	char path[64], text[512], *after;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	FILE *file = fopen(path, "re");
+	size_t got = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	text[got] = 0;
+	after = strrchr(text, ')');		/* the name may hold anything */
+	return !after || !after[1] || after[2] == 'Z' || after[2] == 'X';
+}
+
+int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event)
+{
+	for (unsigned polls = 1;; polls++) {
+		siginfo_t info = { 0 };
+		/* Only stops: a status that someone else waits for is left to them. */
+		int rc = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL);
+		if (!rc && info.si_pid == thread->tid) {
+			*signal = info.si_status & 0xff;
+			*event = info.si_status >> 8;
+			return 0;
+		}
+		if ((rc && errno == ECHILD) || (polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
+			thread->gone = true;
+			return -ESRCH;
+		}
+		if (ada_clock_boottime_ns() > hold->deadline_ns)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+	}
+}
+
+static bool known(const struct ada_hold *hold, pid_t tid)
+{
+	for (size_t i = 0; i < hold->threads.count; i++)
+		if (hold->threads.items[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int seize(struct ada_hold *hold, pid_t tid)
+{
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0)) {
+		int code = errno;
+		if (code == ESRCH || is_dead(hold->pid, tid))
+			return 0;
+		return ada_error_system(hold->error, code, "it can't be stopped (is a debugger attached? see also kernel.yama.ptrace_scope)");
+	}
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	return ada_array_push(&hold->threads, (struct ada_held){ .tid = tid });
+}
+
+/* Those of /proc that are not held yet. *found: how many. */
+static int seize_new(struct ada_hold *hold, unsigned *found)
+{
+	char path[40];
+	struct dirent *entry;
+	int rc = 0;
+	*found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", hold->pid);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return ada_error_set(hold->error, ESRCH, "it has ended");
+	while (!rc && (entry = readdir(directory))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (tid <= 0 || known(hold, tid))
+			continue;
+		size_t before = hold->threads.count;
+		rc = seize(hold, tid);
+		*found += hold->threads.count > before;
+	}
+	closedir(directory);
+	return rc;
+}
+
+/* A signal that was on its way first goes where it went without us; the stop that was asked for follows. */
+static int await_stop(struct ada_hold *hold, struct ada_held *thread)
+{
+	int signal, event, rc;
+	while (!(rc = ada_hold_wait(hold, thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
+		ptrace(PTRACE_CONT, thread->tid, 0, (void *)(intptr_t)(event ? 0 : signal));
+	if (rc == -ESRCH)
+		return 0;
+	if (rc)
+		return ada_error_set(hold->error, -rc, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
+	thread->stopped = !ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers);
+	thread->gone = !thread->stopped;
+	return 0;
+}
+
+int ada_hold_all(struct ada_hold *hold)
+{
+	unsigned found;
+	int rc;
+	do {
+		rc = seize_new(hold, &found);
+		for (size_t i = 0; i < hold->threads.count && !rc; i++)
+			if (!hold->threads.items[i].stopped && !hold->threads.items[i].gone)
+				rc = await_stop(hold, &hold->threads.items[i]);
+	} while (!rc && found);
+	return rc;
+}
+
+/* Calls without an end of their own that a stop ends with EINTR, where most are simply gone on with (signal(7)). */
+static bool waits_forever(const struct user_regs_struct *registers)
+{
+	switch (registers->orig_rax) {
+	case SYS_epoll_wait: return (int)registers->r10 == -1;
+	case SYS_epoll_pwait: return (int)registers->r10 == -1 && !registers->r8;
+	case SYS_rt_sigtimedwait: return !registers->rdx;
+	case SYS_semop: return true;
+	case SYS_semtimedop: return !registers->r10;
+	case SYS_io_getevents: return !registers->r8;
+	default: return false;
+	}
+}
+
+/* A signal waits that the thread will handle at once. Not known: true. */
+static bool is_signalled(pid_t pid, pid_t tid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	unsigned long long own = 0, shared = 0, blocked = 0;
+	int known_masks = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	FILE *file = fopen(path, "re");
+	while (file && getline(&line, &room, file) > 0)
+		known_masks += sscanf(line, "SigPnd: %llx", &own) == 1 || sscanf(line, "ShdPnd: %llx", &shared) == 1 ||
+			       sscanf(line, "SigBlk: %llx", &blocked) == 1;
+	free(line);
+	if (file)
+		fclose(file);
+	return known_masks != 3 || ((own | shared) & ~blocked);
+}
+
+/* It was our stop alone that ended its call: the call begins anew. */
+static void undo_interruption(const struct ada_hold *hold, const struct ada_held *thread)
+{
+	struct user_regs_struct registers;
+	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &registers) || (long)registers.orig_rax < 0 || (long)registers.rax != -EINTR ||
+	    !waits_forever(&registers) || thread->signal || is_signalled(hold->pid, thread->tid))
+		return;
+	registers.rax = registers.orig_rax;
+	registers.rip -= 2;			/* the syscall instruction */
+	ptrace(PTRACE_SETREGS, thread->tid, 0, &registers);
+}
+
+void ada_hold_release(struct ada_hold *hold)
+{
+	for (size_t i = 0; i < hold->threads.count; i++) {
+		struct ada_held *thread = &hold->threads.items[i];
+		if (!thread->stopped)
+			continue;
+		undo_interruption(hold, thread);
+		ptrace(PTRACE_DETACH, thread->tid, 0, (void *)(intptr_t)thread->signal);
+	}
+	ada_array_free(&hold->threads);
+}
+
+static bool inside(const struct ada_late *late, uint64_t address)
+{
+	for (size_t i = 0; i < late->ranges.count; i++)
+		if (address >= late->ranges.items[i].start && address < late->ranges.items[i].end)
+			return true;
+	return false;
+}
+
+/* Stopped in a system call that goes on, or begins anew, when the thread does. Or about to make one. */
+static bool in_system_call(const struct ada_held *thread)
+{
+	long result = (long)thread->registers.rax;
+	errno = 0;
+	long code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)thread->registers.rip, 0);
+	return ((long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516) || errno || (code & 0xffff) == 0x050f ||
+	       (code & 0xffff) == 0x80cd;
+}
+
+int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late)
+{
+	uint64_t kept, mask = ADA_HOLD_MASK;
+	int signal, event, rc = 0;
+	if (!thread->stopped || !inside(late, thread->registers.rip))
+		return 0;
+	/* Only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that finds SIGTRAP
+	 * blocked would cost the program its handler. */
+	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept))
+		return -ESRCH;
+	bool masked = kept >> (SIGTRAP - 1) & 1;
+	if (masked && ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
+		return -ESRCH;
+	for (int steps = 0; !rc && inside(late, thread->registers.rip); steps++) {
+		if (steps == STEPS_MAX || in_system_call(thread)) {
+			rc = ada_error_set(hold->error, EBUSY, "thread %d stays in the first bytes of a function to be hooked", thread->tid);
+			break;
+		}
+		if (ptrace(PTRACE_SINGLESTEP, thread->tid, 0, 0) || (rc = ada_hold_wait(hold, thread, &signal, &event)))
+			return rc ? rc : -ESRCH;
+		if (!event && signal != SIGTRAP) {
+			thread->signal = signal;
+			masked = !ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask);	/* no second one */
+		}
+		if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers))
+			return -ESRCH;
+	}
+	if (masked)
+		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
+	return rc;
+}
+
+/* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter.
+ * What only looks like it is mistaken for one. The ranges leave out the first byte, which pointers to functions hold. */
+int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late)
+{
+	uint64_t words[PAGE_BYTES / 8], at = thread->registers.rsp & ~7ull;
+	if (!thread->stopped)
+		return 0;
+	for (uint64_t end = at + STACK_LOOKED_AT; at < end;) {
+		size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
+		struct iovec mine = { words, bytes }, its = { (void *)at, bytes };
+		if (process_vm_readv(hold->pid, &mine, 1, &its, 1, 0) != (ssize_t)bytes)
+			return 0;		/* behind the stack's end */
+		for (size_t i = 0; i < bytes / 8; i++)
+			for (size_t r = 0; r < late->ranges.count; r++)
+				if (words[i] >= late->ranges.items[r].start && words[i] < late->ranges.items[r].end)
+					return ada_error_set(hold->error, EBUSY,
+							     "a handler of thread %d interrupted a function that is to be hooked", thread->tid);
+		at += bytes;
+	}
+	return 0;
+}
+
+bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at)
+{
+	struct __ptrace_rseq_configuration where = { 0 };
+	struct { uint32_t version, flags; uint64_t start, bytes, abort; } section;
+	uint64_t pointer = 0;
+	*abort_at = 0;
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof(where), &where) <= 0 || !where.rseq_abi_pointer)
+		return false;
+	struct iovec mine = { &pointer, sizeof(pointer) }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof(pointer) };
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(pointer) || !pointer)
+		return false;
+	mine = (struct iovec){ &section, sizeof(section) };
+	its = (struct iovec){ (void *)pointer, sizeof(section) };
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(section))
+		return true;
+	*abort_at = section.abort;
+	return thread->registers.rip - section.start < section.bytes;
+}

@@ -1,0 +1,27 @@
+/* The plans of a session: each ELF file is planned once, however many processes map it, and filtered once. Thread-safe. */
+#ifndef ADA_RECORDER_PLANS_H
+#define ADA_RECORDER_PLANS_H
+#include <stdbool.h>
+#include "plan/plan.h"
+#include "plan/refusal.h"
+#include "recorder/planning/filter.h"
+
+struct ada_planned {
+	struct ada_plan *plan;		/* NULL: none, see `error` */
+	struct ada_error error;
+	char *names;			/* lines of modules/ID.tsv */
+	size_t names_bytes;
+	/* Of a decoded plan */
+	uint8_t *filter;		/* for a plan reply; NULL: hook all */
+	uint32_t filter_bytes;
+	uint32_t functions;		/* that count: not the ifunc symbols */
+	uint32_t hookable;		/* of them, those with a hook that passes the filter */
+	uint32_t skipped[ADA_REFUSAL_COUNT];	/* the others, by reason */
+};
+
+struct ada_plans;
+int ada_plans_open(struct ada_plans **plans, const struct ada_filter *filter);
+/* Stays valid until close. Never NULL but where memory is short. Another thread that asks for the same file waits. */
+const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode);
+void ada_plans_close(struct ada_plans *plans);
+#endif

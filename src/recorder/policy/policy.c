@@ -1,0 +1,333 @@
+/* Rules, their slots, versions and history; what changes them. The tables are policy_table.c's, the names policy_match.c's,
+ * providers and their modules policy_provider.c's. */
+#include "recorder/policy/policy.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "recorder/policy/policy_state.h"
+#include "recorder/state/state.h"
+
+static const char *const defaults[] = { "crash", "manual" };
+
+struct warned { const char *text; struct ada_error *first; };
+
+static void warn(void *context, const char *text)
+{
+	const struct warned *warned = context;
+	ada_policy_tell(warned->first, "'%s': %s", warned->text, text);
+}
+
+struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint32_t slot)
+{
+	size_t count = policy->by_slot[slot].count;
+	struct ada_policy_rule *rule = count ? policy->by_slot[slot].items[count - 1] : NULL;
+	return rule && rule->until == UINT32_MAX ? rule : NULL;
+}
+
+/* A slot that no rule had yet, else the one that was freed first: its late marks are the fewest. */
+static int slot_find(const struct ada_policy *policy, uint32_t *slot)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < ADA_RULES_MAX; i++)
+		if (!ada_policy_in_slot(policy, i) && (!found || policy->freed[i] < policy->freed[*slot])) {
+			*slot = i;
+			found = true;
+		}
+	return found ? 0 : -ENOSPC;
+}
+
+static void rule_free(struct ada_policy_rule *rule)
+{
+	if (rule->trigger)
+		ada_trigger_free(rule->trigger);
+	free(rule->hits);
+	free(rule->told);
+	free(rule);
+}
+
+static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result, const char *text, struct ada_error *warning,
+		     struct ada_error *error)
+{
+	struct warned warned = { text, warning };
+	struct ada_policy_rule *rule = calloc(1, sizeof(*rule));
+	*result = NULL;
+	if (!rule)
+		return ada_error_system(error, ENOMEM, "%s", text);
+	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
+	if (rc) {
+		rule->trigger = NULL;
+		rule_free(rule);
+		return rc;
+	}
+	const struct ada_trigger *trigger = rule->trigger;
+	rule->until = UINT32_MAX;
+	rule->flags = ada_trigger_flags(trigger);
+	rule->typed = trigger->type_given || (trigger->kind != ADA_RULE_RETURN && trigger->kind != ADA_RULE_ARG);
+	rule->hits = calloc(trigger->patterns.count + 1, sizeof(*rule->hits));
+	rule->told = calloc(trigger->patterns.count + 1, sizeof(*rule->told));
+	ada_trigger_rule(trigger, policy->ticks_per_ns, &policy->rolls, trigger->type_given ? trigger->type : ADA_VALUE_I32, &rule->agent);
+	if (!rule->hits || !rule->told) {
+		rule_free(rule);
+		return ada_error_system(error, ENOMEM, "%s", text);
+	}
+	*result = rule;
+	return 0;
+}
+
+/* Into slot and lists, as of the version to come. Under both locks. */
+static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
+{
+	int rc = slot_find(policy, &rule->slot) ?: ada_array_reserve(&policy->rules, 1) ?:
+		 ada_array_reserve(&policy->by_slot[rule->slot], 1);
+	if (rc)
+		return rc;
+	rule->id = (uint32_t)policy->rules.count + 1;
+	rule->since = policy->version + 1;
+	rule->agent.incarnation = rule->incarnation = ++policy->incarnations[rule->slot];
+	policy->rules.items[policy->rules.count++] = rule;
+	policy->by_slot[rule->slot].items[policy->by_slot[rule->slot].count++] = rule;
+	return 0;
+}
+
+/* Those in force, by id. Under either lock. */
+static size_t in_force(const struct ada_policy *policy, struct ada_policy_rule *rules[ADA_RULES_MAX])
+{
+	struct ada_policy_rule *rule;
+	size_t count = 0, at;
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
+		if (!(rule = ada_policy_in_slot(policy, slot)))
+			continue;
+		for (at = count++; at && rules[at - 1]->id > rule->id; at--)
+			rules[at] = rules[at - 1];
+		rules[at] = rule;
+	}
+	return count;
+}
+
+/* Under both locks. */
+static int version_enter(struct ada_policy *policy)
+{
+	struct ada_policy_rule *rules[ADA_RULES_MAX];
+	size_t count = in_force(policy, rules), bytes = 0;
+	char *text = NULL;
+	FILE *file = open_memstream(&text, &bytes);
+	for (size_t i = 0; file && i < count; i++)
+		fprintf(file, "%s\n", rules[i]->trigger->text);
+	if (!file || fclose(file) || ada_array_push(&policy->hashes, ada_hash_bytes(text, bytes))) {
+		free(text);
+		return -ENOMEM;
+	}
+	free(text);
+	policy->version++;
+	return 0;
+}
+
+static void set_rolls(struct ada_policy *policy, const struct ada_trace_options *options)
+{
+	policy->rolls = (struct ada_rolls){ options->pre_roll_ns, options->pre_roll_events,
+					    options->post_roll_ns, options->post_roll_events };
+	if (!policy->rolls.pre_ns && !policy->rolls.pre_events)
+		policy->rolls.pre_events = ADA_ROLL_EVENTS_DEFAULT;
+	if (!policy->rolls.post_ns && !policy->rolls.post_events)
+		policy->rolls.post_events = ADA_ROLL_EVENTS_DEFAULT;
+}
+
+static int open_rules(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
+{
+	size_t given = options->triggers.count, count = given ? given : sizeof(defaults) / sizeof(*defaults);
+	if (count > ADA_RULES_MAX)
+		return ada_error_set(error, EINVAL, "%s: %zu rules, of at most %u: one rule can name several functions: symbol=a,b,c",
+				     options->trigger_origins.count > ADA_RULES_MAX ? options->trigger_origins.items[ADA_RULES_MAX] :
+				     "--trigger", count, ADA_RULES_MAX);
+	for (size_t i = 0; i < count; i++) {
+		struct ada_error reason = { "" };
+		struct ada_policy_rule *rule;
+		int rc = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
+		if (rc)
+			return ada_error_set(error, -rc, "%s '%s': %s", i < options->trigger_origins.count ?
+					     options->trigger_origins.items[i] : "--trigger",
+					     given ? options->triggers.items[i] : defaults[i], reason.text);
+		if (rule_enter(policy, rule)) {
+			rule_free(rule);
+			return ada_error_system(error, ENOMEM, "policy");
+		}
+	}
+	return version_enter(policy) ? ada_error_system(error, ENOMEM, "policy") : 0;
+}
+
+int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error)
+{
+	struct ada_policy *policy = calloc(1, sizeof(*policy));
+	*result = NULL;
+	if (!policy)
+		return ada_error_system(error, ENOMEM, "policy");
+	pthread_mutex_init(&policy->late, NULL);
+	pthread_mutex_init(&policy->change, NULL);
+	pthread_mutex_init(&policy->lock, NULL);
+	policy->ticks_per_ns = ticks_per_ns;
+	policy->strict = options->strict;
+	set_rolls(policy, options);
+	int rc = open_rules(policy, options, error);
+	if (rc)
+		ada_policy_close(policy);
+	else
+		*result = policy;
+	return rc;
+}
+
+void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder)
+{
+	policy->recorder = recorder;
+}
+
+void ada_policy_close(struct ada_policy *policy)
+{
+	if (!policy)
+		return;
+	for (size_t i = 0; i < policy->rules.count; i++)
+		rule_free(policy->rules.items[i]);
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++)
+		ada_array_free(&policy->by_slot[slot]);
+	ada_policy_images_free(policy);
+	ada_policy_tables_free(policy);
+	ada_array_free(&policy->rules);
+	ada_array_free(&policy->hashes);
+	ada_array_free(&policy->masks);
+	pthread_mutex_destroy(&policy->late);
+	pthread_mutex_destroy(&policy->change);
+	pthread_mutex_destroy(&policy->lock);
+	free(policy);
+}
+
+/* Out of force as of the version that is about to be made. Under both locks. */
+static void rule_end(struct ada_policy *policy, struct ada_policy_rule *rule)
+{
+	rule->until = policy->version + 1;
+	policy->freed[rule->slot] = rule->until;
+}
+
+int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error)
+{
+	struct ada_policy_rule *rule;
+	struct ada_error warning = { "" };
+	int rc = rule_make(policy, &rule, text, &warning, error);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&policy->late);	/* nobody tells of the new version what is to be told here */
+	pthread_mutex_lock(&policy->change);
+	pthread_mutex_lock(&policy->lock);
+	rc = rule_enter(policy, rule);
+	if (!rc && (rc = version_enter(policy)))
+		rule_end(policy, rule);		/* of no version */
+	pthread_mutex_unlock(&policy->lock);
+	if (rc == -ENOSPC)
+		ada_error_set(error, ENOSPC, "%s: there are %u rules already: remove one (ada trigger list, ada trigger remove ID)",
+			      text, ADA_RULES_MAX);
+	if (rc) {
+		if (rule->until == UINT32_MAX)
+			rule_free(rule);
+		pthread_mutex_unlock(&policy->change);
+		pthread_mutex_unlock(&policy->late);
+		return ada_error_system(error, -rc, "%s", text);
+	}
+	if (id)
+		*id = rule->id;
+	ada_policy_match_rule(policy, rule);	/* short of memory it names fewer */
+	for (size_t i = 0; i < policy->images.count; i++)
+		ada_policy_settle_types(policy, policy->images.items[i]);
+	ada_policy_compile_all(policy);
+	if (policy->tables.count)
+		ada_policy_warn_rule(rule, policy->tables.items[0], &warning);
+	pthread_mutex_unlock(&policy->change);
+	ada_policy_late(policy, rule, NULL, rule->since, &warning);
+	pthread_mutex_unlock(&policy->late);
+	if (*warning.text)
+		ada_error_set(error, EAGAIN, "%s", warning.text);
+	return 0;
+}
+
+int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error)
+{
+	pthread_mutex_lock(&policy->change);
+	pthread_mutex_lock(&policy->lock);
+	struct ada_policy_rule *rule = id && id <= policy->rules.count ? policy->rules.items[id - 1] : NULL;
+	int rc = !rule || rule->until != UINT32_MAX ? -ENOENT : 0;
+	if (!rc) {
+		rule_end(policy, rule);
+		rc = version_enter(policy);
+		if (rc)
+			rule->until = UINT32_MAX;
+	}
+	pthread_mutex_unlock(&policy->lock);
+	if (!rc) {
+		ada_policy_unmatch_rule(policy, rule);
+		ada_policy_compile_all(policy);
+	}
+	pthread_mutex_unlock(&policy->change);
+	if (rc == -ENOENT)
+		return ada_error_set(error, ENOENT, "no rule in force has the number %u: see `ada trigger list`", id);
+	return rc ? ada_error_system(error, -rc, "rule %u", id) : 0;
+}
+
+static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
+{
+	return (struct ada_rule_info){ .id = rule->id, .slot = rule->slot, .since = rule->since, .until = rule->until,
+				       .trigger = rule->trigger, .rule = rule->agent, .matches = rule->matches, .marks = rule->marks };
+}
+
+size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room)
+{
+	struct ada_policy_rule *all[ADA_RULES_MAX];
+	pthread_mutex_lock(&policy->lock);
+	size_t found = in_force(policy, all), count = found < room ? found : room;
+	for (size_t i = 0; i < count; i++)
+		rules[i] = info_of(all[i]);
+	ada_policy_count_live(policy, rules, count);
+	pthread_mutex_unlock(&policy->lock);
+	return count;
+}
+
+bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info)
+{
+	bool found = false;
+	if (slot >= ADA_RULES_MAX)
+		return false;
+	pthread_mutex_lock(&policy->lock);
+	for (size_t low = 0, high = policy->by_slot[slot].count; low < high && !found;) {
+		size_t middle = low + (high - low) / 2;
+		const struct ada_policy_rule *rule = policy->by_slot[slot].items[middle];
+		if (version < rule->since) {
+			high = middle;
+		} else if (version >= rule->until) {
+			low = middle + 1;
+		} else {
+			*info = info_of(rule);
+			found = true;
+		}
+	}
+	pthread_mutex_unlock(&policy->lock);
+	return found;
+}
+
+uint32_t ada_policy_version(struct ada_policy *policy)
+{
+	pthread_mutex_lock(&policy->lock);
+	uint32_t version = policy->version;
+	pthread_mutex_unlock(&policy->lock);
+	return version;
+}
+
+void ada_policy_hash(struct ada_policy *policy, uint32_t version, char hash[17])
+{
+	pthread_mutex_lock(&policy->lock);
+	uint64_t value = version && version <= policy->hashes.count ? policy->hashes.items[version - 1] : 0;
+	pthread_mutex_unlock(&policy->lock);
+	snprintf(hash, 17, "%016llx", (unsigned long long)value);
+}
+
+void ada_policy_cost(struct ada_policy *policy, struct ada_policy_cost *cost)
+{
+	pthread_mutex_lock(&policy->lock);
+	*cost = policy->cost;
+	pthread_mutex_unlock(&policy->lock);
+}

@@ -1,0 +1,199 @@
+/* Which functions rules name: each file's names are tried once for each rule, however many processes have it. */
+#include <errno.h>
+#include <stdlib.h>
+#include "recorder/policy/policy_state.h"
+
+static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
+{
+	uint32_t count = ada_plan_header(a)->function_count;
+	const struct ada_plan_function *one = ada_plan_functions(a), *other = ada_plan_functions(b);
+	if (ada_plan_header(b)->function_count != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (one[i].address != other[i].address ||
+		    strcmp(ada_plan_string(a, one[i].name), ada_plan_string(b, other[i].name)))
+			return false;
+	return true;
+}
+
+static bool fits(struct ada_policy_rule *rule, const struct ada_names *names, bool *literal)
+{
+	bool any = false;
+	*literal = false;
+	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
+		const struct ada_pattern *pattern = &rule->trigger->patterns.items[i];
+		if (!ada_pattern_matches(pattern, names))
+			continue;
+		any = rule->hits[i] = true;
+		*literal |= pattern->kind == ADA_PATTERN_LITERAL;
+	}
+	return any;
+}
+
+static bool any_may_fit(struct ada_policy_rule **rules, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ada_trigger_may_match(rules[i]->trigger, name))
+			return true;
+	return false;
+}
+
+/* Rules over the names of an image; their matches are appended. */
+static int match(struct ada_policy *policy, struct ada_policy_image *image, struct ada_policy_rule **rules, size_t count)
+{
+	const struct ada_plan *plan = image->plans.items[0];
+	const struct ada_plan_function *functions = ada_plan_functions(plan);
+	uint32_t function_count = ada_plan_header(plan)->function_count;
+	size_t first = image->matches.count;
+	uint64_t matched = 0;
+	int rc = 0;
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = ada_array_push(&image->matches, (struct ada_policy_match){ .rule = rules[i] });
+	for (uint32_t i = 0; i < function_count && !rc; i++) {
+		const char *name = ada_plan_string(plan, functions[i].name);
+		struct ada_names names;
+		bool literal;
+		if (!*name || !any_may_fit(rules, count, name))
+			continue;
+		ada_names_open(&names, name);
+		for (size_t j = 0; j < count && !rc; j++) {
+			if (!fits(rules[j], &names, &literal))
+				continue;
+			rc = ada_array_push(&image->matches.items[first + j].functions, i | (literal ? ADA_POLICY_LITERAL : 0));
+			matched++;
+		}
+		ada_names_close(&names);
+	}
+	/* Those without functions go again. */
+	size_t kept = first;
+	for (size_t i = first; i < image->matches.count; i++)
+		if (image->matches.items[i].functions.count)
+			image->matches.items[kept++] = image->matches.items[i];
+	image->matches.count = kept;
+	pthread_mutex_lock(&policy->lock);
+	policy->cost.names_tried += function_count;
+	policy->cost.functions_matched += matched;
+	pthread_mutex_unlock(&policy->lock);
+	return rc;
+}
+
+static int match_all(struct ada_policy *policy, struct ada_policy_image *image)
+{
+	struct ada_policy_rule *rules[ADA_RULES_MAX], *rule;
+	size_t count = 0;
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++)
+		if ((rule = ada_policy_in_slot(policy, slot)) && rule->trigger->patterns.count)
+			rules[count++] = rule;
+	return count ? match(policy, image, rules, count) : 0;
+}
+
+static void image_free(struct ada_policy_image *image)
+{
+	for (size_t i = 0; i < image->matches.count; i++)
+		ada_array_free(&image->matches.items[i].functions);
+	ada_array_free(&image->matches);
+	ada_array_free(&image->plans);
+	free(image->path);
+	free(image);
+}
+
+struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan)
+{
+	for (size_t i = 0; i < policy->images.count; i++)
+		for (size_t j = 0; j < policy->images.items[i]->plans.count; j++)
+			if (policy->images.items[i]->plans.items[j] == plan)
+				return policy->images.items[i];
+	for (size_t i = 0; i < policy->images.count; i++) {
+		struct ada_policy_image *image = policy->images.items[i];
+		if (same_functions(image->plans.items[0], plan))
+			return ada_array_push(&image->plans, plan) ? NULL : image;
+	}
+	struct ada_policy_image *image = calloc(1, sizeof(*image));
+	if (!image)
+		return NULL;
+	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_array_push(&policy->images, image)) {
+		image_free(image);
+		return NULL;
+	}
+	return image;
+}
+
+void ada_policy_images_free(struct ada_policy *policy)
+{
+	for (size_t i = 0; i < policy->images.count; i++)
+		image_free(policy->images.items[i]);
+	ada_array_free(&policy->images);
+}
+
+int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rule)
+{
+	int rc = 0;
+	for (size_t i = 0; i < policy->images.count && !rc && rule->trigger->patterns.count; i++)
+		rc = match(policy, policy->images.items[i], &rule, 1);
+	return rc;
+}
+
+void ada_policy_unmatch_rule(struct ada_policy *policy, const struct ada_policy_rule *rule)
+{
+	for (size_t i = 0; i < policy->images.count; i++) {
+		struct ada_policy_image *image = policy->images.items[i];
+		for (size_t j = 0; j < image->matches.count; j++)
+			if (image->matches.items[j].rule == rule) {
+				ada_array_free(&image->matches.items[j].functions);
+				image->matches.items[j--] = image->matches.items[--image->matches.count];
+			}
+	}
+}
+
+static const char *name_of(const struct ada_plan *plan, uint32_t function)
+{
+	return ada_plan_string(plan, ada_plan_functions(plan)[function & ~ADA_POLICY_LITERAL].name);
+}
+
+bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image *image)
+{
+	bool changed = false;
+	for (size_t i = 0; i < image->matches.count; i++) {
+		struct ada_policy_rule *rule = (struct ada_policy_rule *)image->matches.items[i].rule;
+		int argument = rule->trigger->kind == ADA_RULE_ARG ? rule->trigger->argument : 0;
+		if (rule->typed || !image->path)
+			continue;
+		enum ada_value_type type = ada_value_type_of(image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]),
+							     argument);
+		struct ada_rule agent = { 0 };
+		ada_trigger_rule(rule->trigger, policy->ticks_per_ns, &policy->rolls, type, &agent);
+		agent.incarnation = rule->incarnation;
+		pthread_mutex_lock(&policy->lock);
+		rule->typed = true;
+		changed |= memcmp(&agent, &rule->agent, sizeof(agent)) != 0;
+		rule->agent = agent;
+		pthread_mutex_unlock(&policy->lock);
+	}
+	return changed;
+}
+
+/* Sets the hook's bit, and those of the hooks in whose dead bytes it lies: it can only be applied with them. How many were not set. */
+static uint32_t set_hook(const struct ada_plan *plan, uint32_t hook, uint8_t *bits)
+{
+	uint32_t hook_count = ada_plan_header(plan)->hook_count, count = 0;
+	while (hook < hook_count && !(bits[hook / 8] >> hook % 8 & 1)) {
+		bits[hook / 8] |= (uint8_t)(1u << hook % 8);
+		count++;
+		hook += (uint32_t)(int32_t)ada_plan_hooks(plan)[hook].host;
+	}
+	return count;
+}
+
+uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct ada_plan *plan, uint8_t *bits)
+{
+	const struct ada_plan_function *functions = ada_plan_functions(plan);
+	uint32_t count = 0;
+	for (size_t i = 0; i < image->matches.count; i++)
+		for (size_t j = 0; j < image->matches.items[i].functions.count; j++) {
+			const struct ada_plan_function *function =
+				&functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
+			if (!(function->flags & ADA_FUNCTION_INTERCEPT))
+				count += set_hook(plan, function->hook, bits);
+		}
+	return count;
+}

@@ -1,0 +1,291 @@
+/* A provider's tables (abi/policy.h): what is filled when, and how it comes into force. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "recorder/policy/policy_state.h"
+#include "recorder/state/state.h"
+
+#define ROOM_STEP 16384u			/* functions, and an eighth of it in classes: few calls, little memory */
+
+/* Readers may look at a table while it is filled: they see its generation change, because each word is released after it. */
+#define PUT(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
+
+static uint64_t start_of(int number)
+{
+	return (uint64_t)number * ADA_POLICY_TABLE_BYTES;
+}
+
+static struct ada_policy_table *table_of(const struct ada_policy_tables *tables, int number)
+{
+	return ada_segment_policy_table(&tables->provider->segment, number);
+}
+
+static uint64_t *masks_of(struct ada_policy_table *table) { return (uint64_t *)((uint8_t *)table + ADA_POLICY_MASKS); }
+static uint16_t *classes_of(struct ada_policy_table *table) { return (uint16_t *)((uint8_t *)table + ADA_POLICY_CLASSES); }
+static uint8_t *flags_of(struct ada_policy_table *table) { return (uint8_t *)table + ADA_POLICY_FLAGS; }
+
+static uint32_t step_up(uint32_t count, uint32_t step, uint32_t limit)
+{
+	uint32_t rounded = (count + step - 1) / step * step;
+	return rounded < limit ? rounded : limit;
+}
+
+static int room_functions(struct ada_policy_tables *tables, int number, uint32_t functions)
+{
+	struct ada_segment *segment = &tables->provider->segment;
+	uint32_t from = tables->functions_ready[number], to = step_up(functions + 1, ROOM_STEP, ADA_FUNCTIONS_MAX);
+	if (to <= from)
+		return 0;
+	int rc = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
+		 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
+	if (!rc)
+		tables->functions_ready[number] = to;
+	return rc;
+}
+
+static int room_classes(struct ada_policy_tables *tables, int number, uint32_t classes)
+{
+	uint32_t from = tables->classes_ready[number], to = step_up(classes, ROOM_STEP / 32, ADA_CLASSES_MAX);
+	if (to <= from)
+		return 0;
+	uint64_t start = from ? ADA_POLICY_MASKS + 8ull * from : 0;	/* with header and rules */
+	int rc = ada_segment_policy_room(&tables->provider->segment, start_of(number) + start, ADA_POLICY_MASKS + 8ull * to - start);
+	if (!rc)
+		tables->classes_ready[number] = to;
+	return rc;
+}
+
+int ada_policy_room(struct ada_policy_tables *tables, uint32_t functions)
+{
+	return room_functions(tables, 0, functions) ?: room_functions(tables, 1, functions);
+}
+
+static bool samples(const struct ada_policy_rule *rule)
+{
+	return rule->agent.kind == ADA_RULE_PERCENTILE || rule->agent.kind == ADA_RULE_RATE || rule->agent.kind == ADA_RULE_NEW_CALLER;
+}
+
+static void state_zero(struct ada_rule_state *state)
+{
+	PUT(&state->above, 0u);
+	for (uint64_t *word = &state->matches; word < (uint64_t *)(state + 1); word++)
+		PUT(word, 0);
+}
+
+/* The slot's state is the rule's own: what an earlier rule left there goes to that rule's account, then away. */
+static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_rule *rule)
+{
+	struct ada_segment *segment = &tables->provider->segment;
+	uint32_t slot = rule->slot;
+	struct ada_rule_state *state = (struct ada_rule_state *)(segment->policy + ADA_POLICY_STATES) + slot;
+	uint64_t samples_at = ADA_POLICY_SAMPLES + (uint64_t)slot * ADA_SAMPLE_BYTES;
+	bool sampled = samples(rule);
+	if (tables->incarnations[slot] == rule->incarnation)
+		return 0;
+	if (sampled && !(tables->samples_ready >> slot & 1)) {
+		int rc = ada_segment_policy_room(segment, samples_at, ADA_SAMPLE_BYTES);
+		if (rc)
+			return rc;
+		tables->samples_ready |= 1ull << slot;
+	}
+	pthread_mutex_lock(&policy->lock);
+	for (size_t i = 0; i < policy->by_slot[slot].count; i++) {
+		struct ada_policy_rule *before = policy->by_slot[slot].items[i];
+		if (before->incarnation == tables->incarnations[slot]) {
+			before->matches += __atomic_load_n(&state->matches, __ATOMIC_RELAXED);
+			before->marks += __atomic_load_n(&state->marks, __ATOMIC_RELAXED);
+		}
+	}
+	tables->incarnations[slot] = 0;
+	pthread_mutex_unlock(&policy->lock);
+	for (uint64_t i = 0; (tables->samples_ready >> slot & 1) && i < ADA_SAMPLE_BYTES / 8; i++)
+		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
+	state_zero(state);
+	PUT(&state->incarnation, rule->incarnation);
+	state_zero(state);		/* of what an agent counted for the rule before until it saw that */
+	PUT(&state->since_counter, ada_clock_counter());	/* no table names the rule yet */
+	pthread_mutex_lock(&policy->lock);
+	tables->incarnations[slot] = rule->incarnation;
+	pthread_mutex_unlock(&policy->lock);
+	return 0;
+}
+
+static void masks_add(struct ada_policy *policy, const struct ada_policy_module *module)
+{
+	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
+		const struct ada_policy_match *match = &module->image->matches.items[i];
+		for (size_t j = 0; j < match->functions.count; j++)
+			policy->masks.items[module->base + (match->functions.items[j] & ~ADA_POLICY_LITERAL)] |= 1ull << match->rule->slot;
+	}
+}
+
+static int masks_begin(struct ada_policy *policy, uint32_t functions)
+{
+	policy->masks.count = 0;
+	if (ada_array_reserve(&policy->masks, functions + 1))
+		return -ENOMEM;
+	policy->masks.count = functions + 1;
+	return 0;
+}
+
+/* Classes of the masks of [from, to], into `classes`; -E2BIG: there are too many. */
+static int classes_add(const struct ada_policy *policy, uint32_t from, uint32_t to, struct ada_table *classes, uint32_t *count)
+{
+	uint64_t last = 0, class;
+	for (uint32_t number = from; number <= to; number++) {
+		uint64_t mask = policy->masks.items[number];
+		if (!mask || mask == last || ada_table_get(classes, mask, &class))
+			continue;
+		if (*count == ADA_CLASSES_MAX)
+			return -E2BIG;
+		if (ada_table_put(classes, mask, *count))
+			return -ENOMEM;
+		++*count;
+		last = mask;
+	}
+	return 0;
+}
+
+/* Masks of the classes from `first` on, then classes and flags of the numbers [from, to]. */
+static void write_functions(const struct ada_policy *policy, struct ada_policy_table *table, const struct ada_table *classes,
+			    uint32_t first, uint32_t from, uint32_t to)
+{
+	uint64_t last = 0, class = 0;
+	uint8_t flags = 0;
+	for (uint32_t number = from; number <= to; number++) {
+		uint64_t mask = policy->masks.items[number];
+		if (mask != last) {
+			class = 0;
+			flags = 0;
+			if (mask)
+				ada_table_get(classes, mask, &class);
+			for (uint64_t rest = mask; rest; rest &= rest - 1)
+				flags |= (uint8_t)ada_policy_in_slot(policy, (uint32_t)__builtin_ctzll(rest))->flags;
+			if (class >= first && mask)
+				PUT(&masks_of(table)[class], mask);
+			last = mask;
+		}
+		PUT(&classes_of(table)[number], (uint16_t)class);
+		PUT(&flags_of(table)[number], flags);
+	}
+}
+
+static void write_rules(const struct ada_policy *policy, struct ada_policy_table *table)
+{
+	static const struct ada_rule none;
+	struct ada_policy_table head = { .depth_limit = UINT64_MAX };
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
+		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
+		const uint64_t *from = (const uint64_t *)(rule ? &rule->agent : &none);
+		uint64_t *to = (uint64_t *)&table->rules[slot], bit = 1ull << slot;
+		for (size_t i = 0; i < sizeof(none) / 8; i++)
+			PUT(&to[i], from[i]);
+		if (!rule)
+			continue;
+		if (rule->agent.kind == ADA_RULE_DEPTH && (rule->agent.flags & ADA_RULE_GLOBAL)) {
+			head.global_calls |= bit;
+			if (rule->agent.operand.u < head.depth_limit)
+				head.depth_limit = rule->agent.operand.u;
+		}
+		if (rule->agent.kind == ADA_RULE_CRASH)
+			head.crash_rules |= bit;
+		if (rule->agent.kind == ADA_RULE_SIGNAL) {
+			head.signal_rules |= bit;
+			head.signals |= rule->agent.signals;
+		}
+	}
+	PUT(&table->version, policy->version);
+	PUT(&table->global_calls, head.global_calls);
+	PUT(&table->depth_limit, head.depth_limit);
+	PUT(&table->crash_rules, head.crash_rules);
+	PUT(&table->signal_rules, head.signal_rules);
+	PUT(&table->signals, head.signals);
+}
+
+static void swap_in(struct ada_policy_tables *tables, int number)
+{
+	struct ada_shm *shm = tables->provider->segment.shm;
+	uint8_t *flags = flags_of(table_of(tables, number));
+	tables->current = number;
+	PUT(&shm->policy_flags, (uint64_t)(flags - (uint8_t *)&shm->policy_flags));
+}
+
+static int states_begin(struct ada_policy *policy, struct ada_policy_tables *tables)
+{
+	int rc = 0;
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX && !rc; slot++) {
+		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
+		rc = rule ? state_begin(policy, tables, rule) : 0;
+	}
+	return rc;
+}
+
+static void note_cost(struct ada_policy *policy, uint64_t start_ns)
+{
+	uint64_t took = ada_clock_boottime_ns() - start_ns;
+	pthread_mutex_lock(&policy->lock);
+	policy->cost.compiles++;
+	policy->cost.last_ns = took;
+	policy->cost.total_ns += took;
+	pthread_mutex_unlock(&policy->lock);
+}
+
+int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tables)
+{
+	int number = !tables->current;
+	struct ada_policy_table *table = table_of(tables, number);
+	struct ada_table classes = { 0 };
+	uint32_t class_count = 1;
+	uint64_t start_ns = ada_clock_boottime_ns();
+	int rc = masks_begin(policy, tables->functions);
+	if (rc)
+		return rc;
+	memset(policy->masks.items, 0, policy->masks.count * sizeof(*policy->masks.items));
+	for (size_t i = 0; i < tables->modules.count; i++)
+		masks_add(policy, &tables->modules.items[i]);
+	rc = classes_add(policy, 1, tables->functions, &classes, &class_count) ?: room_functions(tables, number, tables->functions) ?:
+	     room_classes(tables, number, class_count) ?: states_begin(policy, tables);
+	if (rc) {
+		ada_table_free(&classes);
+		return rc;
+	}
+	PUT(&table->generation, tables->generation[number] + 1);
+	write_rules(policy, table);
+	write_functions(policy, table, &classes, 1, 1, tables->functions);
+	PUT(&table->functions, tables->functions);
+	PUT(&table->generation, tables->generation[number] += 2);
+	swap_in(tables, number);
+	ada_table_free(&tables->classes);
+	tables->classes = classes;
+	tables->class_count = class_count;
+	tables->stale = false;
+	note_cost(policy, start_ns);
+	return 0;
+}
+
+/* In place: no hook knows these numbers yet, and a new class is no one else's. */
+int ada_policy_extend(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_module *module,
+		      bool rules_changed)
+{
+	struct ada_policy_table *table = table_of(tables, tables->current);
+	uint32_t from = module->base, to = tables->functions, before = tables->class_count;
+	if (rules_changed || tables->stale)
+		return ada_policy_compile(policy, tables);
+	uint64_t start_ns = ada_clock_boottime_ns();
+	int rc = masks_begin(policy, to);
+	if (rc)
+		return rc;
+	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof(*policy->masks.items));
+	masks_add(policy, module);
+	rc = classes_add(policy, from, to, &tables->classes, &tables->class_count) ?:
+	     room_classes(tables, tables->current, tables->class_count);
+	if (rc) {
+		tables->stale = true;	/* classes without masks */
+		return rc;
+	}
+	write_functions(policy, table, &tables->classes, before, from, to);
+	PUT(&table->functions, to);
+	note_cost(policy, start_ns);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* What the user should know of rules that name no function, or one that can't be hooked. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "plan/refusal.h"
+#include "recorder/host/say.h"
+#include "recorder/policy/policy_state.h"
+#include "recorder/state/state.h"
+
+void ada_policy_tell(struct ada_error *first, const char *format, ...)
+{
+	struct ada_error said = { "" };
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(said.text, sizeof(said.text), format, arguments);
+	va_end(arguments);
+	ada_say("ada: %s\n", said.text);
+	ada_error_set(first, EAGAIN, "%s", said.text);
+}
+
+/* Why this function has no hook of its own; ADA_REFUSAL_NONE: it has, or takes none. */
+static enum ada_refusal refusal_of(const struct ada_plan_function *function)
+{
+	if (function->flags & ADA_FUNCTION_IFUNC)
+		return ADA_REFUSAL_NONE;
+	return function->flags & ADA_FUNCTION_INTERCEPT ? ADA_REFUSAL_INTERCEPTED : (enum ada_refusal)function->refusal;
+}
+
+void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_plan *plan, struct ada_error *first)
+{
+	for (size_t i = 0; i < image->matches.count; i++) {
+		struct ada_policy_match *match = &image->matches.items[i];
+		for (size_t j = 0; j < match->functions.count && !match->told; j++) {
+			const struct ada_plan_function *function =
+				&ada_plan_functions(plan)[match->functions.items[j] & ~ADA_POLICY_LITERAL];
+			enum ada_refusal refusal = refusal_of(function);
+			if (refusal && (match->functions.items[j] & ADA_POLICY_LITERAL))
+				ada_policy_tell(first, "%s: %s in %s can't be hooked at its entry (%s: %s)", match->rule->trigger->text,
+					ada_plan_string(plan, function->name), image->path ? image->path : "a module",
+					ada_refusal_key(refusal), ada_refusal_text(refusal));
+		}
+		match->told = true;
+	}
+}
+
+/* Names as people write them: demangled without parameters, where that is another. */
+static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tables *tables)
+{
+	for (size_t i = 0; i < tables->modules.count; i++) {
+		const struct ada_plan *plan = tables->modules.items[i].image->plans.items[0];
+		const struct ada_plan_function *functions = ada_plan_functions(plan);
+		for (uint32_t j = 0; j < ada_plan_header(plan)->function_count; j++) {
+			struct ada_names names;
+			ada_names_open(&names, ada_plan_string(plan, functions[j].name));
+			ada_nearest_offer(nearest, names.bare ? names.bare : names.demangled ? names.demangled : names.mangled);
+			ada_names_close(&names);
+		}
+	}
+}
+
+static void warn_pattern(const struct ada_policy_rule *rule, const struct ada_pattern *pattern, const struct ada_policy_tables *tables,
+			 struct ada_error *first)
+{
+	char near[256] = "";
+	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL && tables ? ada_nearest_open(pattern->text) : NULL;
+	if (nearest) {
+		offer_names(nearest, tables);
+		ada_nearest_text(nearest, near, sizeof(near));
+		ada_nearest_close(nearest);
+	}
+	if (pattern->kind == ADA_PATTERN_LITERAL)
+		ada_policy_tell(first, "%s: no function is called %s%s%s: it may be loaded later", rule->trigger->text, pattern->text,
+			*near ? "; near it: " : "", near);
+	else
+		ada_policy_tell(first, "%s: no function fits %s: it may be loaded later", rule->trigger->text, pattern->text);
+}
+
+void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables, struct ada_error *first)
+{
+	if (rule->trigger->kind == ADA_RULE_EXCEPTION)	/* the patterns are ada's: most programs throw nothing */
+		return;
+	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
+		if (rule->hits[i] || rule->told[i])
+			continue;
+		rule->told[i] = true;
+		warn_pattern(rule, &rule->trigger->patterns.items[i], tables, first);
+	}
+}

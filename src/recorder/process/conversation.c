@@ -1,0 +1,504 @@
+/* One conversation with an agent (order of messages: abi/wire.h). Whatever is not as it should be ends it: the agent then
+ * disables itself, and the program goes on untraced. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "recorder/host/process.h"
+#include "recorder/host/say.h"
+#include "recorder/planning/symbols.h"
+#include "recorder/policy/policy.h"
+#include "recorder/process/grower.h"
+#include "recorder/process/heir.h"
+#include "recorder/process/life.h"
+#include "recorder/process/server.h"
+#include "recorder/state/provider.h"
+
+#define STRANGER_SECONDS 1
+
+union message {
+	struct ada_message head;
+	struct ada_hello hello;
+	struct ada_module_message module;
+	struct ada_applied applied;
+	struct ada_unload unload;
+	struct ada_failed failed;
+};
+
+struct talk {
+	struct ada_recorder *recorder;
+	struct ada_provider *provider;
+	int socket;
+	pid_t pid;			/* the peer's, as the kernel says */
+	bool start, fork, late;		/* of a program, whose first modules are told of; of a fork's child; of a late patch */
+	uint32_t version;		/* of the policy when it began */
+};
+
+/* 0, or < 0: closed, silent for too long, or no message of ours. */
+static int receive(int socket, union message *message)
+{
+	ssize_t got;
+	memset(message, 0, sizeof(*message));
+	/* An agent that closed before it had read all that we said: the kernel says so once (ECONNRESET), then gives what it sent. */
+	while ((got = recv(socket, message, sizeof(*message), MSG_TRUNC)) < 0 && (errno == EINTR || errno == ECONNRESET))
+		;
+	if (got < (ssize_t)sizeof(message->head) || message->head.bytes != (size_t)got)
+		return -EPROTO;
+	static const uint8_t sizes[] = { [ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),
+					 [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
+					 [ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied),
+					 [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
+					 [ADA_MESSAGE_DONE] = sizeof(struct ada_done),
+					 [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed) };
+	uint32_t type = message->head.type;
+	/* An agent of another version may say it in another size; what says so comes first in all. */
+	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) && message->hello.wire_version != ADA_WIRE_VERSION)
+		return 0;
+	return type < sizeof(sizes) && sizes[type] == got ? 0 : -EPROTO;
+}
+
+static int reply(int socket, const void *first, size_t first_bytes, const void *second, size_t second_bytes, int fd)
+{
+	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec parts[] = { { (void *)first, first_bytes }, { (void *)second, second_bytes } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = second_bytes ? 2 : 1 };
+	if (fd >= 0) {
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	ssize_t sent;
+	while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	return sent == (ssize_t)(first_bytes + second_bytes) ? 0 : -EPROTO;
+}
+
+static int welcome(struct talk *talk, int agent_fd)
+{
+	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof(message) }, .wire_version = ADA_WIRE_VERSION };
+	if (talk->provider) {
+		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
+		message.shm_bytes = talk->provider->segment.total_bytes;
+	} else if (talk->fork && talk->recorder->options->follow) {
+		message.flags = ADA_WELCOME_FOLLOW;		/* no room for a segment, now */
+	}
+	return reply(talk->socket, &message, sizeof(message), NULL, 0, agent_fd);
+}
+
+/* What it is to look at while it waits for us: first of all. A fork's child has it from its parent. */
+static void present(const struct talk *talk)
+{
+	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof(message) };
+	/* To an agent that has given up by now neither this gets through nor the answer; what it has said instead is still to be heard. */
+	reply(talk->socket, &message, sizeof(message), NULL, 0, talk->recorder->presence.fd);
+}
+
+/* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
+static pid_t traced_parent(const struct talk *talk)
+{
+	pid_t parent = ada_process_parent(talk->pid);
+	return ada_provider_of(talk->recorder, parent) ? parent : 0;
+}
+
+/* Which image it is: the parent may have become another program since it forked. */
+static struct ada_provider *parent_of(struct ada_recorder *recorder, const struct ada_hello *hello)
+{
+	struct ada_provider *parent = hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
+	if (parent && parent->pid == (pid_t)hello->parent_pid)
+		return parent;
+	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
+}
+
+/* The agent's own file, for what the peer executes. */
+static int hand_over(struct talk *talk)
+{
+	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
+	int rc = welcome(talk, fd);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int greet(struct talk *talk, const struct ada_hello *hello)
+{
+	struct ada_recorder *recorder = talk->recorder;
+	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *last = known, *parent = NULL;
+	struct ada_error error = { "" };
+	int agent_fd = -1;
+	if (hello->wire_version != ADA_WIRE_VERSION) {
+		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "its agent is of another version of ada");
+		return welcome(talk, -1);
+	}
+	if (hello->kind == ADA_HELLO_AGENT)
+		return hand_over(talk);
+	if (hello->kind == ADA_HELLO_START)
+		ada_heirs_heard(recorder, hello, talk->pid);
+	if (hello->kind == ADA_HELLO_RESUME) {
+		talk->provider = known;
+		return known ? welcome(talk, -1) : -EPROTO;
+	}
+	if (hello->kind == ADA_HELLO_FORK) {
+		parent = parent_of(recorder, hello);
+		if (!parent) {
+			ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "the process that forked it is not known");
+			return -EPROTO;
+		}
+	} else if (hello->kind != ADA_HELLO_START) {
+		return -EPROTO;
+	}
+	if (known && ada_provider_gone(known))
+		known = NULL;		/* another process, which had this pid before */
+	pthread_mutex_lock(&recorder->lock);	/* held until the spawned program's pid is noted */
+	bool main_program = talk->pid == recorder->main_pid;
+	recorder->main_heard |= main_program;
+	pthread_mutex_unlock(&recorder->lock);
+	if (!recorder->options->follow && !main_program)
+		return welcome(talk, -1);
+	if (known && !parent)
+		ada_provider_note_replaced(known);
+	talk->start = !parent;
+	talk->fork = parent;
+	if (talk->start)
+		present(talk);
+	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
+			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
+		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
+		talk->provider = NULL;
+	} else if (last && !parent && __atomic_load_n(&last->replaced, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&last->continued, true, __ATOMIC_RELAXED);
+	}
+	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
+	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
+		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
+	ada_grower_wake(recorder);	/* now, not when the main thread comes by: the program is about to run */
+	int rc = welcome(talk, agent_fd);
+	if (agent_fd >= 0)
+		close(agent_fd);
+	return rc;
+}
+
+/* A copy of entry `id` of the module table that can't change any more. */
+static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_shm_module *module)
+{
+	bool there = false;
+	pthread_mutex_lock(&provider->lock);
+	if (provider->mapped && id < ada_segment_module_count(&provider->segment)) {
+		there = __atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) != 0;
+		*module = provider->segment.modules[id];
+	}
+	pthread_mutex_unlock(&provider->lock);
+	module->path[sizeof(module->path) - 1] = 0;
+	if (module->build_id_bytes > ADA_BUILD_ID_MAX)
+		module->build_id_bytes = 0;
+	return there;
+}
+
+/* Where the recorder finds the file: the program may have another root, and a relative name is the program's. */
+static int module_path(const struct talk *talk, const struct ada_shm_module *module, char *path)
+{
+	char directory[PATH_MAX], link[40];
+	struct stat here, there;
+	if (module->path[0] == '/') {
+		/* By the plain name where that is the same file: plans are kept by name. */
+		bool found = !stat(module->path, &here);
+		if (!ada_path(path, "/proc/%d/root%s", talk->pid, module->path) && !stat(path, &there) &&
+		    (!found || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
+			return 0;
+		/* The program itself may have no name any more: executed from memory, or unlinked, or in another mount namespace. */
+		if (!found && (module->flags & ADA_MODULE_MAIN) && !ada_path(path, "/proc/%d/exe", talk->pid) && !stat(path, &there))
+			return 0;
+		return ada_path(path, "%s", module->path);
+	}
+	snprintf(link, sizeof(link), "/proc/%d/cwd", talk->pid);
+	ssize_t length = readlink(link, directory, sizeof(directory) - 1);
+	if (length < 0)
+		return -errno;
+	directory[length] = 0;
+	return ada_path(path, "%s/%s", directory, module->path);
+}
+
+static bool same_file(const struct ada_plan *plan, const struct ada_shm_module *module)
+{
+	const struct ada_plan_header *header = ada_plan_header(plan);
+	return !module->build_id_bytes || (header->build_id_bytes == module->build_id_bytes &&
+					   !memcmp(header->build_id, module->build_id, module->build_id_bytes));
+}
+
+static struct ada_module_state *module_state(struct ada_provider *provider, uint32_t id)
+{
+	while (provider->modules.count <= id)
+		if (ada_array_push(&provider->modules, (struct ada_module_state){ 0 }))
+			return NULL;
+	return &provider->modules.items[id];
+}
+
+static void remember(struct ada_provider *provider, uint32_t id, const struct ada_module_state *state)
+{
+	pthread_mutex_lock(&provider->facts);
+	struct ada_module_state *kept = module_state(provider, id);
+	if (kept)
+		*kept = *state;
+	pthread_mutex_unlock(&provider->facts);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+}
+
+/* Which plan the module gets, and why: traced, hooked where triggers name its functions, or only its names. */
+static const struct ada_plan *choose_plan(const struct talk *talk, const struct ada_shm_module *module, const char *path, bool traced,
+					  struct ada_module_state *state)
+{
+	const struct ada_plan *plan;
+	state->planned = ada_plans_get(talk->recorder->plans, path, traced);
+	plan = state->planned ? state->planned->plan : NULL;
+	if (plan && !traced && ada_policy_names(talk->recorder->policy, plan)) {
+		const struct ada_planned *full = ada_plans_get(talk->recorder->plans, path, true);
+		state->named = full && full->plan;
+		if (state->named) {
+			state->planned = full;
+			plan = full->plan;
+		} else if (full) {
+			ada_say("ada: what triggers name can't be hooked: %s\n", full->error.text);
+		}
+	}
+	if (!plan && state->planned)
+		state->problem = state->planned->error;
+	else if (plan && !same_file(plan, module))
+		ada_error_set(&state->problem, ESTALE, "%s is not the file that was loaded (build-ids differ): it was replaced", path);
+	state->traced = plan && !*state->problem.text && traced;
+	state->named &= !*state->problem.text;
+	return *state->problem.text ? NULL : plan;
+}
+
+/* --functions and --exclude, and what triggers name. NULL with *bytes 0: all. False: no memory, or too many to say. */
+static bool make_filter(const struct talk *talk, struct ada_module_state *state, uint8_t **filter, uint32_t *bytes)
+{
+	const struct ada_planned *planned = state->planned;
+	const struct ada_plan_header *header = ada_plan_header(planned->plan);
+	uint32_t named_bytes;
+	*filter = NULL;
+	*bytes = 0;
+	uint8_t *named = ada_policy_hooks(talk->recorder->policy, planned->plan, &named_bytes);
+	if (state->traced && !planned->filter) {
+		free(named);
+		return true;
+	}
+	uint64_t wanted = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+	uint8_t *made = wanted <= ADA_FILTER_BYTES_MAX ? calloc(wanted + 1, 1) : NULL;
+	if (made && state->traced)
+		memcpy(made, planned->filter, wanted);
+	for (uint32_t i = 0; made && i < named_bytes; i++) {
+		state->named_hooks += (uint32_t)__builtin_popcount(named[i] & ~made[i]);
+		made[i] |= named[i];
+	}
+	free(named);
+	*filter = made;
+	*bytes = (uint32_t)wanted;
+	return made;
+}
+
+/* What the agent is to do with it. False: with nothing but its names. */
+static bool instruct(const struct talk *talk, struct ada_module_state *state, struct ada_plan_reply *answer, uint8_t **filter)
+{
+	if (!state->traced && !state->named)
+		return false;
+	if (!make_filter(talk, state, filter, &answer->filter_bytes)) {
+		ada_error_set(&state->problem, E2BIG, "has too many functions to filter them by name");
+		state->traced = state->named = false;
+		answer->filter_bytes = 0;
+		return false;
+	}
+	if (state->traced)
+		answer->flags = ADA_PLAN_REPLY_TRACE | (talk->recorder->options->libcalls ? ADA_PLAN_REPLY_IMPORTS : 0);
+	else if (state->named_hooks)
+		answer->flags = ADA_PLAN_REPLY_NAMED;
+	answer->head.bytes += answer->filter_bytes;
+	if (answer->flags)
+		ada_policy_hooked(talk->recorder->policy, talk->provider, answer->module_id, state->planned->plan, *filter);
+	return true;
+}
+
+static void note_late(struct ada_provider *provider, uint32_t id, const struct ada_planned *planned, const uint8_t *hooks)
+{
+	uint32_t count = ada_plan_header(planned->plan)->hook_count, named = 0;
+	pthread_mutex_lock(&provider->facts);
+	struct ada_module_state *state = module_state(provider, id);
+	if (state) {
+		for (uint32_t i = 0; i < count; i++)
+			named += (hooks[i / 8] >> i % 8 & 1) && !(state->traced && planned->filter && (planned->filter[i / 8] >> i % 8 & 1));
+		state->named = !state->traced;
+		state->named_hooks = named;
+		state->planned = planned;
+	}
+	pthread_mutex_unlock(&provider->facts);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+}
+
+/* Of a module that the agent knows: what of its hooks is missing (abi/wire.h, "Late patches"). */
+static int answer_late(struct talk *talk, const struct ada_module_message *message)
+{
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	const struct ada_planned *planned = NULL;
+	uint8_t *filter = NULL, *hooks = ada_policy_late_hooks(talk->recorder->policy, talk->provider, message->module_id, &planned,
+							       &answer.function_base);
+	if (hooks) {
+		const struct ada_plan_header *header = ada_plan_header(planned->plan);
+		uint64_t bytes = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+		filter = bytes <= ADA_FILTER_BYTES_MAX ? calloc(bytes + 1, 1) : NULL;
+		if (filter) {
+			memcpy(filter, hooks, (header->hook_count + 7) / 8);
+			answer.flags = ADA_PLAN_REPLY_NAMED;
+			answer.plan_bytes = ada_plan_bytes(planned->plan);
+			answer.filter_bytes = (uint32_t)bytes;
+			answer.head.bytes += answer.filter_bytes;
+			ada_policy_hooked(talk->recorder->policy, talk->provider, message->module_id, planned->plan, hooks);
+			note_late(talk->provider, message->module_id, planned, hooks);
+		}
+	}
+	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
+	free(filter);
+	free(hooks);
+	return rc;
+}
+
+static int answer_module(struct talk *talk, const struct ada_module_message *message)
+{
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	struct ada_module_state state = { .known = true };
+	struct ada_shm_module module = { 0 };
+	char path[PATH_MAX];
+	const struct ada_plan *plan = NULL;
+	uint8_t *filter = NULL;
+	if (!read_module(talk->provider, message->module_id, &module))
+		return -EPROTO;
+	if (message->flags & ADA_MODULE_LATE) {
+		talk->late |= !(message->flags & ADA_MODULE_AGAIN);
+		if (message->flags & ADA_MODULE_AGAIN)
+			ada_policy_again(talk->recorder->policy, talk->provider, message->module_id);
+		return answer_late(talk, message);
+	}
+	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
+	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
+		;
+	else if (module_path(talk, &module, path))
+		ada_error_set(&state.problem, ENOENT, "its file can't be found");
+	else
+		plan = choose_plan(talk, &module, path, traced, &state);
+	if (plan) {
+		answer.plan_bytes = ada_plan_bytes(plan);
+		answer.function_base = ada_policy_module(talk->recorder->policy, talk->provider, message->module_id, path, plan);
+		instruct(talk, &state, &answer, &filter);
+	}
+	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
+	free(filter);
+	/* While the agent applies the plan. */
+	struct ada_error error = { "" };
+	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
+		state.symbols = !ada_symbols_write(path, plan ? state.planned->names : NULL, plan ? state.planned->names_bytes : 0,
+						   module.path, module.build_id, module.build_id_bytes, module.base,
+						   &state.symbols_checksum, &error);
+	remember(talk->provider, message->module_id, &state);
+	return rc;
+}
+
+/* Another user's process is one of ours that has changed its user, and knows the secret; or it is none. */
+static bool may_talk(const struct ada_recorder *recorder, const struct ucred *peer, const struct ada_hello *hello)
+{
+	unsigned char wrong = 0;
+	if (peer->uid == geteuid() || !peer->uid)
+		return true;
+	for (size_t i = 0; i < sizeof(hello->secret); i++)
+		wrong |= hello->secret[i] ^ recorder->secret[i];
+	return recorder->has_secret && !wrong && hello->wire_version == ADA_WIRE_VERSION;
+}
+
+/* A stranger has little time to say who it is. */
+static void limit_wait(int socket, int seconds)
+{
+	struct timeval timeout = { .tv_sec = seconds };
+	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+}
+
+/* Those of a start begin with their provider. */
+static void note_begin(struct ada_provider *provider)
+{
+	__atomic_fetch_add(&provider->conversations, 1, __ATOMIC_RELEASE);
+}
+
+static void note_end(struct ada_provider *provider)
+{
+	__atomic_store_n(&provider->starting, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&provider->conversations, 1, __ATOMIC_RELEASE);
+}
+
+/* An image of which nothing is recorded: what its agent said, or that it said nothing before it ended. */
+static void note_failed(const struct talk *talk, enum ada_disable reason)
+{
+	uint32_t none = ADA_DISABLE_NONE;
+	pthread_mutex_lock(&talk->provider->lock);
+	if (talk->provider->mapped)
+		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&talk->provider->lock);
+}
+
+/* To its end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (rc < 0), the agent may have waited
+ * for it too long, and have said so before it closed. */
+static enum ada_message_type listen_on(struct talk *talk, union message *message, int rc)
+{
+	for (;;) {
+		if (rc)
+			shutdown(talk->socket, SHUT_WR);	/* it needn't wait for more */
+		if (receive(talk->socket, message) || message->head.type == ADA_MESSAGE_HELLO)
+			return 0;
+		if (message->head.type == ADA_MESSAGE_DONE || message->head.type == ADA_MESSAGE_FAILED)
+			return message->head.type;
+		if (!rc && message->head.type == ADA_MESSAGE_MODULE) {
+			ada_server_owes(talk->recorder->server, talk->socket, true);
+			rc = answer_module(talk, &message->module);
+			ada_server_owes(talk->recorder->server, talk->socket, false);
+		}
+	}
+}
+
+void ada_conversation_run(struct ada_recorder *recorder, int socket)
+{
+	struct talk talk = { .recorder = recorder, .socket = socket };
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	union message message;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
+		return;
+	talk.pid = peer.pid;
+	talk.version = ada_policy_version(recorder->policy);
+	if (peer.uid != geteuid())
+		limit_wait(socket, STRANGER_SECONDS);
+	if (receive(socket, &message) || message.head.type != ADA_MESSAGE_HELLO || !may_talk(recorder, &peer, &message.hello))
+		return;
+	if (peer.uid != geteuid())
+		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
+	ada_server_owes(recorder->server, socket, true);
+	int rc = greet(&talk, &message.hello);
+	ada_server_owes(recorder->server, socket, false);
+	if (!talk.provider)
+		return;
+	bool first = talk.start || talk.fork;
+	if (!first)
+		note_begin(talk.provider);
+	enum ada_message_type end = listen_on(&talk, &message, rc);
+	bool done = end == ADA_MESSAGE_DONE;
+	if (first && !done)
+		note_failed(&talk, end == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
+	note_end(talk.provider);
+	ada_recorder_wake(recorder);
+	if (done && talk.start)
+		ada_policy_warn_unknown(recorder->policy, talk.provider);
+	if (done && !talk.late)
+		ada_policy_catch_up(recorder->policy, talk.provider, talk.fork ? 1 : talk.version);
+}

@@ -1,0 +1,123 @@
+#include "recorder/process/grower.h"
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "recorder/host/limit.h"
+#include "recorder/state/provider.h"
+
+#define BUSY_MS 1
+#define PRIORITY -5			/* as the drain's */
+#define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
+#define ALLOW_NS 5000000ull		/* how old what is allowed may be */
+#define ASKED_AT_ONCE 16u
+
+/* True: until `growing` is taken back the segment stays mapped. Not by the lock: memory may be slow to come, and whoever wants
+ * the lock doesn't need it. Nor do the others wait where a policy is being compiled under it. */
+static bool begin(struct ada_provider *provider)
+{
+	if (pthread_mutex_trylock(&provider->lock))
+		return false;
+	bool mapped = provider->mapped;
+	if (mapped)
+		__atomic_store_n(&provider->growing, true, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&provider->lock);
+	return mapped;
+}
+
+/* What a control group leaves changes all the time, but asking takes longer than a step of growth; one after the other is asked for,
+ * so that a crowd doesn't take longer than one process. */
+static void allow(struct ada_grower *grower, struct ada_provider *provider, uint64_t own_room)
+{
+	size_t others = grower->live.count;
+	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < ALLOW_NS)
+		return;
+	grower->asked++;
+	provider->allowed_ns = grower->now_ns;
+	ada_segment_allow(&provider->segment, own_room / others, ada_limit_room(provider->pid, grower->bytes) / others);
+}
+
+/* One step for each provider that lives: when the next one is due. *any: there are some. */
+static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
+{
+	struct ada_provider *provider;
+	size_t kept = 0;
+	uint64_t bytes = 0;
+	enum ada_growth growth = ADA_GROWTH_CALM;
+	*any = false;
+	grower->now_ns = ada_clock_boottime_ns();
+	grower->asked = 0;
+	if (grower->now_ns - grower->own_ns >= ALLOW_NS) {
+		grower->own_ns = grower->now_ns;
+		grower->own_room = ada_limit_room(getpid(), grower->bytes);
+	}
+	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
+		grower->taken++;
+	for (size_t i = 0; i < grower->live.count; i++) {
+		provider = grower->live.items[i];
+		if (__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
+			continue;	/* for good: it needs nothing */
+		grower->live.items[kept++] = provider;
+		*any = true;
+		if (!begin(provider))
+			continue;
+		allow(grower, provider, grower->own_room);
+		enum ada_growth next = ada_segment_grow(&provider->segment);
+		growth = next > growth ? next : growth;
+		bytes += ada_segment_pool_bytes(&provider->segment);
+		__atomic_store_n(&provider->growing, false, __ATOMIC_RELEASE);
+	}
+	grower->live.count = kept;
+	grower->bytes = bytes;
+	__atomic_store_n(&grower->recorder->pool_bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&grower->recorder->pool_count, kept, __ATOMIC_RELAXED);
+	return growth;
+}
+
+static void *run(void *argument)
+{
+	struct ada_grower *grower = argument;
+	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
+	int timeout = -1, calm = 0;
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY);	/* this thread; where it is allowed */
+	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
+		eventfd_t news;
+		bool any;
+		if (poll(&wake, 1, timeout) > 0)
+			eventfd_read(grower->wake, &news);
+		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
+		enum ada_growth growth = grow_all(grower, &any);
+		if (growth)
+			calm = 0;
+		timeout = !any ? -1 : growth == ADA_GROWTH_URGENT ? 0 : ++calm < 100 ? BUSY_MS : IDLE_MS;
+	}
+	return NULL;
+}
+
+int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error)
+{
+	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	recorder->grower_wake = grower->wake;
+	int rc = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
+	grower->running = !rc;
+	return rc ? ada_error_system(error, rc, "no thread") : 0;
+}
+
+void ada_grower_wake(const struct ada_recorder *recorder)
+{
+	eventfd_write(recorder->grower_wake, 1);
+}
+
+void ada_grower_close(struct ada_grower *grower)
+{
+	if (grower->running) {
+		__atomic_store_n(&grower->quit, true, __ATOMIC_RELEASE);
+		ada_grower_wake(grower->recorder);
+		pthread_join(grower->thread, NULL);
+	}
+	if (grower->wake >= 0)
+		close(grower->wake);
+	grower->running = false;
+	ada_array_free(&grower->live);
+}

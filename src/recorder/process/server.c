@@ -1,0 +1,342 @@
+#include "recorder/process/server.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "base/directory.h"
+
+#define CONVERSATIONS_MAX 256
+#define PAUSE_MS 10
+#define PULSE_MS 5000			/* a quarter of what an agent waits for a recorder that says nothing */
+#define PULSES_NS 1800000000000ull	/* no answer takes half an hour: it hangs, and the program goes on without it */
+#define SOCKET_NAME "s"
+#define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
+
+struct talking { int socket; uint64_t owes_ns; };	/* since when its agent waits for an answer; 0: it doesn't */
+
+struct ada_server {
+	struct ada_recorder *recorder;
+	char directory[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
+	int place;			/* that directory, held open */
+	int socket, abstract, quit;	/* abstract: -1 where that can't be had */
+	char secret[2 * ADA_SECRET_BYTES + 1];
+	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
+	pthread_t acceptor, pulse;
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	ADA_ARRAY(struct talking) talks;	/* conversations under way */
+	size_t accepted;		/* sockets that are on their way into that array */
+};
+
+struct conversation { struct ada_server *server; int socket; };
+
+static void *converse(void *argument)
+{
+	struct conversation conversation = *(struct conversation *)argument;
+	struct ada_server *server = conversation.server;
+	free(argument);
+	ada_conversation_run(server->recorder, conversation.socket);
+	pthread_mutex_lock(&server->lock);
+	for (size_t i = 0; i < server->talks.count; i++)
+		if (server->talks.items[i].socket == conversation.socket) {
+			server->talks.items[i] = server->talks.items[--server->talks.count];
+			break;
+		}
+	close(conversation.socket);
+	pthread_cond_broadcast(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+	return NULL;
+}
+
+static int start(struct ada_server *server, int socket)
+{
+	struct timeval timeout = { .tv_sec = ADA_SERVER_IDLE_SECONDS };
+	struct conversation *conversation = malloc(sizeof(*conversation));
+	pthread_attr_t attributes;
+	pthread_t thread;
+	if (!conversation)
+		return -ENOMEM;
+	*conversation = (struct conversation){ server, socket };
+	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	pthread_mutex_lock(&server->lock);
+	while (server->talks.count >= CONVERSATIONS_MAX)
+		pthread_cond_wait(&server->ended, &server->lock);
+	int rc = ada_array_push(&server->talks, (struct talking){ .socket = socket });
+	if (!rc) {
+		pthread_attr_init(&attributes);
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		rc = -pthread_create(&thread, &attributes, converse, conversation);
+		pthread_attr_destroy(&attributes);
+		if (rc)
+			server->talks.count--;
+		else
+			server->accepted = 0;
+	}
+	pthread_mutex_unlock(&server->lock);
+	if (rc)
+		free(conversation);
+	return rc;
+}
+
+/* One that waits at this socket. False: the server ends. */
+static bool accept_one(struct ada_server *server, int from)
+{
+	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
+	pthread_mutex_lock(&server->lock);
+	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC), code = errno;
+	server->accepted = socket >= 0;
+	/* Strangers leave half of the places to those who need no secret. */
+	if (socket >= 0 && from == server->abstract && server->talks.count >= CONVERSATIONS_MAX / 2) {
+		close(socket);
+		server->accepted = 0;
+		socket = -1;
+		code = EAGAIN;
+	}
+	pthread_mutex_unlock(&server->lock);
+	/* No memory for a thread just now: the agent waits for some seconds. */
+	while (socket >= 0 && start(server, socket))
+		if (poll(&quit, 1, 10) == 1) {
+			close(socket);
+			return false;
+		}
+	if (socket < 0 && code != EAGAIN && code != EINTR && code != ECONNABORTED)
+		poll(&quit, 1, PAUSE_MS);	/* it stays in the queue, until a file is closed or memory is free */
+	return true;
+}
+
+static void *accept_all(void *argument)
+{
+	struct ada_server *server = argument;
+	for (;;) {
+		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN }, { .fd = server->socket, .events = POLLIN },
+					  { .fd = server->abstract, .events = POLLIN } };
+		if (poll(polls, 3, -1) < 0) {
+			if (errno != EINTR)
+				poll(NULL, 0, PAUSE_MS);
+			continue;
+		}
+		if (polls[0].revents)
+			return NULL;
+		for (int i = 1; i < 3; i++)
+			if (polls[i].revents && !accept_one(server, polls[i].fd))
+				return NULL;
+	}
+}
+
+/* Tells agents whose answer takes long (a large program that is planned, by this conversation or another) that it is worked on. */
+static void *send_pulses(void *argument)
+{
+	struct ada_server *server = argument;
+	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
+	static const struct ada_message pulse = { ADA_MESSAGE_WAIT, sizeof(pulse) };
+	while (poll(&quit, 1, PULSE_MS) <= 0) {
+		uint64_t now = ada_clock_boottime_ns();
+		pthread_mutex_lock(&server->lock);
+		for (size_t i = 0; i < server->talks.count; i++) {
+			const struct talking *talking = &server->talks.items[i];
+			if (talking->owes_ns && now - talking->owes_ns < PULSES_NS)
+				send(talking->socket, &pulse, sizeof(pulse), MSG_DONTWAIT | MSG_NOSIGNAL);
+		}
+		pthread_mutex_unlock(&server->lock);
+	}
+	return NULL;
+}
+
+void ada_server_owes(struct ada_server *server, int socket, bool owes)
+{
+	if (!server)
+		return;
+	pthread_mutex_lock(&server->lock);
+	for (size_t i = 0; i < server->talks.count; i++)
+		if (server->talks.items[i].socket == socket)
+			server->talks.items[i].owes_ns = owes ? ada_clock_boottime_ns() : 0;
+	pthread_mutex_unlock(&server->lock);
+}
+
+/* Through the descriptor of the directory: whoever has the one above may have exchanged it. */
+int ada_server_bind(const struct ada_server *server, int socket, const char *name, int backlog)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char place[ADA_DIRECTORY_PATH_BYTES];
+	ada_directory_path(server->place, place);
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place, name) >= (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	if (bind(socket, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	/* Nobody connects before listen: the mode is right by then. */
+	int rc = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
+	if (rc)
+		ada_server_unbind(server, name);
+	return rc;
+}
+
+void ada_server_unbind(const struct ada_server *server, const char *name)
+{
+	unlinkat(server->place, name, 0);
+}
+
+static void leave_place(struct ada_server *server)
+{
+	if (server->place < 0)
+		return;
+	ada_server_unbind(server, SOCKET_NAME);
+	close(server->place);
+	rmdir(server->directory);
+	server->place = -1;
+}
+
+/* The directory, and the agents' socket in it. */
+static int make_place(struct ada_server *server, const char *parent)
+{
+	int bytes = snprintf(server->directory, sizeof(server->directory), "%s/" ADA_SERVER_PREFIX "XXXXXX", parent);
+	if (bytes + sizeof("/" SOCKET_NAME) > sizeof(server->path))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(server->directory))
+		return -errno;
+	snprintf(server->path, sizeof(server->path), "%.100s/" SOCKET_NAME, server->directory);
+	server->place = open(server->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (server->place < 0) {
+		int rc = -errno;
+		rmdir(server->directory);
+		return rc;
+	}
+	struct stat info;
+	int rc = fstat(server->place, &info) ? -errno : info.st_uid != geteuid() ? -EPERM :
+		 ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
+	if (rc)
+		leave_place(server);
+	return rc;
+}
+
+/* NULL where the environment names none, or, as with sudo, another user's. */
+static const char *runtime_directory(void)
+{
+	const char *path = getenv("XDG_RUNTIME_DIR");
+	struct stat info;
+	return path && *path == '/' && !stat(path, &info) && info.st_uid == geteuid() ? path : NULL;
+}
+
+/* Where that fails those who would need it are not recorded, and named. */
+static void make_abstract(struct ada_server *server)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	uint8_t secret[ADA_SECRET_BYTES];
+	size_t bytes = strlen(server->path);
+	snprintf(server->entry, sizeof(server->entry), "%s", server->path);
+	if (bytes >= sizeof(address.sun_path) || getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	memcpy(address.sun_path + 1, server->path, bytes);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)bytes) ||
+	    listen(fd, SOMAXCONN)) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(secret); i++)
+		snprintf(server->secret + 2 * i, 3, "%02x", secret[i]);
+	snprintf(server->entry, sizeof(server->entry), "%s#%s", server->path, server->secret);
+	memcpy(server->recorder->secret, secret, sizeof(secret));
+	server->recorder->has_secret = true;
+	server->abstract = fd;
+}
+
+int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, struct ada_error *error)
+{
+	struct ada_server *server = calloc(1, sizeof(*server));
+	if (!server)
+		return ada_error_system(error, ENOMEM, "socket");
+	server->recorder = recorder;
+	server->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	server->abstract = -1;
+	server->quit = eventfd(0, EFD_CLOEXEC);
+	pthread_mutex_init(&server->lock, NULL);
+	pthread_cond_init(&server->ended, NULL);
+	server->place = -1;
+	const char *runtime = runtime_directory();
+	int rc = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
+	if (rc)
+		rc = make_place(server, "/tmp");
+	if (!rc) {
+		make_abstract(server);
+		rc = -pthread_create(&server->acceptor, NULL, accept_all, server);
+		if (!rc) {
+			rc = -pthread_create(&server->pulse, NULL, send_pulses, server);
+			if (!rc) {
+				*result = server;
+				return 0;
+			}
+			eventfd_write(server->quit, 1);
+			pthread_join(server->acceptor, NULL);
+		}
+		leave_place(server);
+	}
+	close(server->socket);
+	if (server->abstract >= 0)
+		close(server->abstract);
+	close(server->quit);
+	free(server);
+	return ada_error_system(error, -rc, "no socket for the agent can be made in /tmp");
+}
+
+const char *ada_server_path(const struct ada_server *server)
+{
+	return server->path;
+}
+
+const char *ada_server_entry(const struct ada_server *server)
+{
+	return server->entry;
+}
+
+const char *ada_server_directory(const struct ada_server *server)
+{
+	return server->directory;
+}
+
+size_t ada_server_busy(struct ada_server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	struct pollfd waiting[] = { { .fd = server->socket, .events = POLLIN }, { .fd = server->abstract, .events = POLLIN } };
+	int more = poll(waiting, 2, 0);
+	size_t count = server->talks.count + server->accepted + (more > 0 ? (size_t)more : 0);
+	pthread_mutex_unlock(&server->lock);
+	return count;
+}
+
+void ada_server_close(struct ada_server *server)
+{
+	eventfd_write(server->quit, 1);
+	pthread_mutex_lock(&server->lock);
+	for (size_t i = 0; i < server->talks.count; i++)
+		shutdown(server->talks.items[i].socket, SHUT_RDWR);
+	pthread_mutex_unlock(&server->lock);
+	pthread_join(server->acceptor, NULL);
+	pthread_join(server->pulse, NULL);
+	pthread_mutex_lock(&server->lock);
+	while (server->talks.count) {
+		for (size_t i = 0; i < server->talks.count; i++)
+			shutdown(server->talks.items[i].socket, SHUT_RDWR);
+		pthread_cond_wait(&server->ended, &server->lock);
+	}
+	pthread_mutex_unlock(&server->lock);
+	leave_place(server);
+	close(server->socket);
+	if (server->abstract >= 0)
+		close(server->abstract);
+	close(server->quit);
+	ada_array_free(&server->talks);
+	pthread_mutex_destroy(&server->lock);
+	pthread_cond_destroy(&server->ended);
+	free(server);
+}

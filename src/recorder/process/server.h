@@ -1,0 +1,26 @@
+/* The sockets that agents connect to: one in a private directory, and one of an abstract name, for those who can no longer reach
+ * that (abi/wire.h). SOCK_SEQPACKET, one thread a conversation. */
+#ifndef ADA_RECORDER_SERVER_H
+#define ADA_RECORDER_SERVER_H
+#include "recorder/state/state.h"
+
+struct ada_server;
+#define ADA_SERVER_IDLE_SECONDS 60	/* of a conversation: applying a large plan takes the agent its time */
+int ada_server_open(struct ada_server **server, struct ada_recorder *recorder, struct ada_error *error);
+const char *ada_server_path(const struct ada_server *server);
+const char *ada_server_entry(const struct ada_server *server);	/* what ADA_SOCKET holds: the path and the secret */
+#define ADA_SERVER_PREFIX "ada-"	/* of the directory's name */
+const char *ada_server_directory(const struct ada_server *server);	/* private to this recorder, gone with the server */
+/* Gives a socket a name in it, mode 0600, and listens. 0 or -errno. */
+int ada_server_bind(const struct ada_server *server, int socket, const char *name, int backlog);
+void ada_server_unbind(const struct ada_server *server, const char *name);
+size_t ada_server_busy(struct ada_server *server);	/* conversations under way, and an agent that waits for one */
+/* Ends all conversations, waits for their threads, removes the socket. */
+void ada_server_close(struct ada_server *server);
+
+/* Whether the agent at that socket waits for an answer: it is told now and then that one is being worked on. NULL: a conversation that
+ * no server began. */
+void ada_server_owes(struct ada_server *server, int socket, bool owes);
+/* conversation.c: one conversation from HELLO to its end. */
+void ada_conversation_run(struct ada_recorder *recorder, int socket);
+#endif

@@ -1,0 +1,128 @@
+#include "recorder/state/provider.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void ada_recorder_wake(struct ada_recorder *recorder)
+{
+	uint64_t one = 1;
+	ssize_t written = write(recorder->wake, &one, sizeof(one));
+	(void)written;			/* full: the main thread has news enough to wake for */
+}
+
+void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason)
+{
+	struct ada_unrecorded note = { .pid = pid };
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	ssize_t length = program ? 0 : readlink(path, note.program, sizeof(note.program) - 1);
+	note.program[length > 0 ? length : 0] = 0;
+	if (program)
+		snprintf(note.program, sizeof(note.program), "%.255s", program);
+	snprintf(note.reason, sizeof(note.reason), "%s", reason);
+	pthread_mutex_lock(&recorder->lock);
+	ada_array_push(&recorder->unrecorded, note);
+	pthread_mutex_unlock(&recorder->lock);
+}
+
+struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number)
+{
+	pthread_mutex_lock(&recorder->lock);
+	struct ada_provider *provider = number < recorder->providers.count ? recorder->providers.items[number] : NULL;
+	pthread_mutex_unlock(&recorder->lock);
+	return provider;
+}
+
+struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
+{
+	struct ada_provider *found = NULL;
+	pthread_mutex_lock(&recorder->lock);
+	for (size_t i = recorder->providers.count; i-- && !found;)
+		if (recorder->providers.items[i]->pid == pid)
+			found = recorder->providers.items[i];
+	pthread_mutex_unlock(&recorder->lock);
+	return found;
+}
+
+bool ada_provider_gone(const struct ada_provider *provider)
+{
+	struct pollfd poll_one = { .fd = provider->pidfd, .events = POLLIN };
+	if (provider->pidfd >= 0)
+		return poll(&poll_one, 1, 0) == 1;
+	return kill(provider->pid, 0) && errno == ESRCH;
+}
+
+void ada_provider_note_gone(struct ada_provider *provider)
+{
+	uint64_t none = 0;
+	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
+		__atomic_compare_exchange_n(&provider->gone_ns, &none, ada_clock_boottime_ns(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void ada_provider_note_replaced(struct ada_provider *provider)
+{
+	/* First: who sees that it is gone sees why. */
+	__atomic_store_n(&provider->replaced, true, __ATOMIC_RELEASE);
+	ada_provider_note_gone(provider);
+}
+
+/* Without policy_flags: another thread of ours may be swapping policies. */
+static void keep_header(struct ada_provider *provider)
+{
+	const uint8_t *from = (const uint8_t *)provider->segment.shm;
+	uint8_t *to = (uint8_t *)&provider->header;
+	const size_t flags = offsetof(struct ada_shm, policy_flags), behind = flags + sizeof(provider->header.policy_flags);
+	memcpy(to, from, flags);
+	memcpy(to + behind, from + behind, sizeof(provider->header) - behind);
+}
+
+/* The manifest is built from copies once the segment is gone. */
+static void keep_tables(struct ada_provider *provider)
+{
+	const struct ada_segment *segment = &provider->segment;
+	provider->module_count = ada_segment_module_count(segment);
+	ada_drain_meet(&provider->drain);
+	provider->thread_count = (uint32_t)provider->drain.lanes.count;
+	keep_header(provider);
+	free(provider->module_table);
+	free(provider->thread_table);
+	provider->module_table = calloc(provider->module_count + 1, sizeof(*provider->module_table));
+	provider->thread_table = calloc(provider->thread_count + 1, sizeof(*provider->thread_table));
+	if (provider->module_table)
+		memcpy(provider->module_table, segment->modules, provider->module_count * sizeof(*provider->module_table));
+	else
+		provider->module_count = 0;
+	if (!provider->thread_table)
+		provider->thread_count = 0;
+	for (uint32_t id = 0; id < provider->thread_count; id++) {
+		const struct ada_shm_thread *thread = ada_drain_thread(&provider->drain, id);
+		if (thread)
+			provider->thread_table[id] = *thread;
+	}
+}
+
+void ada_provider_snapshot(struct ada_provider *provider)
+{
+	if (provider->mapped)
+		keep_tables(provider);
+}
+
+uint64_t ada_provider_events(const struct ada_provider *provider)
+{
+	uint64_t events = 0;
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		events += provider->drain.lanes.items[i].events;
+	return events;
+}
+
+uint64_t ada_provider_lost(const struct ada_provider *provider)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < provider->drain.lanes.count; i++)
+		lost += provider->drain.lanes.items[i].lost;
+	return lost;
+}
