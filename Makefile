@@ -20,6 +20,10 @@ demo:
 check:
 	@tools/check
 
+# The whole of what `make check` takes samples of: hours.
+soak:
+	@ADA_SOAK=yes FUZZ_SECONDS=60 tools/check
+
 # Some of what is measured shares parts with the tests.
 bench:
 	@tools/install-packages build test
@@ -38,4 +42,4 @@ format:
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz
 
-.PHONY: all demo check bench install format clean
+.PHONY: all demo check soak bench install format clean

@@ -26,7 +26,8 @@ def pytest_addoption(parser):
     parser.addoption("--build-dir", default=str(ROOT / "build"), help="where ada is; compiled test programs are kept there too")
     parser.addoption("--group", help="tests/programs: the only directory to run")
     parser.addoption("--untraced", action="store_true", help="test the tests: run the programs without ada")
-    parser.addoption("--all-variants", action="store_true", help="PIE and not for every compiler and level (default: in turn)")
+    parser.addoption("--all-variants", action="store_true", help="the long form: PIE and not for every compiler and level (default: in turn), "
+                     "every round of what is otherwise repeated less often (rounds), no --sample")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
     parser.addoption("--no-traces", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces)")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
@@ -39,7 +40,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """What tests/meson.build leaves out of a sanitized build."""
-    step, cases, chosen, left = config.getoption("--sample"), {}, [], []
+    step, cases, chosen, left = 1 if config.getoption("--all-variants") else config.getoption("--sample"), {}, [], []
     for item in items:
         test = item.nodeid.partition("[")[0]
         cases[test] = cases.get(test, -1) + 1
@@ -105,6 +106,12 @@ def tmp_path(tmp_path):
     """As pytest's, but gone with the test: recordings are large."""
     yield tmp_path
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def rounds(pytestconfig):
+    """rounds(WHOLE, SAMPLE): how often something is repeated: so often in `make soak`, and in `make check`."""
+    return lambda whole, sample: whole if pytestconfig.getoption("--all-variants") else sample
 
 
 @pytest.fixture

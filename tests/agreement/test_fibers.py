@@ -84,13 +84,13 @@ def test_folded(ada, recording, part, tmp_path):
 
 def test_fibers_of_boost(ada, tmp_path):
     """A part of 50,000 calls on 5,000 stacks against the same rows of the whole, which SQLite picks."""
-    path = trace(ada, tmp_path, "many_fibers.cc", "g++", "-lboost_context")
+    recording = Recording(trace(ada, tmp_path, "many_fibers.cc", "g++", "-lboost_context"))
     chance = random.Random(5)
     fields = "process, thread, index_seq, end_index_seq, start_ns, end_ns, self_ns, function, caller, depth, outcome"
-    whole = answers.sql(ada, Recording(path), f"SELECT {fields} FROM calls ORDER BY index_seq")
+    whole = answers.sql(ada, recording, f"SELECT {fields} FROM calls ORDER BY index_seq")
     assert len(whole) > 20000
     for _ in range(10):
         first = chance.choice(whole)["index_seq"]
         last = first + chance.choice([1, 20, 3000])
-        part = answers.sql(ada, Recording(path), f"SELECT {fields} FROM calls WHERE index_seq >= {first} AND index_seq < {last} ORDER BY index_seq")
+        part = answers.sql(ada, recording, f"SELECT {fields} FROM calls WHERE index_seq >= {first} AND index_seq < {last} ORDER BY index_seq")
         assert part == [row for row in whole if first <= row["index_seq"] < last]

@@ -14,7 +14,7 @@ import pytest
 from harness import Session, check_recording
 from live import LINE_S, Live
 
-SWAPS = 400                 # tests/windows makes 10,000
+SWAPS = 400                 # tests/windows makes more
 
 
 class Traced(Live):

@@ -10,7 +10,6 @@ from live import Live
 from recording import Process, check_process
 
 HERE = pathlib.Path(__file__).resolve().parent
-SWAPS = 10000
 
 
 def boottime():
@@ -63,17 +62,17 @@ def beside_counted(output, out):
     return sum(lane["event_count"] - lane["gaps"] + lane["lost"] for lane in lanes) - 2 * counted      # a gap is a LOST event
 
 
-def test_ten_thousand_swaps_under_eight_threads(ada, swap, traced, tmp_path):
+def test_swaps_under_eight_threads(ada, swap, traced, tmp_path, rounds):
     """Every mark is of a rule that was in force at its time, and of a function that it names; no event is lost."""
     # Circular, since minutes at full rate are more than a disk should get: what is overwritten then is no loss.
     live = traced(8, "--index-mode=circular", "--trigger=manual", "--pre-roll-events=2", "--post-roll-events=2")
-    rules = {}
-    for number in range(SWAPS // 2):
+    rules, pairs = {}, rounds(5000, 1500)
+    for number in range(pairs):
         function, begin = ("one", "two")[number % 2], boottime()
         rule = live.request("trigger-add", rule=f"symbol={function}")["id"]
         live.request("trigger-remove", id=rule)
         rules[rule] = (function, begin, boottime())
-    assert len(rules) == SWAPS // 2
+    assert len(rules) == pairs
     out = ended(live)
     check_recording(ada, tmp_path)
     process, = [Process(p) for p in Session(tmp_path).processes()]

@@ -23,7 +23,7 @@ def program(build_dir):
 
 
 def processes(output):
-    """One after the other: all records of 200 processes take gigabytes."""
+    """One after the other: all records of so many processes take gigabytes."""
     return map(Process, Session(output).processes())
 
 
@@ -128,14 +128,15 @@ def test_marks_from_everywhere_leave_no_hole(ada, program, tmp_path, options):
         assert process.windows
 
 
-def test_killed_at_a_random_moment_200_times(ada, program, tmp_path):
-    result = ada.trace(tmp_path, [program("killed"), "200", "11", "2"], "--trigger=symbol=begin", "--pre-roll-events=10",
+def test_killed_at_random_moments(ada, program, tmp_path, rounds):
+    children = rounds(200, 60)
+    result = ada.trace(tmp_path, [program("killed"), str(children), "11", "2"], "--trigger=symbol=begin", "--pre-roll-events=10",
                        "--post-roll-sec=60", "--no-libcalls", "--on-full=block", "--index-buffer=8M", "--detail-buffer=128M",
                        timeout=280)
     assert result.status == 0, result.stderr.decode()
     check_recording(ada, tmp_path)
     returned = {int(line.split()[0]): [int(n) for n in line.split()[1:]] for line in result.stdout.decode().splitlines()}
-    assert len(returned) == 200
+    assert len(returned) == children
     seen = 0
     for process in processes(tmp_path):
         pid = process.manifest["pid"]
@@ -151,4 +152,4 @@ def test_killed_at_a_random_moment_200_times(ada, program, tmp_path):
         if len(process.windows) == 1:       # not cut by a pool that was full: then the window holds all to the end
             last = max(t.events[-1][0] for t in process.threads if t.events)
             assert process.windows[0]["endNs"] >= last
-    assert seen == 200
+    assert seen == children

@@ -3,7 +3,7 @@
  *
  * flags: -pthread
  * trace: --on-full=block
- * expect: 300 threads, destructors 600
+ * expect: 120 threads, destructors 240
  */
 #include <pthread.h>
 #include "check.h"
@@ -33,7 +33,7 @@ static void *body(void *) { outer(); return nullptr; }
 int main()
 {
 	int threads = 0;
-	for (; threads < 300; threads++) {
+	for (; threads < 120; threads++) {
 		pthread_t thread;
 		void *result;
 		running = false;
