@@ -3,7 +3,7 @@
  *
  * An input is a list of pieces: a byte says which client and what happens (more of the line, its end, the client goes, a turn of
  * the main thread), another the length. control.c is included: its thread is what the fuzzer itself does. */
-#include "recorder/control.c"
+#include "recorder/control/control.c"
 #include <assert.h>
 #include "memory.h"
 #include "recorder/detail/detail.h"

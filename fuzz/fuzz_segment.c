@@ -10,6 +10,7 @@
 #include "recorder/detail/detail.h"
 #include "recorder/policy/fire.h"
 #include "recorder/process/heir.h"
+#include "recorder/process/life.h"
 #include "recorder/process/names.h"
 #include "recorder/session/manifest.h"
 #include "recorder_world.h"

@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "memory.h"
-#include "recorder/segment_parts.h"
+#include "recorder/index/segment_parts.h"
 #include "recorder_world.h"
 
 #define SEGMENTS 4			/* at a time: more can't be made */

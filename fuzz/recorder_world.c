@@ -19,6 +19,7 @@
 #include "recorder/host/say.h"
 #include "recorder/late/late.h"
 #include "recorder/policy/policy.h"
+#include "recorder/process/life.h"
 #include "recorder/session/manifest.h"
 
 #define DIRECTORY FUZZ_MEMORY "/session"
