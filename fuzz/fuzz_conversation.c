@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "memory.h"
 #include "recorder/policy/policy.h"
+#include "recorder/process/life.h"
 #include "recorder/process/server.h"
 #include "recorder/session/manifest.h"
 #include "recorder_world.h"
