@@ -1,5 +1,6 @@
 """Recorders, programs and both killed at random, with four threads at full rate that count their own calls: what was committed before
 the kill is in the recording, all of it and once, as the keeper finishes it."""
+import contextlib
 import json
 import mmap
 import os
@@ -178,14 +179,21 @@ def test_what_was_committed_before_the_kill_is_there(ada, programs, tmp_path, py
 
 
 @pytest.fixture
-def memory():
-    """The names in /dev/shm that come during the test."""
+def memory(tmp_path):
+    """What this test's recordings have in /dev/shm, where those of other tests lie, too. Nothing of it outlives the test: it
+    would be told of in others."""
     home = pathlib.Path(f"/dev/shm/ada-{os.geteuid()}")
 
+    def is_ours(path):
+        with contextlib.suppress(OSError):
+            return str(tmp_path) in (path / "session").read_text()
+        return False
+
     def names():
-        return {path for path in home.glob("*")} if home.exists() else set()
-    before = names()
-    return lambda: names() - before
+        return {path for path in home.glob("*") if is_ours(path)}
+    yield names
+    for path in names():
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def without_keeper(ada, programs, place, *options):
@@ -264,6 +272,7 @@ def test_a_damaged_arena_ends_in_one_line_or_a_recovery(ada, programs, tmp_path,
     seed = os.urandom(4).hex()
     for number in range(100 if pytestconfig.getoption("--all-variants") else 8):
         session, copy = tmp_path / str(number), whole.parent / f"{whole.name}-{number}"
+        os.utime(whole)         # so it stays young: `ada trace` in other tests, at the same time, would tell of it
         shutil.copytree(trial.session, session)
         subprocess.run(["cp", "-r", "--sparse=always", whole, copy], check=True)
         (copy / "session").write_text(f"pid 1\nsession {session}")
