@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "atf/internal.h"
+#include "atf/index/index.h"
 #include "memory.h"
 
 #define PATH FUZZ_MEMORY "/index.atf"

@@ -4,7 +4,7 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include "atf/detail.h"
+#include "atf/detail/detail.h"
 #include "memory.h"
 
 #define PATH FUZZ_MEMORY "/detail.atf"

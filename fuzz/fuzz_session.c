@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "atf/anchor.h"
+#include "atf/session/anchor.h"
 #include "base/file.h"
 #include "memory.h"
 #include "query/selection.h"

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "atf/stream.h"
+#include "atf/ground/stream.h"
 #include "memory.h"
 #include "recorder/detail/detail.h"
 #include "recorder/host/limit.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "atf/internal.h"
+#include "atf/index/index.h"
 
 #define COUNT 5
 #define SIZE (128 + COUNT * 32)

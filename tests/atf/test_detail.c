@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "atf/internal.h"
+#include "atf/index/index.h"
 
 static const struct fixture_range three[] = { { 10, 39 }, { 41, 41 }, { 100, 149 } };
 #define THREE_EVENTS 200			/* in the index that goes with them */

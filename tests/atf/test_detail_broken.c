@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "atf/detail.h"
+#include "atf/detail/detail.h"
 
 static const struct fixture_range two[] = { { 1, 3 }, { 7, 9 } };	/* records of 1, 2, 3 and 7, 8 */
 #define RECORDS 5

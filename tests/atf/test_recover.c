@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include "atf/internal.h"
+#include "atf/index/index.h"
 
 #define COUNT 300
 

@@ -84,7 +84,7 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
 	if (session->fd < 0)
 		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
-	/* For as long as this is recorded nobody else rewrites session.json (src/recover, atf/anchor.h); no loss where it fails. */
+	/* For as long as this is recorded nobody else rewrites session.json (src/recover, atf/session/anchor.h); no loss where it fails. */
 	flock(session->fd, LOCK_EX | LOCK_NB);
 	ada_directory_path(session->fd, session->root);
 	return ada_path(session->directory, "%s/%s", session->output, session->name) ?

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "atf/anchor.h"
+#include "atf/session/anchor.h"
 #include "base/file.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"

@@ -1,0 +1,70 @@
+/* One detail record: struct atf_detail to the bytes of the file and back. */
+#include "atf/detail/detail.h"
+
+#include <string.h>
+
+static size_t record_length(uint16_t stack_size, uint16_t flags)
+{
+	return ATF_DETAIL_BYTES_MIN + stack_size + (flags & ATF_DETAIL_VECTORS ? 8 * sizeof(uint64_t) : 0);
+}
+
+size_t atf_detail_encode(uint8_t *bytes, const struct atf_detail *record, uint32_t thread_id)
+{
+	size_t length = record_length(record->stack_size, record->flags);
+	DetailEventHeader header = {
+		.total_length = (uint32_t)length,
+		.event_type = record->event_type,
+		.flags = record->flags,
+		.index_seq = record->index_seq,
+		.thread_id = thread_id,
+		.timestamp = record->timestamp_ns,
+	};
+	DetailFunctionPayload payload = {
+		.function_id = record->function_id,
+		.lr = record->lr,
+		.fp = record->fp,
+		.sp = record->sp,
+		.stack_size = record->stack_size,
+	};
+
+	memcpy(payload.x_regs, record->x, sizeof record->x);
+	memcpy(bytes, &header, sizeof header);
+	memcpy(bytes + sizeof header, &payload, sizeof payload);
+	if (record->stack_size)
+		memcpy(bytes + ATF_DETAIL_BYTES_MIN, record->stack, record->stack_size);
+	if (record->flags & ATF_DETAIL_VECTORS)
+		memcpy(bytes + ATF_DETAIL_BYTES_MIN + record->stack_size, record->vectors, sizeof record->vectors);
+	return length;
+}
+
+size_t atf_detail_decode(struct atf_detail *record, const uint8_t *bytes, uint64_t room, uint32_t thread_id)
+{
+	DetailFunctionPayload payload;
+	DetailEventHeader header;
+
+	if (room < ATF_DETAIL_BYTES_MIN)
+		return 0;
+	memcpy(&header, bytes, sizeof header);
+	memcpy(&payload, bytes + sizeof header, sizeof payload);
+	if (payload.stack_size > ATF_DETAIL_STACK_MAX || header.total_length > room || header.thread_id != thread_id ||
+	    header.total_length != record_length(payload.stack_size, header.flags))
+		return 0;
+	*record = (struct atf_detail){
+		.timestamp_ns = header.timestamp,
+		.function_id = payload.function_id,
+		.index_seq = header.index_seq,
+		.detail_seq = ADA_NO_DETAIL,
+		.event_type = header.event_type,
+		.flags = header.flags,
+		.thread_id = header.thread_id,
+		.lr = payload.lr,
+		.fp = payload.fp,
+		.sp = payload.sp,
+		.stack = bytes + ATF_DETAIL_BYTES_MIN,
+		.stack_size = payload.stack_size,
+	};
+	memcpy(record->x, payload.x_regs, sizeof record->x);
+	if (header.flags & ATF_DETAIL_VECTORS)
+		memcpy(record->vectors, record->stack + record->stack_size, sizeof record->vectors);
+	return header.total_length;
+}

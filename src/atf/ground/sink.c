@@ -1,0 +1,61 @@
+/* The default sink: pwrite(2), each block done when write returns. */
+#include "atf/ground/ground.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int atf_pwrite_all(int fd, const void *bytes, size_t length, off_t offset)
+{
+	const uint8_t *from = bytes;
+
+	while (length) {
+		ssize_t written = pwrite(fd, from, length, offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		from += written;
+		offset += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+static int pwrite_open(struct atf_sink *sink, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int pwrite_write(struct atf_sink *sink, struct atf_block *block)
+{
+	atf_block_done(block, atf_pwrite_all(block->fd, block->bytes, block->length, block->offset));
+	return 0;
+}
+
+static int pwrite_wait(struct atf_sink *sink, int fd)
+{
+	return -EINVAL;		/* nothing is ever in flight */
+}
+
+static int pwrite_close(struct atf_sink *sink, int fd, bool sync)
+{
+	int status = sync && fsync(fd) < 0 ? -errno : 0;
+
+	if (close(fd) < 0 && !status && errno != EINTR)
+		status = -errno;
+	return status;
+}
+
+static int pwrite_reopen(struct atf_sink *sink, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : fd;
+}
+
+struct atf_sink atf_sink_pwrite = { .open = pwrite_open, .write = pwrite_write, .wait = pwrite_wait, .close = pwrite_close,
+				    .reopen = pwrite_reopen };

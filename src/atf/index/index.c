@@ -1,0 +1,184 @@
+/* Reader of an index file: a mapping, or a small file's bytes, and the layout that layout.c found in it. */
+#include "atf/index/index.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOLE_MAX (256u << 10)			/* events: 8 MiB */
+#define SMALL_BYTES 4096u			/* a page, which the mapping would hold as well */
+#define AROUND_EVENTS 2048u			/* that the kernel maps beside the one touched: 64 KiB */
+
+static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)
+{
+	struct atf_index *index = calloc(1, sizeof *index);
+
+	*index_out = index;
+	if (!index)
+		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	index->layout = *layout;
+	index->events = (const struct ada_event *)((const uint8_t *)bytes + ATF_EVENTS_OFFSET);
+	return 0;
+}
+
+int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message)
+{
+	struct atf_layout layout;
+	int status = atf_layout_read(&layout, bytes, size, message);
+
+	*index = NULL;
+	return status ? status : index_new(index, &layout, bytes, message);
+}
+
+/* Of most files, both ends say it all: read like this, no page of the mapping is touched, which with a thousand threads is most of
+ * the time that opening takes. */
+static int open_ends(struct atf_index **index, int fd, const struct atf_mapping *mapping, struct atf_message *message)
+{
+	uint8_t head[64], tail[64];
+	struct atf_layout layout;
+	int status;
+
+	if (atf_read_ends(fd, mapping->size, head, tail) && atf_layout_read_ends(&layout, head, tail, mapping->size, message))
+		return index_new(index, &layout, mapping->bytes, message);
+	status = atf_index_open_bytes(index, mapping->bytes, mapping->size, message);
+	/* What the kernel has mapped around header and footer. */
+	if (!status)
+		atf_unneed(mapping, mapping->bytes, mapping->bytes + mapping->size + 4095);
+	return status;
+}
+
+static int open_mapping(struct atf_index **index, int fd, uint64_t size, struct atf_message *message)
+{
+	struct atf_mapping mapping;
+	int status = atf_map_bytes(&mapping, fd, size, message);
+
+	if (status)
+		return status;
+	status = open_ends(index, fd, &mapping, message);
+	if (status)
+		atf_unmap(&mapping);
+	else
+		(*index)->mapping = mapping;
+	return status;
+}
+
+/* Where threads are thousands most did little, and to map a page, touch it and unmap it costs several times what reading it does. */
+static int open_small(struct atf_index **index_out, int fd, uint64_t size, struct atf_message *message)
+{
+	struct atf_index *index;
+	struct atf_layout layout;
+	uint8_t bytes[SMALL_BYTES];
+	int status;
+
+	/* It shrinks right now, or its disk fails: whoever reads the mapping is told. */
+	if (pread(fd, bytes, size, 0) != (ssize_t)size)
+		return open_mapping(index_out, fd, size, message);
+	status = atf_layout_read(&layout, bytes, size, message);
+	if (status)
+		return status;
+	index = calloc(1, sizeof *index + size);
+	if (!index)
+		return atf_fail(message, ATF_ERROR_MEMORY, "out of memory");
+	memcpy(index->copy, bytes, size);
+	index->layout = layout;
+	index->events = (const struct ada_event *)((const uint8_t *)index->copy + ATF_EVENTS_OFFSET);
+	*index_out = index;
+	return 0;
+}
+
+/* A file that its writer finishes right now has a header that is newer than the size we saw: then look again. */
+int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message)
+{
+	int tries = 3, status;
+	uint64_t size;
+
+	for (;;) {
+		status = atf_file_size(fd, &size, message);
+		if (!status)
+			status = size && size <= SMALL_BYTES ? open_small(index, fd, size, message) :
+							       open_mapping(index, fd, size, message);
+		if (status)
+			return status;
+		if ((*index)->layout.completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, size))
+			return 0;
+		atf_index_close(*index);
+	}
+}
+
+static int open_fd(void *index, int fd, struct atf_message *message)
+{
+	return atf_index_open_fd(index, fd, message);
+}
+
+int atf_index_open(struct atf_index **index, const char *path, struct atf_message *message)
+{
+	*index = NULL;
+	return atf_open_path(path, open_fd, index, message);
+}
+
+void atf_index_close(struct atf_index *index)
+{
+	if (!index)
+		return;
+	atf_unmap(&index->mapping);
+	free(index);
+}
+
+enum atf_completeness atf_index_completeness(const struct atf_index *index)
+{
+	return index->layout.completeness;
+}
+
+const AtfIndexHeader *atf_index_header(const struct atf_index *index)
+{
+	return &index->layout.header;
+}
+
+uint64_t atf_index_count(const struct atf_index *index)
+{
+	return index->layout.count;
+}
+
+const struct ada_event *atf_index_events(const struct atf_index *index)
+{
+	return index->events;
+}
+
+int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event)
+{
+	if (index_seq >= index->layout.count)
+		return -ATF_ERROR_RANGE;
+	*event = index->events[index_seq];
+	return 0;
+}
+
+/* A search over many events looks at one here and one there, and each look maps its surroundings. */
+static void forget_around(const struct atf_index *index, uint64_t first, uint64_t last)
+{
+	uint64_t from = first > AROUND_EVENTS ? first - AROUND_EVENTS : 0;
+	uint64_t to = index->layout.count - last > AROUND_EVENTS ? last + AROUND_EVENTS : index->layout.count;
+
+	atf_unneed(&index->mapping, index->events + from, index->events + to);
+}
+
+/* A record that a crash left unwritten (kind 0) has no time of its own: it counts as of the next one's. A crash leaves
+ * at most what a writer has in flight, which is less than HOLE_MAX.
+ */
+uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
+{
+	uint64_t low = 0, high = index->layout.count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2, written = middle, span = high - low;
+
+		while (written < high && written - middle < HOLE_MAX && !index->events[written].event_kind)
+			written++;
+		if (written < high && index->events[written].timestamp_ns < ns)
+			low = written + 1;
+		else
+			high = middle;
+		if (span > 4 * AROUND_EVENTS)
+			forget_around(index, middle, written);
+	}
+	return low;
+}
