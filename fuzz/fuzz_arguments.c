@@ -6,7 +6,7 @@
 #include "elf/functions_debug.h"
 #include "elf/symbols.h"
 #include "memory.h"
-#include "query/arguments_internal.h"
+#include "query/values/internal.h"
 
 #define PATH FUZZ_MEMORY "/file.so"
 #define FUNCTIONS_MAX 64

@@ -1,6 +1,6 @@
 /* Any sequence of events, as a damaged file may hold: each call begun ends exactly once, within the time of its thread. */
 #include <assert.h>
-#include "query/calls.h"
+#include "query/calls/calls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

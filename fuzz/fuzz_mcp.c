@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/mcp_tools.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "abi/record.h"
 #include "memory.h"
-#include "query/module.h"
+#include "query/session/module.h"
 
 #define PATH FUZZ_MEMORY "/0.tsv"
 

@@ -8,9 +8,9 @@
 #include "atf/session/anchor.h"
 #include "base/file.h"
 #include "memory.h"
-#include "query/selection.h"
-#include "query/verify.h"
-#include "query/windows.h"
+#include "query/session/selection.h"
+#include "query/session/windows.h"
+#include "query/verify/verify.h"
 
 #define DIRECTORY FUZZ_MEMORY "/session"
 

@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_ANSWER_H
 #define ADA_CLI_ANSWER_H
 #include "cli/options.h"
-#include "query/selection.h"
+#include "query/session/selection.h"
 
 /* Opens the session, or says on stderr why not: 0 or ADA_EXIT_FAILED. */
 int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "query/session.h"
+#include "query/session/session.h"
 
 enum { OPTION_MEDIA = 0x2000, OPTION_HOST };
 

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/dump_event.h"
 #include "cli/rows.h"
-#include "query/source.h"
+#include "query/session/source.h"
 
 struct options {
 	struct ada_reading reading;

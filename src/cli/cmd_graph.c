@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/graph_rows.h"
-#include "query/diff.h"
-#include "query/tree_focus.h"
+#include "query/sums/diff.h"
+#include "query/sums/tree_focus.h"
 
 #define TEXT_MIN_PERCENT 0.5
 #define TEXT_DEPTH 100

@@ -10,8 +10,8 @@
 #include "cli/control_client.h"
 #include "cli/recover_leftovers.h"
 #include "cli/rows.h"
-#include "query/selection.h"
-#include "query/windows.h"
+#include "query/session/selection.h"
+#include "query/session/windows.h"
 
 #define COUNT(columns) (sizeof(columns) / sizeof *(columns))
 

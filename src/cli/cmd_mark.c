@@ -3,7 +3,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define ANSWER_SECONDS 10
 

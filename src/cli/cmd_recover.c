@@ -14,8 +14,8 @@
 #include "cli/control_client.h"
 #include "cli/recover_leftovers.h"
 #include "cli/rows.h"
-#include "query/stack.h"
-#include "query/windows.h"
+#include "query/calls/stack.h"
+#include "query/session/windows.h"
 #include "recover/leftovers.h"
 #include "recover/recover.h"
 

@@ -10,7 +10,7 @@
 #include "cli/report_diff.h"
 #include "cli/rows.h"
 #include "cli/source_cells.h"
-#include "query/stats.h"
+#include "query/sums/stats.h"
 
 enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS, SOURCE = FIELDS };
 

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/control_client.h"
 #include "cli/recover_leftovers.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define ANSWER_SECONDS 10
 #define SECOND_MS 1000

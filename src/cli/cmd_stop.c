@@ -3,7 +3,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/control_client.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {

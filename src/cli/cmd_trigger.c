@@ -9,7 +9,7 @@
 #include "cli/control_client.h"
 #include "cli/rows.h"
 #include "cli/trigger_test.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define ANSWER_SECONDS 60		/* patching functions late stops a large program for a while */
 

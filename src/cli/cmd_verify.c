@@ -6,7 +6,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
-#include "query/verify.h"
+#include "query/verify/verify.h"
 
 enum { EXIT_DAMAGED = 1, EXIT_NO_SESSION = 2 };
 

@@ -8,8 +8,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
-#include "query/selection.h"
-#include "query/windows.h"
+#include "query/session/selection.h"
+#include "query/session/windows.h"
 
 enum field { WINDOW, PROCESS, START, START_NS, END_NS, DURATION, KIND, KINDS, MARKS, EVENTS, PRE, POST, ASKED_PRE, ASKED_POST,
 	     POLICY, SHORT, FIELDS_BOOT, CLOCK_START_NS = FIELDS_BOOT, CLOCK_END_NS, FIELDS };

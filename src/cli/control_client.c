@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/directory.h"
 #include "base/file.h"
-#include "query/json.h"
+#include "query/session/json.h"
 #include "recorder/control/control.h"
 #include "recorder/process/server.h"
 

@@ -2,7 +2,7 @@
 #include "cli/dump_detail.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include "query/windows.h"
+#include "query/session/windows.h"
 
 #define REGISTERS 8
 #define STACK_LINE 32			/* bytes of the stack in a line of text */

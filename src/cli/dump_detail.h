@@ -2,8 +2,8 @@
 #ifndef ADA_CLI_DUMP_DETAIL_H
 #define ADA_CLI_DUMP_DETAIL_H
 #include "base/output.h"
-#include "query/arguments.h"
-#include "query/timeline.h"
+#include "query/calls/timeline.h"
+#include "query/values/arguments.h"
 
 #define ADA_DETAIL_CSV "x0,x1,x2,x3,x4,x5,x6,x7,lr,fp,sp,fp0,fp1,fp2,fp3,fp4,fp5,fp6,fp7,stack"
 

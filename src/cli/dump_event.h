@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_DUMP_EVENT_H
 #define ADA_CLI_DUMP_EVENT_H
 #include "cli/options.h"
-#include "query/timeline.h"
+#include "query/calls/timeline.h"
 
 /* What is printed of a function, quoted for the format once and for all. */
 struct ada_dump_name {

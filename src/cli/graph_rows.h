@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_GRAPH_ROWS_H
 #define ADA_CLI_GRAPH_ROWS_H
 #include "base/output.h"
-#include "query/tree.h"
+#include "query/sums/tree.h"
 
 enum ada_graph_sort { ADA_GRAPH_TOTAL, ADA_GRAPH_SELF, ADA_GRAPH_CALLS };
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "base/output.h"
 #include "cli/mcp_call.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define DEPTH 1024			/* of an answer's JSON */
 

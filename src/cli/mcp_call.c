@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define COMPLAINT_BYTES 4096
 

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "query/json.h"
+#include "query/session/json.h"
 
 static const char *const version_names[] = { [ADA_MCP_2024_11_05] = "2024-11-05", [ADA_MCP_2025_03_26] = "2025-03-26",
 					     [ADA_MCP_2025_06_18] = "2025-06-18" };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/mcp_table.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define CALLS_MAX 64			/* that run or wait */
 #define BATCH_MAX 64

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "cli/control_client.h"
 #include "cli/rows.h"
-#include "query/session.h"
+#include "query/session/session.h"
 
 #define ASK_SECONDS 1			/* a recorder answers at once, or it is gone */
 

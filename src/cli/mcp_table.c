@@ -1,7 +1,7 @@
 /* The tools, described for a model: what each answers, when to ask it, what its arguments mean. */
 #include "cli/mcp_table.h"
 #include <errno.h>
-#include "query/json.h"
+#include "query/session/json.h"
 
 const char ada_mcp_instructions[] =
 	"ada records every function call and return of a native program. A session is one recording: threads with their events,"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/mcp_table.h"
-#include "query/json.h"
+#include "query/session/json.h"
 
 #define TEXT_MAX (64u << 10)		/* a system's limit on one argument is 128 KiB */
 

@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 #include "base/array.h"
 #include "base/output.h"
-#include "query/selection.h"
+#include "query/session/selection.h"
 
 #define ADA_QUERY_AHEAD 1000		/* rows that a table's widths are made for */
 

@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_REPORT_DIFF_H
 #define ADA_CLI_REPORT_DIFF_H
 #include "base/output.h"
-#include "query/diff.h"
+#include "query/sums/diff.h"
 
 enum ada_report_side { ADA_SIDE_CALLS, ADA_SIDE_TOTAL, ADA_SIDE_SELF, ADA_SIDE_MEAN, ADA_SIDE_P50, ADA_SIDE_P99, ADA_SIDE_FIELDS };
 

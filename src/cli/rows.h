@@ -4,7 +4,7 @@
 #define ADA_CLI_ROWS_H
 #include "base/array.h"
 #include "base/output.h"
-#include "query/selection.h"
+#include "query/session/selection.h"
 
 enum ada_cell_kind {
 	ADA_CELL_TEXT,

@@ -1,7 +1,7 @@
 /* File and line of a function. */
 #include "cli/source_cells.h"
 #include <stdio.h>
-#include "query/source.h"
+#include "query/session/source.h"
 
 void ada_source_fill(struct ada_cell cells[ADA_SOURCE_CELLS], struct ada_module *module, uint64_t function_id,
 		     enum ada_format format, char text[ADA_SOURCE_TEXT])

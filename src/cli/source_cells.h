@@ -2,7 +2,7 @@
 #ifndef ADA_CLI_SOURCE_CELLS_H
 #define ADA_CLI_SOURCE_CELLS_H
 #include "cli/rows.h"
-#include "query/calls.h"
+#include "query/calls/calls.h"
 
 #define ADA_SOURCE_CELLS 2
 #define ADA_SOURCE_COLUMNS { "file", "SOURCE", ADA_CELL_NAME }, { "line", NULL, ADA_CELL_NUMBER }

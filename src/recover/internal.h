@@ -2,7 +2,7 @@
 #ifndef ADA_RECOVER_INTERNAL_H
 #define ADA_RECOVER_INTERNAL_H
 #include "abi/wire.h"
-#include "query/session.h"
+#include "query/session/session.h"
 #include "recover/recover.h"
 
 /* The end of a file that is no whole event: it was cut off. */

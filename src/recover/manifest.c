@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "abi/record.h"
 #include "base/file.h"
-#include "query/stack.h"
+#include "query/calls/stack.h"
 #include "recorder/files/json.h"
 #include "recover/internal.h"
 

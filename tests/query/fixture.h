@@ -3,8 +3,8 @@
 #define ADA_TESTS_QUERY_FIXTURE_H
 #include <limits.h>
 #include "../test.h"
-#include "query/selection.h"
-#include "query/stats.h"
+#include "query/session/selection.h"
+#include "query/sums/stats.h"
 #include "synth.h"
 
 struct fixture {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/arguments_internal.h"
+#include "query/values/internal.h"
 
 #define SP 0x7ffc12340000ull
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../test.h"
-#include "query/calls.h"
+#include "query/calls/calls.h"
 
 static char out[4096];
 

@@ -2,9 +2,9 @@
  * whose calls leave without a word, whose recording begins in the middle, that lost events. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "query/calls.h"
-#include "query/scan.h"
-#include "query/tree.h"
+#include "query/calls/calls.h"
+#include "query/calls/scan.h"
+#include "query/sums/tree.h"
 #include "sql_fixture.h"
 
 #define EVENTS 500

@@ -1,7 +1,7 @@
 /* Two recordings side by side. */
 #include <stdlib.h>
 #include "fixture.h"
-#include "query/diff.h"
+#include "query/sums/diff.h"
 #include "tree_text.h"
 
 /* The same functions in another order, one of them gone and one new: another build. */

@@ -1,6 +1,6 @@
 /* Callers and callees whose numbers are known. */
 #include "fixture.h"
-#include "query/edges.h"
+#include "query/sums/edges.h"
 #include "synth_random.h"
 
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };

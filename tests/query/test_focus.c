@@ -1,6 +1,6 @@
 /* Trees about some functions, made of whole ones. */
 #include "fixture.h"
-#include "query/tree_focus.h"
+#include "query/sums/tree_focus.h"
 #include "synth_random.h"
 #include "tree_text.h"
 

@@ -7,7 +7,7 @@
 #include "../test.h"
 #include "abi/record.h"
 #include "base/file.h"
-#include "query/module.h"
+#include "query/session/module.h"
 
 static char table_path[] = "/tmp/ada-module-XXXXXX";
 

@@ -1,7 +1,7 @@
 /* What narratives rest on: open calls from checkpoints, against a reading back to the beginning and against what is known. */
 #include "fixture.h"
 #include <stdlib.h>
-#include "query/narrate/internal.h"
+#include "query/narrate/parts.h"
 #include "synth_random.h"
 
 #define STEP 65536		/* narrate_stack.c's */

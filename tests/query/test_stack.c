@@ -1,7 +1,7 @@
 /* Open calls found backwards, against those that pairing from the beginning leaves open. */
 #include "fixture.h"
-#include "query/calls.h"
-#include "query/stack.h"
+#include "query/calls/calls.h"
+#include "query/calls/stack.h"
 #include "synth_random.h"
 
 /* At each position, before its event. */

@@ -1,7 +1,7 @@
 /* Reading in stretches: every event once, in order, over the bounds of segments, with no more of it mapped than the last one. */
 #include <stdio.h>
 #include "fixture.h"
-#include "query/stretch.h"
+#include "query/session/stretch.h"
 
 static const char *const names[] = { "main", "leaf" };
 

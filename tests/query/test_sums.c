@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include "base/interrupt.h"
 #include "fixture.h"
-#include "query/edges.h"
-#include "query/tree.h"
+#include "query/sums/edges.h"
+#include "query/sums/tree.h"
 #include "synth_random.h"
 
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include "fixture.h"
 #include "base/interrupt.h"
-#include "query/timeline.h"
+#include "query/calls/timeline.h"
 #include "synth_random.h"
 
 static uint64_t draw(uint64_t *state)

@@ -1,6 +1,6 @@
 /* The merged timeline: every event once, in the order of time, with durations at the ends. */
 #include "fixture.h"
-#include "query/timeline.h"
+#include "query/calls/timeline.h"
 
 static const char *const names[] = { "main", "leaf" };
 

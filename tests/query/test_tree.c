@@ -1,6 +1,6 @@
 /* Call trees that are known. */
 #include "fixture.h"
-#include "query/tree.h"
+#include "query/sums/tree.h"
 #include "tree_text.h"
 
 static const char *const names[] = { "main", "a", "b", "leaf", "open" };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 #include "query/clickhouse/rows.h"
-#include "query/stretch.h"
+#include "query/session/stretch.h"
 
 #define SEEN 16384			/* function keys that were asked for lately */
 

@@ -1,9 +1,9 @@
-/* A session's rows in ClickHouse's RowBinary, in the columns of query/clickhouse_tables.c. */
+/* A session's rows in ClickHouse's RowBinary, in the columns of query/clickhouse/tables.c. */
 #ifndef ADA_QUERY_CLICKHOUSE_ROWS_H
 #define ADA_QUERY_CLICKHOUSE_ROWS_H
 #include "query/clickhouse/tables.h"
 #include "query/export/export.h"
-#include "query/stats.h"
+#include "query/sums/stats.h"
 
 #define ADA_CLICKHOUSE_EVENT_BYTES (3 * 8 + 4 * 4 + 1)
 

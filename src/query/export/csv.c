@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/interrupt.h"
+#include "query/calls/timeline.h"
 #include "query/export/export.h"
 #include "query/export/parts.h"
 #include "query/export/walk.h"
-#include "query/timeline.h"
 
 #define PAUSE_EVENTS 16384u
 #define RELEASE_EVENTS (1u << 15)

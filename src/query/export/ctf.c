@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "query/export/walk.h"
-#include "query/stretch.h"
+#include "query/session/stretch.h"
 
 #define NO_MODULE UINT32_MAX
 #define NAME_MAX_BYTES 4096		/* of a name in a packet: a packet has room for all of them */

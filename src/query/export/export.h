@@ -1,15 +1,15 @@
 /* Writing a selection in other programs' formats.
  *
- * All formats hold the same calls, by the rules of query/calls.h and stats.h: a call belongs to the selection where it begins in
+ * All formats hold the same calls, by the rules of query/calls/calls.h and stats.h: a call belongs to the selection where it begins in
  * it, with its whole duration. Formats of begin and end events cut calls at the selection's end, and begin with those that are
- * open at its start (query/stack.h). query/export/walk.h finds both.
+ * open at its start (query/calls/stack.h). query/export/walk.h finds both.
  */
 #ifndef ADA_QUERY_EXPORT_H
 #define ADA_QUERY_EXPORT_H
 #include "base/output.h"
 #include "base/progress.h"
-#include "query/name_list.h"
-#include "query/selection.h"
+#include "query/session/name_list.h"
+#include "query/session/selection.h"
 
 struct ada_export {
 	const struct ada_selection *selection;
@@ -27,7 +27,7 @@ struct ada_export_format {
 	const char *help;
 	enum { ADA_EXPORT_TEXT, ADA_EXPORT_BINARY, ADA_EXPORT_FILE, ADA_EXPORT_DIRECTORY, ADA_EXPORT_SERVER } kind;
 	/* 0 or -errno; -EINTR once ada_interrupted(): the caller takes away what was written. A failed write is left to the
-	 * caller, too, who finds it in output->error. NULL: of ADA_EXPORT_SERVER, see query/clickhouse.h. */
+	 * caller, too, who finds it in output->error. NULL: of ADA_EXPORT_SERVER, see query/clickhouse/clickhouse.h. */
 	int (*write)(struct ada_export *export, struct ada_error *error);
 };
 extern const struct ada_export_format ada_export_formats[];

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "query/export/export.h"
-#include "query/tree.h"
+#include "query/sums/tree.h"
 
 #define FRAMES_MAX 1000
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/calls.h"
+#include "query/calls/calls.h"
 #include "query/export/walk.h"
 
 /* --- names ------------------------------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "query/export/walk.h"
-#include "query/source.h"
+#include "query/session/source.h"
 
 static int take_thread(void *context, const struct ada_export_thread *thread)
 {

@@ -3,7 +3,7 @@
  * with its types. And the parts of the writer that share a packet. */
 #ifndef ADA_QUERY_EXPORT_PERFETTO_H
 #define ADA_QUERY_EXPORT_PERFETTO_H
-#include "query/calls.h"
+#include "query/calls/calls.h"
 #include "query/export/parts.h"
 #include "query/export/protobuf.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/arguments.h"
 #include "query/export/perfetto.h"
-#include "query/windows.h"
+#include "query/session/windows.h"
+#include "query/values/arguments.h"
 
 /* --- packets ---------------------------------------------------------------------------------------------------------- */
 

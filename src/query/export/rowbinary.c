@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "query/export/export.h"
 #include "query/export/walk.h"
-#include "query/stretch.h"
+#include "query/session/stretch.h"
 
 /* What the marks of a loss stand for. */
 static uint64_t count_lost(const struct ada_event *events, uint64_t count)

@@ -8,7 +8,7 @@
 #include "query/export/export.h"
 #include "query/export/parts.h"
 #include "query/export/walk.h"
-#include "query/source.h"
+#include "query/session/source.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/sql/table.h"
 #include "query/export/export.h"
 #include "query/export/walk.h"
-#include "query/stretch.h"
+#include "query/rows/rows.h"
+#include "query/session/stretch.h"
+#include "query/sql/sql.h"
 
 #define PREFIX "ada_new_"
 #define STEPS 10000			/* of SQLite's machine between two looks at Ctrl-C */

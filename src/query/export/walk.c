@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/interrupt.h"
-#include "query/stack.h"
+#include "query/calls/stack.h"
 
 #define PAUSE_EVENTS 16384u		/* between looks at the user and the progress: well below a millisecond */
 #define RELEASE_EVENTS (1u << 18)	/* 8 MiB */

@@ -8,7 +8,7 @@
  * that shows it. ended() comes for it later, with `aside` set, when its end is known or it is known that there is none. */
 #ifndef ADA_QUERY_EXPORT_WALK_H
 #define ADA_QUERY_EXPORT_WALK_H
-#include "query/calls.h"
+#include "query/calls/calls.h"
 #include "query/export/export.h"
 
 struct ada_export_thread {

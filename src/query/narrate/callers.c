@@ -1,7 +1,7 @@
 /* Which callers of a function called it for the first time in a window, where others had called it before. */
 #include <errno.h>
 #include <stdlib.h>
-#include "query/narrate/internal.h"
+#include "query/narrate/parts.h"
 
 #define TOLD 3
 #define CALLS_KNOWN 10		/* by others, else nothing is new about a caller */

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/units.h"
-#include "query/calls.h"
-#include "query/narrate/internal.h"
-#include "query/stretch.h"
+#include "query/calls/calls.h"
+#include "query/narrate/parts.h"
+#include "query/session/stretch.h"
 
 #define TOLD 5
 #define SMALL 100		/* what exceeds the usual by less than 1/100 of the worst is only counted */

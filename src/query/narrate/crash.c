@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "query/calls.h"
-#include "query/narrate/internal.h"
+#include "query/calls/calls.h"
+#include "query/narrate/parts.h"
 
 #define CALLS_TOLD 5
 #define EVENTS_READ 256		/* before the crash, for its last calls */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "elf/functions_debug.h"
-#include "query/narrate/internal.h"
-#include "query/source.h"
-#include "query/windows.h"
+#include "query/narrate/parts.h"
+#include "query/session/source.h"
+#include "query/session/windows.h"
 #include "trigger/prototypes.h"
 
 #define TOLD 3

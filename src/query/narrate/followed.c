@@ -1,8 +1,8 @@
 /* What came after a mark on its thread, up to the end of the window. */
 #include <errno.h>
 #include "base/units.h"
-#include "query/calls.h"
-#include "query/narrate/internal.h"
+#include "query/calls/calls.h"
+#include "query/narrate/parts.h"
 
 #define CALLS_TOLD 4
 #define RELEASE_EVENTS (1u << 18)

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "query/arguments.h"
-#include "query/narrate/internal.h"
-#include "query/windows.h"
+#include "query/narrate/parts.h"
+#include "query/session/windows.h"
+#include "query/values/arguments.h"
 
 static const json_object *marks_of(const struct ada_recorded_window *window)
 {

@@ -1,6 +1,6 @@
 /* The marks of a window: the first ones and the first of each rule, and what surrounds the latter. */
 #include <string.h>
-#include "query/narrate/internal.h"
+#include "query/narrate/parts.h"
 
 #define MARKS_TOLD 4		/* of a window, and more where their rules are new */
 

@@ -1,8 +1,8 @@
 /* Narratives: which sections there are. */
 #include "query/narrate/narrate.h"
+#include "query/narrate/parts.h"
 #include <errno.h>
 #include <stdlib.h>
-#include "query/narrate/internal.h"
 
 static struct ada_completeness completeness_of(const struct ada_story *story, struct ada_error *error, int *result)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "query/narrate/internal.h"
+#include "query/narrate/parts.h"
 
 #define OTHERS_TOLD 8
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/quote.h"
 #include "base/units.h"
-#include "query/narrate/internal.h"
+#include "query/narrate/parts.h"
 
 #define THREADS_TOLD 16		/* of a process: those with the most events */
 #define FUNCTIONS_TOLD 3	/* of a thread */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/units.h"
-#include "query/narrate/internal.h"
-#include "query/windows.h"
+#include "query/narrate/parts.h"
+#include "query/session/windows.h"
 
 #define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
 #define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */

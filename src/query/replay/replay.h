@@ -7,7 +7,7 @@
  */
 #ifndef ADA_QUERY_REPLAY_H
 #define ADA_QUERY_REPLAY_H
-#include "query/timeline.h"
+#include "query/calls/timeline.h"
 #include "trigger/trigger.h"
 
 enum ada_replay_value {

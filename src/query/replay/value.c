@@ -3,7 +3,7 @@
 #include <string.h>
 #include "atf.h"
 #include "query/replay/internal.h"
-#include "query/windows.h"
+#include "query/session/windows.h"
 
 enum { RETURN_REAL = 2 };		/* x: low half of xmm0 */
 

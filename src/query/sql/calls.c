@@ -1,14 +1,14 @@
-/* Table calls: the events of each thread, paired by query/calls.h; a row when a call ends.
+/* Table calls: the events of each thread, paired by query/calls/calls.h; a row when a call ends.
  *
  * A range of time or index_seq begins reading there, not knowing the calls that are open. That matters only where
  *   - the caller is asked for: then the events before the range are read backwards, only as far as the innermost call around it
- *     (query/stack.h). What the range's events up to there say of the calls around it is kept until then, or
+ *     (query/calls/stack.h). What the range's events up to there say of the calls around it is kept until then, or
  *   - the end of an unknown call arrives while calls of the range are open that lie no higher: it may set them aside. Then
  *     the thread is read once more, with its whole stack, and what was already handed out is left away.
  * Reading goes on behind the range until its last call has ended. */
 #include "base/interrupt.h"
-#include "query/sql/table.h"
-#include "query/stack.h"
+#include "query/calls/stack.h"
+#include "query/sql/parts.h"
 
 #define PIECE (1u << 16)		/* events */
 #define LEAVING_MAX 4096

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/arguments.h"
-#include "query/sql/table.h"
-#include "query/windows.h"
+#include "query/session/windows.h"
+#include "query/sql/parts.h"
+#include "query/values/arguments.h"
 
 enum { THREAD, INDEX_SEQ, TIMESTAMP, KIND, FUNCTION, X0, X7 = X0 + 7, LR, FP, SP, FP0, FP7 = FP0 + 7, STACK, PROCESS, PID, TID,
        FUNCTION_ID, MODULE, DETAIL_SEQ, ARGS };

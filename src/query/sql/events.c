@@ -1,5 +1,5 @@
 /* Tables events and around. */
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 enum { TIMESTAMP, THREAD, TID, INDEX_SEQ, KIND, FUNCTION_ID, FUNCTION, DEPTH, DETAIL_SEQ, PROCESS, PID, MODULE, LOST };
 

@@ -1,7 +1,7 @@
 /* Table functions: the symbols of all modules. */
 #include "base/interrupt.h"
-#include "query/source.h"
-#include "query/sql/table.h"
+#include "query/session/source.h"
+#include "query/sql/parts.h"
 
 enum { FUNCTION_ID, NAME, MANGLED, MODULE, ADDRESS, SIZE, FILE_NAME, LINE };
 

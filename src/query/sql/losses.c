@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 enum { PROCESS, THREAD, TID, INDEX_SEQ, TIMESTAMP, EVENTS, SKIPPED, REASON, PID, COLUMNS };
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/sql/table.h"
-#include "query/windows.h"
+#include "query/session/windows.h"
+#include "query/sql/parts.h"
 
 typedef void fill_rows(struct ada_sql *sql, struct ada_sql_rows *rows);
 

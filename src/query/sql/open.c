@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 #include "trigger/trigger.h"
 
 #define LENGTH_MAX (64 << 20)		/* of a text, a blob, a row */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 struct op { unsigned char code; const char *text; };
 static const struct op ops[] = {

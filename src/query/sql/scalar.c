@@ -1,7 +1,7 @@
 /* Functions for use in expressions: times and durations as people write them, and what a register's bits say. */
 #include <string.h>
 #include "base/units.h"
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 static void fail(sqlite3_context *context, const struct ada_error *error)
 {

@@ -3,16 +3,14 @@
 #define ADA_QUERY_SQL_H
 #include <sqlite3.h>
 #include "base/output.h"
-#include "query/selection.h"
+#include "query/rows/table.h"
+#include "query/session/selection.h"
 
 /* Makes the tables (eponymous virtual tables: events, calls, ...) and table-valued functions (fn_stats, callers, callees, around,
  * stack_at) known to a connection. They show what the selection holds, which must stay until the connection is closed. Sorted by
  * nothing but what each table says. A scan ends with SQLITE_INTERRUPT once ada_interrupted(). */
 int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, struct ada_error *error);
 
-/* A table's columns, as the help and the exports name them. */
-struct ada_sql_column { const char *name, *type, *help; bool hidden; uint8_t role; /* table.h */ };
-struct ada_sql_table { const char *name, *help; const struct ada_sql_column *columns; size_t column_count; bool function; };
 extern const struct ada_sql_table ada_sql_tables[];
 extern const size_t ada_sql_table_count;
 const struct ada_sql_table *ada_sql_table_find(const char *name);	/* NULL: there is none */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
-#include "query/edges.h"
-#include "query/sql/table.h"
-#include "query/stack.h"
-#include "query/stats.h"
+#include "query/calls/stack.h"
+#include "query/sql/parts.h"
+#include "query/sums/edges.h"
+#include "query/sums/stats.h"
 
 #define TABLE(function, cursor, ...) \
 	const struct ada_sql_implementation ada_sql_##function = { \

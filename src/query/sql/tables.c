@@ -1,6 +1,6 @@
 /* The tables and their columns, in the order of SELECT *. The enums of columns in the other files follow these lists. */
 #include <strings.h>
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 #define COLUMNS(list) list, sizeof(list) / sizeof *(list)
 

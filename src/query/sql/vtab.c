@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/output.h"
-#include "query/sql/table.h"
+#include "query/sql/parts.h"
 
 static const struct ada_sql_implementation *const implementations[] = {
 	&ada_sql_events, &ada_sql_calls, &ada_sql_functions, &ada_sql_detail, &ada_sql_windows, &ada_sql_marks, &ada_sql_threads,
@@ -60,40 +60,6 @@ static struct ada_sql *open_state(const struct ada_selection *selection)
 	for (size_t i = 0; i < selection->threads.count; i++)
 		sql->total += selection->threads.items[i]->count;
 	return sql;
-}
-
-int64_t ada_sql_rowid(const struct ada_sql *sql, const struct ada_thread *thread, uint64_t position)
-{
-	return (int64_t)(sql->bases[thread - sql->session->threads.items] + position);
-}
-
-/* --- values ------------------------------------------------------------------------------------------------------------- */
-
-void ada_sql_result_u64(sqlite3_context *context, uint64_t number)
-{
-	sqlite3_result_int64(context, number > INT64_MAX ? INT64_MAX : (int64_t)number);
-}
-
-void ada_sql_result_name(sqlite3_context *context, const struct ada_sql_function *function)
-{
-	sqlite3_result_text(context, function->name, function->name_length, SQLITE_STATIC);
-}
-
-void ada_sql_result_text(sqlite3_context *context, const char *text)
-{
-	char *made;
-
-	if (!text)
-		return;
-	if (ada_output_is_utf8(text)) {
-		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-		return;
-	}
-	made = ada_output_utf8_copy(text);
-	if (made)
-		sqlite3_result_text(context, made, -1, free);
-	else
-		sqlite3_result_error_nomem(context);
 }
 
 /* --- the module's functions --------------------------------------------------------------------------------------------- */

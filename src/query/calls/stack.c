@@ -1,0 +1,239 @@
+/* Open calls: see stack.h. */
+#include "query/calls/stack.h"
+#include <errno.h>
+
+#define BLOCK_EVENTS (1u << 16)		/* 2 MiB: mapped at a time */
+
+static bool is_known(const struct ada_event *event)
+{
+	return event->event_kind >= ADA_EVENT_CALL && event->event_kind <= ADA_EVENT_LOST;
+}
+
+/* Whether events were lost between the one at `position` and the last one before it that means something. */
+static bool is_after_loss(const struct ada_thread *thread, uint64_t position)
+{
+	while (position--) {
+		const struct ada_event *event = atf_thread_get(thread->events, position);
+
+		if (is_known(event))
+			return event->event_kind == ADA_EVENT_LOST;
+	}
+	return false;
+}
+
+/* --- forwards ----------------------------------------------------------------------------------------------------------- */
+
+void ada_stack_leave(struct ada_stack *stack, uint32_t depth)
+{
+	while (stack->frames.count && stack->frames.items[stack->frames.count - 1].depth >= depth)
+		stack->frames.count--;
+}
+
+/* An end: of a call on the stack, or, unless events were lost, of one that says nothing about those. */
+static void end(struct ada_stack *stack, const struct ada_event *event)
+{
+	size_t low = 0, high = stack->frames.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stack->frames.items[middle].depth < event->call_depth)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (stack->after_loss || (low < stack->frames.count && stack->frames.items[low].depth == event->call_depth &&
+				  stack->frames.items[low].function_id == event->function_id))
+		stack->frames.count = low;
+}
+
+int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint64_t position)
+{
+	int result = 0;
+
+	if (!is_known(event))
+		return 0;
+	if (event->event_kind == ADA_EVENT_CALL) {
+		ada_stack_leave(stack, event->call_depth);
+		result = ada_array_push(&stack->frames, ((struct ada_frame){
+			position, event->function_id, event->timestamp_ns, event->call_depth }));
+	} else if (event->event_kind != ADA_EVENT_LOST) {
+		end(stack, event);
+	}
+	stack->after_loss = event->event_kind == ADA_EVENT_LOST;
+	return result;
+}
+
+static int replay(struct ada_stack *stack, const struct ada_thread *thread, uint64_t from, uint64_t to)
+{
+	uint64_t count, released = from;
+	int result = 0;
+
+	while (from < to && !result) {
+		const struct ada_event *events = atf_thread_run(thread->events, from, &count);
+
+		count = count > to - from ? to - from : count;
+		count = count > BLOCK_EVENTS ? BLOCK_EVENTS : count;
+		for (uint64_t i = 0; i < count && !result; i++)
+			result = ada_stack_feed(stack, &events[i], from + i);
+		from += count;
+		atf_thread_release(thread->events, released, from);
+		released = from;
+	}
+	return result;
+}
+
+int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < stack->frames.count && !result; i++) {
+		const struct ada_frame *frame = &stack->frames.items[i];
+		struct ada_event event = { .timestamp_ns = frame->start_ns, .function_id = frame->function_id,
+					   .event_kind = ADA_EVENT_CALL, .call_depth = frame->depth };
+
+		result = ada_calls_feed(calls, &event, frame->position);
+	}
+	calls->after_loss = stack->after_loss;
+	calls->before_loss_ns = calls->last_ns;
+	return result;
+}
+
+void ada_stack_close(struct ada_stack *stack)
+{
+	ada_array_free(&stack->frames);
+}
+
+/* --- backwards ---------------------------------------------------------------------------------------------------------- */
+
+void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *thread, uint64_t position)
+{
+	*back = (struct ada_lookback){ .thread = thread, .at = position, .position = position, .limit = UINT32_MAX,
+				       .after_loss = is_after_loss(thread, position) };
+	if (position < thread->count) {
+		const struct ada_event *event = atf_thread_get(thread->events, position);
+
+		/* A call that is about to begin shows that those at its depth have left without a word. */
+		if (event->event_kind == ADA_EVENT_CALL)
+			back->limit = event->call_depth;
+	}
+}
+
+void ada_lookback_close(struct ada_lookback *back)
+{
+	ada_array_free(&back->frames);
+}
+
+/* An end waits in vain: whether it ended a call, only what came before it can tell. */
+static int look_forwards(struct ada_lookback *back)
+{
+	struct ada_stack stack = {};
+	uint64_t from = back->position;
+	int result;
+
+	while (from) {
+		const struct ada_event *event = atf_thread_get(back->thread->events, from);
+
+		if (event->event_kind == ADA_EVENT_CALL && !event->call_depth)
+			break;
+		if (--from % BLOCK_EVENTS == 0)
+			atf_thread_release(back->thread->events, from, from + BLOCK_EVENTS);
+	}
+	result = replay(&stack, back->thread, from, back->at);
+	if (!result && back->at < back->thread->count) {
+		const struct ada_event *event = atf_thread_get(back->thread->events, back->at);
+
+		if (event->event_kind == ADA_EVENT_CALL)
+			ada_stack_leave(&stack, event->call_depth);
+	}
+	back->frames.count = 0;
+	for (size_t i = stack.frames.count; i-- > 0 && !result;)
+		result = ada_array_push(&back->frames, stack.frames.items[i]);
+	back->complete = true;
+	ada_stack_close(&stack);
+	return result;
+}
+
+/* What one of the few events says that are not deeper than all behind them. False: it makes an end doubtful. */
+static bool take(struct ada_lookback *back, const struct ada_event *event, uint64_t position, int *result)
+{
+	if (back->waits) {
+		back->waits = false;
+		return event->event_kind == ADA_EVENT_CALL && event->call_depth == back->limit && event->function_id == back->function_id;
+	}
+	back->limit = event->call_depth;
+	if (event->event_kind == ADA_EVENT_CALL) {
+		*result = ada_array_push(&back->frames, ((struct ada_frame){
+			position, event->function_id, event->timestamp_ns, event->call_depth }));
+	} else {
+		back->function_id = event->function_id;
+		back->waits = !is_after_loss(back->thread, position);	/* then it shows what has left, whoever ended */
+	}
+	return true;
+}
+
+/* Of a block of events until there are `wanted` frames: [from, back->position), which lie side by side. Nearly all lie deeper. */
+static int read_back(struct ada_lookback *back, const struct ada_event *events, uint64_t from, size_t wanted)
+{
+	uint32_t bound = back->limit + back->waits;
+	int result = 0;
+
+	while (back->position > from && bound && back->frames.count < wanted && !result) {
+		const struct ada_event *event = &events[--back->position - from];
+
+		if (event->call_depth >= bound || event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
+			continue;
+		if (!take(back, event, back->position, &result))
+			return look_forwards(back);
+		bound = back->limit + back->waits;
+	}
+	return result;
+}
+
+static int look_back(struct ada_lookback *back, size_t wanted)
+{
+	int result = 0;
+
+	while (back->position && back->limit + back->waits && back->frames.count < wanted && !back->complete && !result) {
+		uint64_t to = back->position, from = to > BLOCK_EVENTS ? to - BLOCK_EVENTS : 0, count;
+		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
+
+		while (from + count < to) {	/* a segment ends between */
+			from += count;
+			events = atf_thread_run(back->thread->events, from, &count);
+		}
+		result = read_back(back, events, from, wanted);
+		if (to - back->position > 4096)	/* a row asked for alone needs no more than its pages */
+			atf_thread_release(back->thread->events, back->position < to ? back->position : from, to);
+	}
+	if (!result && !back->complete && back->frames.count < wanted) {
+		if (back->waits)	/* the recording knows no call of it */
+			return look_forwards(back);
+		back->complete = true;
+	}
+	return result;
+}
+
+int ada_lookback_get(struct ada_lookback *back, size_t number, const struct ada_frame **frame)
+{
+	int result = number < back->frames.count || back->complete ? 0 : look_back(back, number + 1);
+
+	*frame = !result && number < back->frames.count ? &back->frames.items[number] : NULL;
+	return result;
+}
+
+int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position)
+{
+	struct ada_lookback back;
+	int result;
+
+	ada_lookback_open(&back, thread, position);
+	result = look_back(&back, SIZE_MAX);
+	*stack = (struct ada_stack){ .after_loss = back.after_loss };
+	for (size_t i = back.frames.count; i-- > 0 && !result;)
+		result = ada_array_push(&stack->frames, back.frames.items[i]);
+	if (result)
+		ada_stack_close(stack);
+	ada_lookback_close(&back);
+	return result;
+}

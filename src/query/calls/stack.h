@@ -1,0 +1,50 @@
+/* Which calls are open on a thread at one of its events: read backwards from there, so that it costs as much as the oldest of
+ * them is away and nothing before it. The answer is that of calls.h, which reads from the thread's beginning.
+ *
+ * Backwards an end at depth d says that nothing of d or deeper is open behind it, if it ended a call then. It did if what comes
+ * next, going back, at d or less deep is the call of its function at d. If not, the thread runs several stacks, or its
+ * recording begins in the middle; then the calls are followed forwards, from the nearest outermost call on. */
+#ifndef ADA_QUERY_STACK_H
+#define ADA_QUERY_STACK_H
+#include "base/array.h"
+#include "query/calls/calls.h"
+#include "query/session/session.h"
+
+struct ada_frame {
+	uint64_t position;		/* of its CALL in the thread: index_seq */
+	uint64_t function_id;
+	uint64_t start_ns;
+	uint32_t depth;
+};
+struct ada_stack {
+	ADA_ARRAY(struct ada_frame) frames;	/* outermost first */
+	bool after_loss;		/* events were lost right before: as in ada_calls */
+};
+
+/* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not
+ * among them, nor are those that it shows to have left. 0 or -ENOMEM. The frames are the caller's to free with ada_stack_close. */
+int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
+/* Forwards: what is open behind one more event. 0 or -ENOMEM. */
+int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint64_t position);
+/* Away with those that a call at this depth shows to have left. */
+void ada_stack_leave(struct ada_stack *stack, uint32_t depth);
+/* Tells `calls`, which know of none, that these are open. The receiver hears of each. 0 or -ENOMEM. */
+int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls);
+void ada_stack_close(struct ada_stack *stack);
+
+/* The same from the innermost call outwards, read back only as far as anyone asks. */
+struct ada_lookback {
+	const struct ada_thread *thread;
+	uint64_t at;			/* what is open right before this event */
+	uint64_t position;		/* read back to there */
+	uint64_t function_id;		/* of the end that waits for its call */
+	uint32_t limit;			/* no call that deep is open any more */
+	bool waits, complete, after_loss;
+	ADA_ARRAY(struct ada_frame) frames;	/* innermost first */
+};
+
+void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *thread, uint64_t position);
+/* The call `number` (0: innermost), or NULL in *frame; good until the next question. 0 or -ENOMEM. */
+int ada_lookback_get(struct ada_lookback *back, size_t number, const struct ada_frame **frame);
+void ada_lookback_close(struct ada_lookback *back);
+#endif

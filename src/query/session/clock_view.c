@@ -1,0 +1,170 @@
+/* See clock_view.h. */
+#include "query/session/clock_view.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "base/units.h"
+#include "query/session/session.h"
+
+#define SECOND_NS 1000000000
+
+/* "2026-01-01T00:00:00.123Z", to the ns. */
+static bool parse_wall(const char *text, uint64_t *ns)
+{
+	struct tm when = {};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
+	uint64_t digit = SECOND_NS / 10;
+	int64_t seconds = rest ? timegm(&when) : -1;
+
+	if (seconds < 0 || seconds > INT64_MAX / SECOND_NS - 1)
+		return false;
+	*ns = (uint64_t)seconds * SECOND_NS;
+	if (*rest == '.')
+		for (rest++; *rest >= '0' && *rest <= '9'; rest++, digit /= 10)
+			*ns += (uint64_t)(*rest - '0') * digit;
+	return !strcmp(rest, "Z");
+}
+
+bool ada_session_wall_offset(const struct ada_session *session, int64_t *offset_ns)
+{
+	uint64_t start_ns = ada_json_u64(session->document, "startNs", 0), wall_ns;
+
+	if (!start_ns || start_ns > INT64_MAX || !parse_wall(ada_json_text(session->document, "started", ""), &wall_ns))
+		return false;
+	*offset_ns = (int64_t)(wall_ns - start_ns);
+	return true;
+}
+
+const struct ada_timing_anchor *ada_clock_anchors_of(const struct ada_session *session, const char *name, size_t *count)
+{
+	const struct ada_timing_anchor *first = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < session->anchor_count; i++)
+		if (!strcmp(session->anchors[i].clock, name)) {
+			first = first ? first : &session->anchors[i];
+			++*count;
+		}
+	return first;
+}
+
+static int fail_unknown(const struct ada_session *session, const char *name, struct ada_error *error)
+{
+	char known[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < session->anchor_count && used < sizeof known; i++)
+		if (!i || strcmp(session->anchors[i - 1].clock, session->anchors[i].clock))
+			used += (size_t)snprintf(known + used, sizeof known - used, ", %s", session->anchors[i].clock);
+	if (used >= sizeof known)
+		strcpy(known + sizeof known - sizeof ", ...", ", ...");
+	return ada_error_set(error, EINVAL, "no clock '%.64s' in %s: it has boot, wall%s%s", name, session->path, known,
+			     used ? "" : "; `ada anchor` adds others");
+}
+
+int ada_clock_view_open(struct ada_clock_view *view, const struct ada_session *session, const char *name, struct ada_error *error)
+{
+	*view = (struct ada_clock_view){};
+	if (name && !strcmp(name, "wall")) {
+		view->kind = ADA_CLOCK_WALL;
+		if (!ada_session_wall_offset(session, &view->wall_offset))
+			return ada_error_set(error, EINVAL, "%s doesn't say what time it was: there is no wall clock", session->path);
+	} else if (name && strcmp(name, "boot")) {
+		view->kind = ADA_CLOCK_MEDIA;
+		view->anchors = ada_clock_anchors_of(session, name, &view->count);
+		if (!view->anchors)
+			return fail_unknown(session, name, error);
+	}
+	return 0;
+}
+
+int ada_clock_view_set(struct ada_session *session, const char *name, struct ada_error *error)
+{
+	return ada_clock_view_open(&session->view, session, name, error);
+}
+
+bool ada_clock_view_ns(const struct ada_clock_view *view, uint64_t ns, int64_t *told)
+{
+	if (view->kind == ADA_CLOCK_MEDIA)
+		return !atf_media_time(view->anchors, view->count, ns, told);
+	return ns <= INT64_MAX && !__builtin_add_overflow((int64_t)ns, view->wall_offset, told);
+}
+
+/* --- what people write ------------------------------------------------------------------------------------------------- */
+
+/* Signed; with a dot and without unit it is seconds, without either ns. */
+bool ada_clock_parse_media(const char *text, int64_t *ns)
+{
+	bool negative = *text == '-';
+	size_t digits = strspn(text + negative, "0123456789."), length = strlen(text + negative);
+	struct ada_error error = {};
+	uint64_t value;
+	char number[64];
+
+	if (length >= sizeof number - 2)
+		return false;
+	snprintf(number, sizeof number, "%s%s", text + negative, digits < length ? "" : strchr(text, '.') ? "s" : "ns");
+	if (ada_parse_duration(number, &value, &error) || value > INT64_MAX)
+		return false;
+	*ns = negative ? -(int64_t)value : (int64_t)value;
+	return true;
+}
+
+static int parse_on_wall(const struct ada_clock_view *view, const char *text, uint64_t *ns, struct ada_error *error)
+{
+	struct ada_error number = {};
+	uint64_t wall;
+	int64_t boot;
+
+	if (!parse_wall(text, &wall) && ada_parse_count(text, 0, INT64_MAX, &wall, &number))
+		return ada_error_set(error, EINVAL, "'%s' is no time of the wall clock: write it like 2026-11-22T13:40:00.5Z (UTC), +1.5s "
+				     "(from the start) or in ns since 1970", text);
+	if (__builtin_sub_overflow((int64_t)wall, view->wall_offset, &boot))
+		return ada_error_set(error, ERANGE, "time '%s' is too large", text);
+	*ns = boot < 0 ? 0 : (uint64_t)boot;
+	return 0;
+}
+
+int ada_clock_view_parse(const struct ada_clock_view *view, const struct ada_session *session, const char *text, uint64_t *ns,
+			 struct ada_error *error)
+{
+	int64_t media;
+
+	if (view->kind == ADA_CLOCK_BOOT || *text == '+')
+		return ada_parse_time(text, session->start_ns, ns, error);
+	if (view->kind == ADA_CLOCK_WALL)
+		return parse_on_wall(view, text, ns, error);
+	if (!ada_clock_parse_media(text, &media))
+		return ada_error_set(error, EINVAL, "'%s' is no time of clock %s: write it like 12.5s, +1.5s (from the session's start) or in ns",
+				     text, view->anchors->clock);
+	if (atf_host_time(view->anchors, view->count, media, ns))
+		return ada_error_set(error, ERANGE, "time '%s' of clock %s is too large", text, view->anchors->clock);
+	return 0;
+}
+
+/* --- what they read ---------------------------------------------------------------------------------------------------- */
+
+char *ada_clock_view_text(const struct ada_session *session, uint64_t ns, char text[ADA_CLOCK_TEXT])
+{
+	uint64_t since = ns > session->start_ns ? ns - session->start_ns : 0, part;
+	int64_t told = 0;
+	struct tm when;
+	time_t seconds;
+	size_t used;
+
+	if (session->view.kind == ADA_CLOCK_BOOT) {
+		snprintf(text, ADA_CLOCK_TEXT, "+%" PRIu64 ".%09" PRIu64 "s", since / SECOND_NS, since % SECOND_NS);
+	} else if (!ada_clock_view_ns(&session->view, ns, &told)) {
+		strcpy(text, "?");
+	} else if (session->view.kind == ADA_CLOCK_WALL) {
+		seconds = told < 0 ? 0 : told / SECOND_NS;
+		used = strftime(text, ADA_CLOCK_TEXT - 12, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &when));
+		snprintf(text + used, ADA_CLOCK_TEXT - used, ".%09uZ", (unsigned)(told < 0 ? 0 : told % SECOND_NS));
+	} else {
+		part = told < 0 ? -(uint64_t)told : (uint64_t)told;
+		snprintf(text, ADA_CLOCK_TEXT, "%s%" PRIu64 ".%09" PRIu64 "s", told < 0 ? "-" : "", part / SECOND_NS, part % SECOND_NS);
+	}
+	return text;
+}

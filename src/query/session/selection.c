@@ -1,0 +1,229 @@
+/* Selections: from what the user wrote to threads and times. */
+#include "query/session/selection.h"
+#include "query/session/stretch.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "query/session/windows.h"
+
+enum { BY_NUMBER, BY_TID, BY_NAME, WAYS };
+
+static bool thread_is(const struct ada_thread *thread, const char *text, int way)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (way == BY_NAME)
+		return !strcmp(thread->name, text);
+	if (end == text || *end)
+		return false;
+	return number == (way == BY_NUMBER ? thread->number : thread->tid);
+}
+
+/* The first way in which `text` means something: numbers are few and small, OS thread ids rarely are. */
+static int select_threads(struct ada_selection *selection, const char *text, struct ada_error *error)
+{
+	const struct ada_session *session = selection->session;
+	int result = 0;
+
+	for (int way = 0; way < WAYS && !selection->threads.count && !result; way++)
+		for (size_t i = 0; i < session->threads.count && !result; i++)
+			if (!text || thread_is(&session->threads.items[i], text, way))
+				result = ada_array_push(&selection->threads, &session->threads.items[i]);
+	if (result)
+		return ada_error_system(error, ENOMEM, "%s", session->path);
+	if (text && !selection->threads.count)
+		return ada_error_set(error, EINVAL, "no thread '%s' in %s: `ada info` lists them", text, session->path);
+	return 0;
+}
+
+int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread,
+		       const char *from, const char *to, struct ada_error *error)
+{
+	int result = 0;
+
+	*selection = (struct ada_selection){ .session = session, .to_ns = UINT64_MAX };
+	if (from)
+		result = ada_clock_view_parse(&session->view, session, from, &selection->from_ns, error);
+	if (!result && to)
+		result = ada_clock_view_parse(&session->view, session, to, &selection->to_ns, error);
+	if (!result && selection->from_ns >= selection->to_ns)
+		result = ada_error_set(error, EINVAL, "--from=%s is not before --to=%s", from ? from : "0", to);
+	if (!result)
+		result = select_threads(selection, thread, error);
+	if (result)
+		ada_selection_close(selection);
+	return result;
+}
+
+int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error)
+{
+	const struct ada_session *session = selection->session;
+	const struct ada_recorded_window *window;
+	size_t kept = 0;
+
+	if (!session->windows.count)
+		return ada_error_set(error, EINVAL, "no window %llu in %s: it has none", (unsigned long long)number, session->path);
+	if (number >= session->windows.count)
+		return ada_error_set(error, EINVAL, "no window %llu in %s: they are 0 to %zu, `ada windows` lists them",
+				     (unsigned long long)number, session->path, session->windows.count - 1);
+	window = &session->windows.items[number];
+	if (window->start_ns > selection->from_ns)
+		selection->from_ns = window->start_ns;
+	/* Its end belongs to it. */
+	if (window->end_ns < selection->to_ns)
+		selection->to_ns = window->end_ns + 1;
+	if (selection->from_ns >= selection->to_ns)
+		return ada_error_set(error, EINVAL, "window %llu lies outside of --from and --to", (unsigned long long)number);
+	for (size_t i = 0; i < selection->threads.count; i++)
+		if (selection->threads.items[i]->process == window->process)
+			selection->threads.items[kept++] = selection->threads.items[i];
+	selection->threads.count = kept;
+	return 0;
+}
+
+void ada_selection_close(struct ada_selection *selection)
+{
+	ada_array_free(&selection->threads);
+}
+
+void ada_selection_range(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *end)
+{
+	*first = *end = 0;
+	if (!thread->events)
+		return;
+	*first = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
+	*end = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
+	if (*first > *end)	/* the file changed in between */
+		*first = *end;
+}
+
+/* Share of the selection's events that have detail. */
+static double detail_coverage(const struct ada_selection *selection)
+{
+	uint64_t events = 0, records = 0, first, end;
+
+	for (size_t i = 0; i < selection->threads.count; i++)
+		records += ada_thread_details(selection->threads.items[i], selection->from_ns, selection->to_ns);
+	for (size_t i = 0; i < selection->threads.count && records; i++) {
+		ada_selection_range(selection, selection->threads.items[i], &first, &end);
+		events += end - first;
+	}
+	return events ? (double)records / events : 0;
+}
+
+double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end)
+{
+	uint64_t events = 0, records = 0, from, to;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+
+		ada_selection_range(selection, thread, &from, &to);
+		from = from > first ? from : first;
+		to = to < end ? to : end;
+		if (from >= to)
+			continue;
+		events += to - from;
+		records += ada_thread_details_at(thread, from, to);
+	}
+	return events ? (double)records / events : 0;
+}
+
+uint64_t ada_process_details(const struct ada_process *process)
+{
+	const json_object *lane = ada_json_get(process->manifest, "detail_lane");
+	uint64_t records = 0;
+
+	if (process->finalized && ada_json_get(lane, "event_count"))
+		return ada_json_u64(lane, "event_count", 0);
+	for (size_t i = 0; i < process->thread_count; i++)
+		records += ada_thread_details(&process->session->threads.items[process->first_thread + i], 0, UINT64_MAX);
+	return records;
+}
+
+/* Of all threads and times. */
+static double whole_coverage(const struct ada_session *session)
+{
+	uint64_t events = 0, records = 0;
+
+	for (size_t i = 0; i < session->threads.count; i++)
+		events += session->threads.items[i].count;
+	for (size_t i = 0; i < session->processes.count; i++)
+		records += ada_process_details(session->processes.items[i]);
+	return events ? (double)records / events : 0;
+}
+
+/* Programs of which there is nothing. */
+static size_t not_recorded(const struct ada_session *session)
+{
+	return ada_json_length(ada_json_get(session->document, "notRecorded"));
+}
+
+struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
+						   const uint64_t *lost)
+{
+	const struct ada_session *session = selection->session;
+	struct ada_completeness answer = { .events = events, .complete = !session->problems.count };
+	bool whole_time = all && !selection->from_ns && selection->to_ns == UINT64_MAX;
+
+	for (size_t i = 0; i < selection->threads.count; i++) {
+		const struct ada_thread *thread = selection->threads.items[i];
+
+		/* Drops that no record stands for have no time: they count where all of it is asked for. */
+		answer.lost += whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
+		if (!thread->process->complete || thread->skipped)
+			answer.complete = false;
+	}
+	for (size_t i = 0; i < session->processes.count && selection->threads.count == session->threads.count; i++)
+		answer.complete &= session->processes.items[i]->complete;
+	if (selection->threads.count == session->threads.count)
+		answer.complete &= !not_recorded(session);
+	answer.complete &= !answer.lost;
+	if (selection->threads.count == session->threads.count && !selection->from_ns && selection->to_ns == UINT64_MAX)
+		answer.detail_coverage = whole_coverage(session);
+	else
+		answer.detail_coverage = detail_coverage(selection);
+	return answer;
+}
+
+static uint64_t count_lost(const struct ada_thread *thread)
+{
+	struct ada_stretch stretch = { .thread = thread, .to = thread->count };
+	uint64_t lost = 0;
+
+	while (ada_stretch_next(&stretch))
+		for (uint64_t i = 0; i < stretch.count; i++)
+			lost += stretch.events[i].event_kind == ADA_EVENT_LOST ? stretch.events[i].function_id : 0;
+	return lost;
+}
+
+uint64_t ada_thread_lost(const struct ada_thread *thread)
+{
+	struct ada_session *session = thread->process->session;
+	struct ada_thread *own = &session->threads.items[thread - session->threads.items];
+
+	if (!thread->process->finalized && !thread->counted && thread->events) {
+		uint64_t lost = count_lost(thread);
+
+		own->lost = lost > own->lost ? lost : own->lost;
+		own->counted = true;	/* once: it reads all of it */
+	}
+	return own->lost;
+}
+
+struct ada_completeness ada_session_completeness(const struct ada_session *session)
+{
+	struct ada_completeness answer = { .complete = !session->problems.count };
+
+	for (size_t i = 0; i < session->threads.count; i++) {
+		answer.events += session->threads.items[i].count;
+		answer.lost += ada_thread_lost(&session->threads.items[i]);
+		answer.complete &= !session->threads.items[i].skipped;
+	}
+	for (size_t i = 0; i < session->processes.count; i++)
+		answer.complete &= session->processes.items[i]->complete;
+	answer.complete &= !not_recorded(session) && !answer.lost;
+	answer.detail_coverage = whole_coverage(session);
+	return answer;
+}

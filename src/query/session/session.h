@@ -1,0 +1,84 @@
+/* A session as the readers see it: processes, their threads with the events, and the modules that name the functions.
+ *
+ * Opening takes what is there. A session that is still being recorded, or that a crash left, has processes that are not
+ * finalized and files without footer: no error. What can't be read is left out and named in `problems`.
+ */
+#ifndef ADA_QUERY_SESSION_H
+#define ADA_QUERY_SESSION_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "atf.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "query/session/clock_view.h"
+#include "query/session/json.h"
+#include "query/session/module.h"
+
+struct ada_thread {
+	struct ada_process *process;
+	uint32_t number;		/* N of thread_N */
+	uint32_t tid;			/* of the operating system */
+	char name[64];			/* "" where not known */
+	uint64_t lost;			/* as the manifest counts: LOST records, and drops that no record stands for */
+	uint64_t skipped;		/* calls that the agent could not record */
+	uint64_t count;			/* events in its files */
+	struct atf_thread *events;	/* NULL: has no files, or they can't be read */
+	bool counted;			/* `lost` is no less than what its LOST records stand for: see ada_thread_lost */
+	bool detail_named;		/* that some of its detail can't be read is among the problems */
+};
+
+/* A stretch of time whose detail was kept, as the manifest of its process has it. */
+struct ada_recorded_window {
+	struct ada_process *process;
+	const json_object *entry;	/* of the manifest: its fields */
+	uint32_t id;			/* its position there, and window_id of the detail files */
+	uint64_t start_ns, end_ns;	/* both inclusive; end UINT64_MAX: still open */
+	uint64_t event_count, marked_count;
+};
+
+struct ada_process {
+	struct ada_session *session;
+	char *directory;		/* name below the session: pid_N */
+	char *path;
+	uint32_t pid;
+	json_object *manifest;		/* NULL: missing or unreadable */
+	bool finalized;			/* nothing in its directory changes any more */
+	bool complete;			/* finalized, and recorded until the process ended */
+	ADA_ARRAY(struct ada_module *) modules;		/* by module id; NULL where there is none. The session's */
+	size_t first_thread, thread_count;		/* in session->threads */
+	size_t first_window, window_count;		/* in session->windows */
+};
+
+struct ada_session {
+	char *path;
+	json_object *document;		/* session.json; NULL: missing or unreadable */
+	uint64_t start_ns;		/* what relative times count from */
+	struct ada_timing_anchor *anchors;		/* as atf_session_anchors has them */
+	size_t anchor_count;
+	struct ada_clock_view view;	/* the clock of the times in questions and answers */
+	ADA_ARRAY(struct ada_process *) processes;	/* in the order of starting */
+	ADA_ARRAY(struct ada_thread) threads;		/* of all processes, process by process, by number */
+	ADA_ARRAY(struct ada_recorded_window) windows;	/* of all processes, process by process, in order of time */
+	ADA_ARRAY(struct ada_module *) modules;		/* each once, whichever processes loaded it */
+	ADA_ARRAY(char *) problems;	/* a line each: file, what is wrong */
+};
+
+/* `path`: a session or pid directory; NULL: ada_traces/latest. */
+int ada_session_open(struct ada_session **session, const char *path, struct ada_error *error);
+void ada_session_close(struct ada_session *session);
+
+/* Remembers a line for the user about something that could not be read; dropped if there is no memory for it. */
+void ada_session_problem(struct ada_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The module of a function of this process; NULL: the recording knows none. */
+struct ada_module *ada_process_module(const struct ada_process *process, uint64_t function_id);
+/* The same number for the same function of the same module, in whichever process. */
+uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id);
+
+/* The time of the last event of `count` threads from `first` on; 0: they have none. Where nothing says when a process ended, it
+ * lasted at least until then. */
+uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count);
+
+/* Names of processes and threads, "12" in "pid_12_1": the digits behind `prefix`; false where it doesn't begin so. */
+bool ada_directory_number(const char *name, const char *prefix, uint32_t *number);
+#endif

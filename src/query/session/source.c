@@ -1,0 +1,73 @@
+/* See source.h. */
+#include "query/session/source.h"
+#include <stdlib.h>
+#include <sys/stat.h>
+#include "elf/functions_debug.h"
+
+/* A file without build-id must be older than the recording's table of its functions: then it is what was recorded, unless
+ * someone has turned back its time. */
+static bool is_newer(const struct ada_module *module)
+{
+	struct stat file, table;
+
+	if (*module->build_id)
+		return false;
+	return !module->table_path || stat(module->path, &file) || stat(module->table_path, &table) ||
+		file.st_mtim.tv_sec > table.st_mtim.tv_sec ||
+		(file.st_mtim.tv_sec == table.st_mtim.tv_sec && file.st_mtim.tv_nsec > table.st_mtim.tv_nsec);
+}
+
+static struct ada_debug *debug_of(struct ada_module *module)
+{
+	if (!module->debug_tried) {
+		module->debug_tried = true;
+		if (!is_newer(module))
+			module->debug = ada_debug_open(module->path, module->build_id);
+	}
+	return module->debug;
+}
+
+const struct ada_debug_function *ada_module_debug(struct ada_module *module, uint32_t symbol_index)
+{
+	struct ada_symbol *symbol = ada_module_symbol(module, symbol_index);
+	struct ada_debug *debug = symbol ? debug_of(module) : NULL;
+
+	return debug ? ada_debug_function(debug, symbol->address, symbol->mangled) : NULL;
+}
+
+bool ada_module_source(struct ada_module *module, uint32_t symbol_index, const char **file, uint32_t *line)
+{
+	const struct ada_debug_function *function = ada_module_debug(module, symbol_index);
+
+	if (!function || !function->file || !function->line)
+		return false;
+	*file = function->file;
+	*line = function->line;
+	return true;
+}
+
+const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes)
+{
+	const json_object *modules = ada_json_get(process->manifest, "modules");
+
+	for (size_t i = 0; i < ada_json_length(modules); i++) {
+		const json_object *entry = json_object_array_get_idx(modules, i);
+		uint64_t id = ada_json_u64(entry, "id", i), base = strtoull(ada_json_text(entry, "base", "0"), NULL, 16);
+		struct ada_module *module = id < process->modules.count ? process->modules.items[id] : NULL;
+		const struct ada_elf_segment *segment;
+		const struct ada_elf *elf;
+		const uint8_t *at;
+
+		/* Below its base nothing of it lies: most files needn't be opened. */
+		if (!module || address < base || time_ns < ada_json_u64(entry, "loadNs", 0) ||
+		    time_ns > ada_json_u64(entry, "unloadNs", UINT64_MAX) || !debug_of(module))
+			continue;
+		elf = ada_debug_elf(module->debug);
+		segment = ada_elf_segment_of(elf, address - base);
+		if (segment && (segment->writable || !(at = ada_elf_rest(elf, address - base, bytes))))
+			return NULL;
+		if (segment)
+			return at;
+	}
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* Reading a thread's events in order, in stretches that lie side by side: only the last one stays mapped, however long it is.
+ *
+ *	struct ada_stretch stretch = { .thread = thread, .next = from, .to = to };
+ *
+ *	while (ada_stretch_next(&stretch))
+ *		for (uint64_t i = 0; i < stretch.count; i++)
+ *			use(&stretch.events[i], stretch.position + i);
+ */
+#ifndef ADA_QUERY_STRETCH_H
+#define ADA_QUERY_STRETCH_H
+#include "query/session/session.h"
+
+#define ADA_STRETCH_EVENTS (1u << 15)	/* at most: 1 MiB */
+
+struct ada_stretch {
+	const struct ada_thread *thread;
+	uint64_t next, to;		/* positions: what is not read yet */
+	const struct ada_event *events;	/* until the next one is asked for */
+	uint64_t position, count;
+};
+
+/* False: there is none. Who ends earlier leaves a stretch mapped. */
+bool ada_stretch_next(struct ada_stretch *stretch);
+#endif

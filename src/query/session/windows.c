@@ -1,0 +1,128 @@
+/* Windows from the manifest; records from the detail files. */
+#include "query/session/windows.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/output.h"
+
+int ada_windows_add(struct ada_process *process)
+{
+	struct ada_session *session = process->session;
+	const json_object *list = ada_json_get(ada_json_get(process->manifest, "detail_lane"), "windows");
+	int result = 0;
+
+	process->first_window = session->windows.count;
+	for (size_t i = 0; i < ada_json_length(list) && !result; i++) {
+		const json_object *entry = json_object_array_get_idx(list, i);
+
+		if (!json_object_is_type(entry, json_type_object)) {
+			ada_session_problem(session, "%s/manifest.json: window %zu is not an object", process->directory, i);
+			break;
+		}
+		result = ada_array_push(&session->windows, (struct ada_recorded_window){
+			.process = process,
+			.entry = entry,
+			.id = (uint32_t)i,
+			.start_ns = ada_json_u64(entry, "startNs", 0),
+			.end_ns = ada_json_u64(entry, "endNs", UINT64_MAX),
+			.event_count = ada_json_u64(entry, "eventCount", 0),
+			.marked_count = ada_json_u64(entry, "markedCount", 0),
+		});
+	}
+	process->window_count = session->windows.count - process->first_window;
+	return result;
+}
+
+char *ada_window_kinds(const json_object *entry)
+{
+	const json_object *kinds = ada_json_get(entry, "triggerKinds");
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	bool failed = !file;
+
+	for (size_t i = 0; i < ada_json_length(kinds) && !failed; i++) {
+		const char *kind = json_object_get_string(json_object_array_get_idx(kinds, i));
+		char *quoted = ada_output_prepare(ADA_FORMAT_CSV, kind ? kind : "");
+
+		failed = !quoted || fprintf(file, "%s%s", i ? "," : "", quoted) < 0;
+		free(quoted);
+	}
+	if (file && fclose(file))
+		failed = true;
+	if (!failed)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void ada_thread_detail_damaged(const struct ada_thread *thread)
+{
+	struct ada_session *session = thread->process->session;
+	struct ada_thread *own = &session->threads.items[thread - session->threads.items];
+
+	if (!thread->detail_named && thread->process->finalized)
+		ada_session_problem(session, "%s/thread_%u: some of its detail is damaged", thread->process->directory, thread->number);
+	own->detail_named = true;
+}
+
+int ada_thread_detail(const struct ada_thread *thread, uint64_t position, struct atf_detail *record)
+{
+	int status = atf_thread_detail(thread->events, position, record);
+
+	if (status < 0)
+		ada_thread_detail_damaged(thread);
+	return status;
+}
+
+/* Number of the file's records before a time, or before an event of its segment: they lie in the order of both. One that can't be
+ * read counts as later. */
+static uint64_t records_before(const struct atf_detail_file *file, bool by_time, uint64_t bound)
+{
+	uint64_t low = 0, high = atf_detail_count(file);
+	struct atf_detail record;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!atf_detail_get(file, middle, &record) && (by_time ? record.timestamp_ns : record.index_seq) < bound)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint64_t records_between(const struct atf_detail_file *file, bool by_time, uint64_t from, uint64_t to)
+{
+	uint64_t end = to == UINT64_MAX ? atf_detail_count(file) : records_before(file, by_time, to);
+
+	return from ? end - records_before(file, by_time, from) : end;
+}
+
+uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events); i++) {
+		const struct atf_detail_file *file = atf_thread_detail_file(thread->events, i);
+
+		count += file ? records_between(file, true, from_ns, to_ns) : 0;
+	}
+	return count;
+}
+
+uint64_t ada_thread_details_at(const struct ada_thread *thread, uint64_t first, uint64_t end)
+{
+	uint64_t count = 0, base = 0, events;
+
+	for (uint32_t i = 0; thread->events && i < atf_thread_segments(thread->events) && base < end; i++, base += events) {
+		const struct atf_detail_file *file;
+
+		events = atf_index_count(atf_thread_segment(thread->events, i));
+		if (base + events <= first)
+			continue;
+		file = atf_thread_detail_file(thread->events, i);
+		count += file ? records_between(file, false, first > base ? first - base : 0, end - base) : 0;
+	}
+	return count;
+}

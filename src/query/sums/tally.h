@@ -1,0 +1,60 @@
+/* Counting the calls of one thread of a recording: for stats.c. Either in order, or in pieces that are counted at the same time
+ * and then joined in order. Joined is the same as in order, to the bit; how: tally.c. */
+#ifndef ADA_QUERY_TALLY_H
+#define ADA_QUERY_TALLY_H
+#include <stdatomic.h>
+#include "query/calls/calls.h"
+#include "query/sums/counter.h"
+
+struct ada_work {			/* what all workers share */
+	struct ada_progress *progress;	/* NULL: none */
+	atomic_uint_fast64_t done;	/* events */
+	atomic_bool stop;		/* one has failed */
+};
+
+struct ada_tally {			/* how far a thread is counted */
+	struct ada_calls calls;
+	struct ada_counter *counter;
+	const struct ada_thread *thread;
+	uint64_t from;			/* position: of the first event that is read */
+	uint64_t to;			/* position: calls that begin from there on don't count */
+	uint64_t lost;			/* what LOST records before `to` stand for */
+	struct ada_work *work;
+	bool rooted;			/* calls from before `from` that are open are at the stack's bottom */
+	bool shows_progress;		/* on the thread that may */
+	int result;
+};
+
+/* An end that found no call begun in its piece, or a call that began while none of its piece was open. */
+struct ada_seam {
+	struct ada_event event;
+	uint64_t position;
+	uint64_t children_ns;		/* of the calls before it that have no caller in the piece, since the seam before */
+	uint64_t total_ns;		/* of its function in the piece, up to here */
+};
+
+struct ada_piece {
+	uint64_t from, to;		/* positions */
+	uint64_t end;			/* counted up to here: what follows needs to know what came before the piece */
+	struct ada_counter counter;
+	ADA_ARRAY(struct ada_seam) seams;
+	ADA_ARRAY(struct ada_call) open;	/* at the end, outermost first */
+	uint64_t children_ns;		/* as of a seam at the end */
+	uint64_t last_ns;		/* of the last event that means something, if there was a seam */
+};
+
+/* Another thread, from its beginning. The counter must be of its process. */
+void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work);
+/* Its events before `from` are not read: calls may be open there. */
+void ada_tally_begin(struct ada_tally *tally, uint64_t from);
+/* The events of [from, to), in order. Sets tally->result. */
+void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to);
+/* The events of a piece on their own: `tally` is a new one and its counter the piece's. */
+void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece);
+/* The events of a piece that was counted, behind those counted so far. The piece is closed. False: it did not fit, and was read. */
+bool ada_tally_join(struct ada_tally *tally, struct ada_piece *piece);
+/* What lies behind tally->to, until the calls begun before it have ended; then the calls that are left. */
+void ada_tally_finish(struct ada_tally *tally);
+void ada_tally_close(struct ada_tally *tally);
+void ada_piece_close(struct ada_piece *piece);
+#endif

@@ -1,0 +1,55 @@
+/* What tally.c and tally_quick.c share. */
+#ifndef ADA_QUERY_TALLY_INTERNAL_H
+#define ADA_QUERY_TALLY_INTERNAL_H
+#include <errno.h>
+#include "query/sums/tally.h"
+
+/* Counts events of [position, position + count), all of them before tally->to or none, until one that is not quick; returns how
+ * many. Calls deeper than `floor` may begin where none is open; to *children_ns goes how long those took that ended. */
+uint64_t ada_tally_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count, uint64_t position,
+			 uint64_t *children_ns);
+
+static inline bool ada_tally_is_end(const struct ada_event *event)
+{
+	return event->event_kind - ADA_EVENT_RETURN <= ADA_EVENT_EXCEPTION - ADA_EVENT_RETURN;
+}
+
+/* NULL: no memory, and the tally says so. */
+static inline struct ada_function_stats *ada_tally_find(struct ada_tally *tally, uint64_t function_id)
+{
+	struct ada_function_stats *function = ada_counter_find(tally->counter, function_id);
+
+	if (__builtin_expect(!function, 0))
+		tally->result = -ENOMEM;
+	return function;
+}
+
+/* What a call that begins remembers of its function. Only the outermost one adds to the total: the lowest bit says which it is. */
+static inline uintptr_t ada_tally_remember(struct ada_function_stats *function)
+{
+	return (uintptr_t)function | !function->active++;
+}
+
+static inline struct ada_function_stats *ada_tally_function(uintptr_t remembered)
+{
+	return (struct ada_function_stats *)(remembered & ~(uintptr_t)1);
+}
+
+static inline struct ada_function_stats *ada_tally_function_of(const struct ada_call *call)
+{
+	return ada_tally_function((uintptr_t)call->user);
+}
+
+static inline void ada_tally_count(struct ada_tally *tally, uintptr_t remembered, uint64_t duration_ns, uint64_t children_ns,
+				   bool across_loss)
+{
+	struct ada_function_stats *function = ada_tally_function(remembered);
+
+	function->total_ns += duration_ns & -(remembered & 1);	/* no branch: no CPU could guess it */
+	function->self_ns += duration_ns > children_ns ? duration_ns - children_ns : 0;
+	if (across_loss)
+		function->calls++;
+	else if (ada_histogram_add(&function->durations, duration_ns))
+		tally->result = -ENOMEM;
+}
+#endif

@@ -1,0 +1,86 @@
+/* What is usual in the recording: durations of each function, and who calls whom. */
+#include <errno.h>
+#include <stdlib.h>
+#include "query/tell/tell.h"
+
+#define CALLS_FEW 20		/* of fewer calls nothing is said to be usual */
+#define CALLS_MANY 100		/* from here on the p99 is another one than the longest */
+
+static uint64_t key_of(const struct ada_session *session, const struct ada_function_stats *function)
+{
+	uint64_t number = function->module ? function->module->number :
+					     session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
+
+	return number << 32 | ADA_FUNCTION_SYMBOL(function->function_id);
+}
+
+/* Longer than the high percentile by more than the percentile's own inexactness, and not merely by the clock's grain. */
+static void set_limit(struct ada_norm *norm, const struct ada_histogram *durations)
+{
+	bool many = durations->count >= CALLS_MANY;
+
+	norm->calls = durations->count;
+	norm->limit_ns = UINT64_MAX;
+	if (durations->count < CALLS_FEW)
+		return;
+	norm->p50_ns = ada_histogram_percentile(durations, 500);
+	norm->high_ns = ada_histogram_percentile(durations, many ? 990 : 900);
+	norm->high = many ? "p99" : "p90";
+	norm->limit_ns = many ? norm->high_ns + norm->high_ns / 50 : 4 * norm->high_ns;
+	if (norm->limit_ns < 2 * norm->p50_ns + 100)
+		norm->limit_ns = 2 * norm->p50_ns + 100;
+}
+
+static int learn_norms(struct ada_story *story)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < story->stats.functions.count && !result; i++) {
+		const struct ada_function_stats *function = story->stats.functions.items[i];
+		struct ada_norm norm = { .key = key_of(story->session, function) };
+
+		set_limit(&norm, &function->durations);
+		result = ada_table_put(&story->norm_numbers, norm.key, story->norms.count);
+		if (!result)
+			result = ada_array_push(&story->norms, norm);
+	}
+	return result;
+}
+
+int ada_narrate_learn(struct ada_story *story, struct ada_error *error)
+{
+	struct ada_selection all;
+	int result = ada_selection_open(&all, story->session, NULL, NULL, NULL, error);
+
+	if (result)
+		return result;
+	result = ada_stats_compute(&story->stats, &all, story->options.workers, error);
+	if (!result && learn_norms(story))
+		result = ada_error_system(error, ENOMEM, "%s", story->session->path);
+	if (!result && story->session->windows.count)
+		result = ada_edges_compute(&story->edges, &all, story->options.workers, error);
+	ada_selection_close(&all);
+	return result;
+}
+
+const struct ada_norm *ada_narrate_norm(const struct ada_story *story, const struct ada_process *process, uint64_t id)
+{
+	uint64_t number;
+
+	if (!ada_table_get(&story->norm_numbers, ada_process_function_key(process, id), &number))
+		return NULL;
+	return &story->norms.items[number];
+}
+
+void ada_narrate_forget(struct ada_story *story)
+{
+	ada_stats_free(&story->stats);
+	ada_edges_free(&story->edges);
+	ada_array_free(&story->norms);
+	ada_table_free(&story->norm_numbers);
+	for (size_t i = 0; i < story->losses.count; i++)
+		ada_array_free(&story->losses.items[i].positions);
+	ada_array_free(&story->losses);
+	ada_narrate_close_tracks(story);
+	ada_name_list_close(&story->names);
+}

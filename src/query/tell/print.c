@@ -1,0 +1,256 @@
+/* Narratives as text, Markdown and JSON. */
+#include <stdio.h>
+#include <string.h>
+#include "query/tell/narrative.h"
+
+#define CITED_MAX 12		/* of a sentence in text and Markdown; JSON has all */
+#define PROCESSES_MAX 20	/* so many have a section; then those of which there is little to say have a line each. JSON has all */
+
+struct page {
+	struct ada_output *output;
+	enum ada_narrative_format format;
+	bool several;			/* the session holds several processes: citations say which */
+};
+
+/* --- text and Markdown ------------------------------------------------------------------------------------------------- */
+
+/* What Markdown would take for its own is escaped; names may hold anything. */
+static void put_markdown(struct ada_output *output, const char *text)
+{
+	char piece[512];
+	size_t used = 0;
+
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (used > sizeof piece - 8 && (byte & 0xc0) != 0x80) {
+			piece[used] = 0;
+			ada_output_text(output, piece);
+			used = 0;
+		}
+		if (strchr("\\`*_{}[]<>#|&~", byte) && used < sizeof piece - 3)
+			piece[used++] = '\\';
+		if (used < sizeof piece - 1)
+			piece[used++] = (char)byte;
+	}
+	piece[used] = 0;
+	ada_output_text(output, piece);
+}
+
+static void put_words(const struct page *page, const char *text)
+{
+	if (page->format == ADA_NARRATIVE_MARKDOWN)
+		put_markdown(page->output, text);
+	else
+		ada_output_text(page->output, text);
+}
+
+static void put_range(struct ada_output *output, const struct ada_evidence *evidence)
+{
+	ada_output_string(output, "#");
+	ada_output_u64(output, evidence->first);
+	if (evidence->last == evidence->first)
+		return;
+	ada_output_string(output, "-");
+	ada_output_u64(output, evidence->last);
+}
+
+static void put_file(const struct page *page, const struct ada_evidence *evidence)
+{
+	if (evidence->process && page->several) {
+		ada_output_text(page->output, evidence->process->directory);
+		ada_output_string(page->output, " ");
+	}
+	ada_output_string(page->output, evidence->file);
+	if (*evidence->field) {
+		ada_output_string(page->output, ": ");
+		ada_output_text(page->output, evidence->field);
+	}
+}
+
+/* "thread 3 #12, #20-31; thread 4 #1; manifest.json: crash" */
+static void put_citations(const struct page *page, const struct ada_sentence *sentence)
+{
+	const struct ada_thread *thread = NULL;
+
+	for (size_t i = 0; i < sentence->evidence.count && i < CITED_MAX; i++) {
+		const struct ada_evidence *evidence = &sentence->evidence.items[i];
+
+		if (i)
+			ada_output_string(page->output, evidence->thread && evidence->thread == thread ? ", " : "; ");
+		if (!evidence->thread) {
+			put_file(page, evidence);
+		} else {
+			if (evidence->thread != thread) {
+				if (page->several) {
+					ada_output_text(page->output, evidence->process->directory);
+					ada_output_string(page->output, " ");
+				}
+				ada_output_string(page->output, "thread ");
+				ada_output_u64(page->output, evidence->thread->number);
+				ada_output_string(page->output, " ");
+			}
+			put_range(page->output, evidence);
+		}
+		thread = evidence->thread;
+	}
+	if (sentence->evidence.count > CITED_MAX) {
+		ada_output_string(page->output, "; and ");
+		ada_output_u64(page->output, sentence->evidence.count - CITED_MAX);
+		ada_output_string(page->output, " more");
+	}
+}
+
+static void put_sentence(const struct page *page, const struct ada_sentence *sentence)
+{
+	bool markdown = page->format == ADA_NARRATIVE_MARKDOWN;
+
+	ada_output_string(page->output, markdown ? "- " : "  ");
+	put_words(page, sentence->text);
+	ada_output_string(page->output, markdown ? " `[" : " [");
+	put_citations(page, sentence);
+	ada_output_string(page->output, markdown ? "]`\n" : "]\n");
+}
+
+static void put_title(const struct page *page, const char *title, bool first)
+{
+	bool markdown = page->format == ADA_NARRATIVE_MARKDOWN;
+
+	ada_output_string(page->output, first ? "" : "\n");
+	if (markdown)
+		ada_output_string(page->output, first ? "# " : "## ");
+	put_words(page, title);
+	ada_output_string(page->output, markdown ? "\n\n" : "\n");
+}
+
+static void put_section(const struct page *page, const struct ada_section *section, bool first)
+{
+	put_title(page, section->title, first);
+	for (size_t i = 0; i < section->sentences.count; i++)
+		put_sentence(page, &section->sentences.items[i]);
+}
+
+/* A process of which there is nothing but how it ran: one that lost nothing, ended well, and so on. */
+static bool is_brief(const struct ada_section *section)
+{
+	if (!section->process || section->window != ADA_NO_WINDOW || !section->sentences.count ||
+	    strcmp(section->sentences.items[0].kind, "process"))
+		return false;
+	for (size_t i = 1; i < section->sentences.count; i++) {
+		const char *kind = section->sentences.items[i].kind;
+
+		if (strcmp(kind, "hooked") && strcmp(kind, "thread") && strcmp(kind, "still-open"))
+			return false;
+	}
+	return true;
+}
+
+/* Of the sections from `at` on that are of processes, the brief ones: in lines. */
+static void put_brief(const struct page *page, const struct ada_narrative *narrative, size_t at)
+{
+	size_t count = 0, end = at;
+	char title[100];
+
+	for (; end < narrative->sections.count && narrative->sections.items[end].process &&
+	       narrative->sections.items[end].window == ADA_NO_WINDOW; end++)
+		count += is_brief(&narrative->sections.items[end]);
+	snprintf(title, sizeof title, "%zu more process%s (more of each: ada narrate SESSION/pid_N)", count, count == 1 ? "" : "es");
+	put_title(page, title, false);
+	for (size_t i = at; i < end; i++)
+		if (is_brief(&narrative->sections.items[i]))
+			put_sentence(page, &narrative->sections.items[i].sentences.items[0]);
+}
+
+static void put_sections(const struct page *page, const struct ada_narrative *narrative)
+{
+	size_t processes = 0;
+	bool brief = false;
+
+	for (size_t i = 0; i < narrative->sections.count; i++) {
+		const struct ada_section *section = &narrative->sections.items[i];
+
+		processes += section->process && section->window == ADA_NO_WINDOW;
+		if (processes <= PROCESSES_MAX || !is_brief(section)) {
+			put_section(page, section, !i);
+		} else if (!brief) {
+			put_brief(page, narrative, i);
+			brief = true;
+		}
+	}
+}
+
+/* --- JSON -------------------------------------------------------------------------------------------------------------- */
+
+static void put_json_evidence(struct ada_output *output, const struct ada_evidence *evidence)
+{
+	ada_output_string(output, "{\"process\": ");
+	if (evidence->process)
+		ada_output_json(output, evidence->process->directory);
+	else
+		ada_output_string(output, "null");
+	if (evidence->thread) {
+		ada_output_string(output, ", \"thread\": ");
+		ada_output_u64(output, evidence->thread->number);
+		ada_output_string(output, ", \"first\": ");
+		ada_output_u64(output, evidence->first);
+		ada_output_string(output, ", \"last\": ");
+		ada_output_u64(output, evidence->last);
+	} else {
+		ada_output_string(output, ", \"file\": ");
+		ada_output_json(output, evidence->file);
+		ada_output_string(output, ", \"field\": ");
+		ada_output_json(output, evidence->field);
+	}
+	ada_output_string(output, "}");
+}
+
+static void put_json_sentence(struct ada_output *output, const struct ada_section *section, const struct ada_sentence *sentence)
+{
+	ada_output_string(output, "{\"section\": ");
+	ada_output_json(output, section->title);
+	ada_output_string(output, ", \"process\": ");
+	if (section->process)
+		ada_output_json(output, section->process->directory);
+	else
+		ada_output_string(output, "null");
+	ada_output_string(output, ", \"window\": ");
+	if (section->window == ADA_NO_WINDOW)
+		ada_output_string(output, "null");
+	else
+		ada_output_u64(output, section->window);
+	ada_output_string(output, ", \"kind\": ");
+	ada_output_json(output, sentence->kind);
+	ada_output_string(output, ", \"text\": ");
+	ada_output_json(output, sentence->text);
+	ada_output_string(output, ", \"evidence\": [");
+	for (size_t i = 0; i < sentence->evidence.count; i++) {
+		ada_output_string(output, i ? ", " : "");
+		put_json_evidence(output, &sentence->evidence.items[i]);
+	}
+	ada_output_string(output, "]}");
+}
+
+static void put_json(struct ada_output *output, const struct ada_narrative *narrative)
+{
+	bool first = true;
+
+	ada_output_string(output, "\"rows\": [");
+	for (size_t i = 0; i < narrative->sections.count; i++)
+		for (size_t j = 0; j < narrative->sections.items[i].sentences.count; j++) {
+			ada_output_string(output, first ? "\n  " : ",\n  ");
+			put_json_sentence(output, &narrative->sections.items[i], &narrative->sections.items[i].sentences.items[j]);
+			first = false;
+		}
+	ada_output_string(output, first ? "],\n" : "\n],\n");
+}
+
+void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format)
+{
+	struct page page = { .output = output, .format = format, .several = narrative->session->processes.count > 1 };
+
+	if (format == ADA_NARRATIVE_JSON) {
+		put_json(output, narrative);
+		return;
+	}
+	put_sections(&page, narrative);
+}

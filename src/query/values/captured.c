@@ -1,0 +1,87 @@
+/* What a detail record still has of a call's registers and memory. */
+#include <string.h>
+#include "query/session/source.h"
+#include "query/values/internal.h"
+
+#define STACK_AT 8			/* the stack was captured from above the return address */
+
+const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t address, uint64_t *bytes)
+{
+	const struct atf_detail *record = captured->record;
+	uint64_t at = address - (record->sp + STACK_AT);
+
+	if (at < record->stack_size) {
+		*bytes = record->stack_size - at;
+		return record->stack + at;
+	}
+	return ada_process_constant(captured->process, address, record->timestamp_ns, bytes);
+}
+
+/* False: it isn't recorded. */
+static bool register_value(const struct ada_captured *captured, int8_t number, uint64_t *value)
+{
+	const struct atf_detail *record = captured->record;
+	unsigned vector = (unsigned)~number;
+
+	if (captured->is_return) {
+		if (number >= 2 || (number < 0 && vector >= 2))
+			return false;
+		*value = record->x[number < 0 ? 2 + vector : (unsigned)number];
+		return true;
+	}
+	if (number >= 6 || (number < 0 && (vector >= 8 || !(record->flags & ATF_DETAIL_VECTORS))))
+		return false;
+	*value = number < 0 ? record->vectors[vector] : record->x[number];
+	return true;
+}
+
+static bool from_registers(const struct ada_captured *captured, const struct ada_debug_where *where, uint32_t bytes,
+			   uint8_t value[ADA_VALUE_BYTES])
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < where->count; i++) {
+		/* Of a vector register that holds all of a larger value only the low half is recorded. */
+		if (!register_value(captured, where->registers[i], &word) || where->offsets[i] + 8u > ADA_VALUE_BYTES ||
+		    (where->count == 1 && where->offsets[0] + 8u < bytes))
+			return false;
+		memcpy(value + where->offsets[i], &word, sizeof word);
+	}
+	return true;
+}
+
+static bool from_stack(const struct ada_captured *captured, uint32_t offset, uint32_t bytes, uint8_t value[ADA_VALUE_BYTES])
+{
+	const struct atf_detail *record = captured->record;
+
+	if (captured->is_return || bytes > ADA_VALUE_BYTES || offset > record->stack_size || bytes > record->stack_size - offset)
+		return false;
+	memcpy(value, record->stack + offset, bytes);
+	return true;
+}
+
+bool ada_captured_value(const struct ada_captured *captured, const struct ada_debug_where *where, uint32_t bytes,
+			uint8_t value[ADA_VALUE_BYTES], uint64_t *address)
+{
+	uint32_t wanted = where->indirect ? sizeof *address : bytes;
+	const uint8_t *at;
+	uint64_t there;
+	bool known;
+
+	*address = 0;
+	memset(value, 0, ADA_VALUE_BYTES);
+	switch (where->place) {
+	case ADA_DEBUG_REGISTERS: known = from_registers(captured, where, wanted, value); break;
+	case ADA_DEBUG_STACK: known = from_stack(captured, where->stack, wanted, value); break;
+	default: known = false;
+	}
+	if (!known || !where->indirect)
+		return known;
+	memcpy(address, value, sizeof *address);
+	memset(value, 0, sizeof *address);
+	at = bytes <= ADA_VALUE_BYTES ? ada_captured_at(captured, *address, &there) : NULL;
+	if (!at || there < bytes)
+		return false;
+	memcpy(value, at, bytes);
+	return true;
+}

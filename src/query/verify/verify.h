@@ -1,0 +1,51 @@
+/* Checks everything in a session that can be checked: each file by itself, and what they say of each other. */
+#ifndef ADA_QUERY_VERIFY_H
+#define ADA_QUERY_VERIFY_H
+#include "query/session/session.h"
+
+struct ada_finding {
+	const char *file;		/* below the session's directory; "." for itself */
+	const char *check;		/* a word, the same every time */
+	bool ok;
+	const char *message;		/* what is wrong, or worth knowing; "" */
+};
+
+struct ada_book {
+	const struct ada_thread *thread;
+	struct atf_books books;
+};
+
+struct ada_verify {
+	const struct ada_session *session;
+	void (*found)(void *context, const struct ada_finding *finding);
+	void *context;
+	uint64_t checks, failures;
+	ADA_ARRAY(struct ada_book) books;	/* of each thread, in the session's order; the caller's to free */
+};
+
+/* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
+int ada_verify_session(struct ada_verify *verify, struct ada_error *error);
+/* One thread: its files, and whether the manifest, the modules and the depths agree with them. */
+int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread);
+/* Its detail files, each by itself and against its index. */
+void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread *thread);
+/* The manifest's windows against the detail files of all threads: bounds, counts, no hole, and its marks. 0 or -ENOMEM. */
+int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process);
+
+/* Whether the file is as it was written: its own checksum (base/seal.h). `file` is what it is called, `document` what it holds. */
+void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file,
+		     const json_object *document);
+/* Each module's table, and its checksum in the manifest. */
+void ada_verify_tables(struct ada_verify *verify, const struct ada_process *process);
+
+/* For all of them. */
+void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+/* The same of what libatf finds in a file: an atf_finding_fn, whose context this is. */
+struct ada_verify_file {
+	struct ada_verify *verify;
+	const char *file;
+	bool unfinished;		/* has no footer, and no one says that it should have one */
+};
+void ada_verify_file_found(void *file, const char *check, bool ok, const char *message);
+#endif
