@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "recorder/recorder.h"
 #include "recover/salvage.h"
 
 /* Its files hold what they hold, and nothing tells what of its chunks they have: no event of it is taken. */
@@ -175,11 +176,20 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 	return result ? ada_error_system(error, -result, "%s", process->path) : 0;
 }
 
+/* No arena of ours says less: files without end would come of it. */
+static uint64_t segment_events(const struct ada_salvage *salvage)
+{
+	uint64_t least = (ADA_SEGMENT_MIN - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) / sizeof(struct ada_event);
+	uint64_t asked = salvage->map.header->segment_events;
+
+	return asked && asked < least ? least : asked;
+}
+
 int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *error)
 {
 	struct ada_salvage *salvage = process->salvage;
 	struct ada_lane_options options = { .sink = ada_sink_atf(salvage->sink), .clock = salvage->clock,
-					    .segment_events = salvage->map.header->segment_events, .numbers_detail = true,
+					    .segment_events = segment_events(salvage), .numbers_detail = true,
 					    .circular = salvage->map.header->index_mode == ADA_INDEX_CIRCULAR,
 					    .make_room = make_room, .context = salvage };
 	struct ada_segment_options layout;
