@@ -24,6 +24,10 @@ check:
 soak:
 	@ADA_SOAK=yes FUZZ_SECONDS=60 tools/check
 
+# 20 million executions of each fuzzer, or GOAL, over as many runs as that takes.
+fuzz:
+	@tools/fuzz-on $(or $(GOAL),20000000)
+
 # Some of what is measured shares parts with the tests.
 bench:
 	@tools/install-packages build test
@@ -40,6 +44,6 @@ format:
 	@clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
 
 clean:
-	@rm -rf $(BUILD) build-asan build-fuzz
+	@rm -rf $(BUILD) build-asan build-fuzz build-fuzz-fast
 
-.PHONY: all demo check soak bench install format clean
+.PHONY: all demo check soak fuzz bench install format clean
