@@ -87,6 +87,34 @@ static void test_without_json(void **state)
 	assert_string_equal(fixture->session->problems.items[0], "pid_3: manifest.json is missing");
 }
 
+/* A manifest whose threads stand in another order, twice, or without number. */
+static void test_numbers_of_threads(void **state)
+{
+	static const char manifest[] = "{\"threads\":[{\"id\":1,\"tid\":77},{\"id\":0,\"tid\":66},{\"id\":1,\"tid\":88},5,"
+				       "{\"id\":4294967297,\"tid\":99}]}";
+	static const struct { uint32_t number, tid; } expected[] = { { 0, 66 }, { 1, 77 }, { 3, 0 } };
+	struct fixture *fixture = *state;
+	const struct ada_session *session;
+	char path[PATH_MAX];
+	FILE *file;
+
+	make_two(fixture);
+	synth_close(fixture->synth, true);
+	fixture->synth = NULL;
+	snprintf(path, sizeof path, "%s/pid_20/manifest.json", fixture->directory);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(manifest, file) >= 0 && !fclose(file));
+	expect_open(fixture, "/pid_20", 0);
+	session = fixture->session;
+	assert_int_equal(session->threads.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(session->threads.items[i].number, expected[i].number);
+		assert_int_equal(session->threads.items[i].tid, expected[i].tid);
+		assert_int_equal(!session->threads.items[i].entry, i == 2);
+	}
+}
+
 static void test_one_process(void **state)
 {
 	struct fixture *fixture = *state;
@@ -154,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FIXTURE_TEST(test_whole),
 		FIXTURE_TEST(test_without_json),
+		FIXTURE_TEST(test_numbers_of_threads),
 		FIXTURE_TEST(test_one_process),
 		FIXTURE_TEST(test_select),
 		cmocka_unit_test(test_directory_numbers),

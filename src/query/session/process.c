@@ -141,23 +141,15 @@ uint64_t ada_process_function_key(const struct ada_process *process, uint64_t fu
 
 /* --- threads ---------------------------------------------------------------------------------------------------------- */
 
-static const json_object *find_manifest_thread(const struct ada_process *process, uint32_t number)
-{
-	const json_object *threads = ada_json_get(process->manifest, "threads");
-	size_t count = ada_json_length(threads);
-
-	/* threads[i].id is i, unless someone wrote it otherwise. */
-	if (number < count && ada_json_u64(json_object_array_get_idx(threads, number), "id", UINT64_MAX) == number)
-		return json_object_array_get_idx(threads, number);
-	for (size_t i = 0; i < count; i++)
-		if (ada_json_u64(json_object_array_get_idx(threads, i), "id", UINT64_MAX) == number)
-			return json_object_array_get_idx(threads, i);
-	return NULL;
-}
-
 struct numbers {			/* of threads */
 	uint32_t *items;
 	size_t count, capacity;
+};
+
+struct mention {			/* of a thread: in the manifest, or by a directory */
+	uint32_t number;
+	const json_object *entry;	/* NULL: none names that number */
+	size_t position;		/* in the manifest */
 };
 
 struct opening {			/* of a thread's files */
@@ -267,12 +259,10 @@ static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 	if (!openings.items)
 		return -ENOMEM;
 	for (size_t i = 0; i < openings.count; i++) {
-		const json_object *entry = find_manifest_thread(process, threads[i].number);
-
 		openings.items[i].thread = &threads[i];
-		openings.items[i].expected = ada_json_u64(entry, "events", 0) > 0;
+		openings.items[i].expected = ada_json_u64(threads[i].entry, "events", 0) > 0;
 		if (process->finalized)
-			openings.items[i].segments = ada_json_length(ada_json_get(entry, "segments"));
+			openings.items[i].segments = ada_json_length(ada_json_get(threads[i].entry, "segments"));
 		if (ahead)
 			threads[i].events = ada_ahead_take(ahead, threads[i].number, openings.items[i].segments,
 							   &openings.items[i].message);
@@ -284,12 +274,12 @@ static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 	return 0;
 }
 
-static int add_thread(struct ada_process *process, uint32_t number)
+static int add_thread(struct ada_process *process, uint32_t number, const json_object *entry)
 {
-	const json_object *entry = find_manifest_thread(process, number);
 	struct ada_thread thread = {
 		.process = process,
 		.number = number,
+		.entry = entry,
 		.tid = ada_json_u64(entry, "tid", 0),
 		.lost = ada_json_u64(entry, "lost", 0),
 		.skipped = ada_json_u64(entry, "skipped", 0),
@@ -324,29 +314,46 @@ static int list_threads(struct numbers *found, const char *path)
 	return result;
 }
 
+/* Of one number, first what the manifest has first. */
+static int compare_mentions(const void *left, const void *right)
+{
+	const struct mention *a = left, *b = right;
+
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	if (!a->entry != !b->entry)
+		return a->entry ? -1 : 1;
+	return a->position < b->position ? -1 : a->position > b->position;
+}
+
 /* Those of the manifest, and those found that it doesn't mention (yet). */
 static int add_threads(struct ada_process *process, const struct numbers *found, struct ada_ahead *ahead)
 {
 	const json_object *threads = ada_json_get(process->manifest, "threads");
-	struct numbers numbers = {};
+	ADA_ARRAY(struct mention) mentions = {};
 	int result = 0;
 
-	for (size_t i = 0; i < ada_json_length(threads) && !result; i++)
-		result = ada_array_push(&numbers, ada_json_u64(json_object_array_get_idx(threads, i), "id", i));
+	for (size_t i = 0; i < ada_json_length(threads) && !result; i++) {
+		const json_object *entry = json_object_array_get_idx(threads, i);
+		uint32_t number = ada_json_u64(entry, "id", i);
+		bool named = ada_json_u64(entry, "id", UINT64_MAX) == number;
+
+		result = ada_array_push(&mentions, (struct mention){ number, named ? entry : NULL, i });
+	}
 	for (size_t i = 0; i < found->count && !result; i++)
-		result = ada_array_push(&numbers, found->items[i]);
-	if (numbers.count)
-		qsort(numbers.items, numbers.count, sizeof *numbers.items, compare_numbers);
+		result = ada_array_push(&mentions, (struct mention){ found->items[i], NULL, SIZE_MAX });
+	if (mentions.count)
+		qsort(mentions.items, mentions.count, sizeof *mentions.items, compare_mentions);
 	process->first_thread = process->session->threads.count;
-	for (size_t i = 0; i < numbers.count && !result; i++)
-		if (!i || numbers.items[i] != numbers.items[i - 1])
-			result = add_thread(process, numbers.items[i]);
+	for (size_t i = 0; i < mentions.count && !result; i++)
+		if (!i || mentions.items[i].number != mentions.items[i - 1].number)
+			result = add_thread(process, mentions.items[i].number, mentions.items[i].entry);
 	process->thread_count = process->session->threads.count - process->first_thread;
 	if (ahead)
 		ada_ahead_wait(ahead);
 	if (!result)
 		result = open_threads(process, ahead);
-	ada_array_free(&numbers);
+	ada_array_free(&mentions);
 	return result;
 }
 

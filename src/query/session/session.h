@@ -19,6 +19,7 @@ struct ada_thread {
 	uint32_t number;		/* N of thread_N */
 	uint32_t tid;			/* of the operating system */
 	char name[64];			/* "" where not known */
+	const json_object *entry;	/* what the manifest says of it; NULL: nothing */
 	uint64_t lost;			/* as the manifest counts: LOST records, and drops that no record stands for */
 	uint64_t skipped;		/* calls that the agent could not record */
 	uint64_t count;			/* events in its files */

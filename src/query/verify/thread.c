@@ -29,16 +29,6 @@ void ada_verify_file_found(void *context, const char *check, bool ok, const char
 	ada_verify_found(file->verify, file->file, check, ok, "%s", message);
 }
 
-static const json_object *manifest_entry(const struct ada_thread *thread)
-{
-	const json_object *threads = ada_json_get(thread->process->manifest, "threads");
-
-	for (size_t i = 0; i < ada_json_length(threads); i++)
-		if (ada_json_u64(json_object_array_get_idx(threads, i), "id", UINT64_MAX) == thread->number)
-			return json_object_array_get_idx(threads, i);
-	return NULL;
-}
-
 static void verify_segment(struct ada_verify *verify, const struct ada_thread *thread, const char *name)
 {
 	char path[PATH_MAX], file[PATH_MAX];
@@ -71,7 +61,7 @@ static int is_segment(const struct dirent *entry)
 /* The files there are against the files that the manifest lists. */
 static void verify_segments(struct ada_verify *verify, const struct ada_thread *thread, const char *directory)
 {
-	const json_object *segments = ada_json_get(manifest_entry(thread), "segments");
+	const json_object *segments = ada_json_get(thread->entry, "segments");
 	size_t listed = ada_json_length(segments), there = 0;
 	struct dirent **entries = NULL;
 	char path[PATH_MAX];
@@ -156,7 +146,7 @@ static void verify_functions(struct ada_verify *verify, const struct ada_thread 
 static void verify_against_manifest(struct ada_verify *verify, const struct ada_thread *thread, const struct atf_books *books,
 				    const char *directory)
 {
-	const json_object *entry = manifest_entry(thread);
+	const json_object *entry = thread->entry;
 
 	if (!thread->process->finalized)
 		return;
@@ -209,7 +199,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 		return result;
 	verify_segments(verify, thread, directory);
 	ada_verify_thread_detail(verify, thread);
-	atf_thread_books(thread->events, ada_json_u64(manifest_entry(thread), "aged", 0), ada_thread_lost(thread), &book.books);
+	atf_thread_books(thread->events, ada_json_u64(thread->entry, "aged", 0), ada_thread_lost(thread), &book.books);
 	result = ada_array_push(&verify->books, book);
 	ada_calls_open(&pass.calls, &(struct ada_calls_receiver){});
 	for (uint64_t i = 0; i < thread->count && !result; i++)
@@ -220,7 +210,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 			verify_pass(verify, &pass, directory);
 			verify_functions(verify, thread, &pass, directory);
 		}
-		if (thread->events || !ada_json_u64(manifest_entry(thread), "events", 0))
+		if (thread->events || !ada_json_u64(thread->entry, "events", 0))
 			verify_against_manifest(verify, thread, &book.books, directory);
 	}
 	ada_calls_close(&pass.calls);
