@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/mcp_tools.h"
+#include "cli/mcp/tools.h"
 #include "query/session/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

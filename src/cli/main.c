@@ -5,7 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "cli/commands.h"
+#include "cli/mcp/commands.h"
+#include "cli/record/commands.h"
+#include "cli/show/commands.h"
+#include "cli/sums/commands.h"
 #include "trigger/trigger.h"
 
 static const struct command {

@@ -1,0 +1,112 @@
+/* Opening a session for a command, and ending with the right status. */
+#include "cli/ground/answer.h"
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "base/fault.h"
+#include "base/output.h"
+
+int ada_answer_fail(const char *command, const struct ada_error *error)
+{
+	fprintf(stderr, "%s: %s\n", command, error->text);
+	return ADA_EXIT_FAILED;
+}
+
+int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session)
+{
+	struct ada_error error = {};
+
+	ada_fault_catch();
+	return ada_session_open(session, reading->session, &error) ? ada_answer_fail(command, &error) : 0;
+}
+
+int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
+		      struct ada_error *error)
+{
+	int result = ada_clock_view_set(session, narrowing->clock, error) ?:
+		     ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
+
+	return result || !narrowing->in_window ? result : ada_selection_narrow(selection, narrowing->window, error);
+}
+
+/* The file whose mapping has this address; NULL: none of the index files. */
+static const struct ada_thread *thread_at(const struct ada_session *session, uintptr_t address)
+{
+	for (size_t i = 0; i < session->threads.count; i++) {
+		const struct ada_thread *thread = &session->threads.items[i];
+
+		for (uint32_t j = 0; thread->events && j < atf_thread_segments(thread->events); j++) {
+			const struct atf_index *index = atf_thread_segment(thread->events, j);
+			uintptr_t begin = (uintptr_t)atf_index_events(index);
+
+			if (address >= begin && address - begin < atf_index_count(index) * sizeof(struct ada_event))
+				return thread;
+		}
+	}
+	return NULL;
+}
+
+int ada_answer_fault(const char *command, const struct ada_session *session)
+{
+	const struct ada_thread *thread = thread_at(session, ada_fault_address());
+
+	if (!ada_fault_address())
+		return 0;
+	if (thread)
+		fprintf(stderr, "%s: %s/thread_%u: became shorter, or its disk failed, while it was read: ask again\n", command,
+			thread->process->directory, thread->number);
+	else
+		fprintf(stderr, "%s: a file became shorter, or its disk failed, while it was read: ask again\n", command);
+	return ADA_EXIT_FAILED;
+}
+
+static bool means(struct ada_module *module, const char *pattern)
+{
+	char buffer[ADA_NAME_BUFFER];
+
+	ada_module_load(module);
+	for (uint32_t i = 0; i < module->symbol_count; i++)
+		if (ada_name_matches(pattern, module->symbols[i].mangled, ada_module_function(module, i, buffer)))
+			return true;
+	return false;
+}
+
+void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern)
+{
+	char *shown;
+
+	for (size_t i = 0; i < session->modules.count; i++)
+		if (means(session->modules.items[i], pattern))
+			return;
+	shown = ada_output_prepare(ADA_FORMAT_TEXT, pattern);
+	ada_output_string(output, "No function of the recording is called '");
+	ada_output_string(output, shown ? shown : "");
+	ada_output_string(output, "': `ada query \"SELECT name FROM functions\"` lists them.\n");
+	free(shown);
+}
+
+int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session)
+{
+	int status = ada_output_finish(output, command);
+	const char *first = session->problems.count ? session->problems.items[0] : NULL;
+	size_t count = session->problems.count;
+
+	/* Tables of names are read when first asked for, and then it is too late for the answer to say so. */
+	for (size_t i = 0; i < session->modules.count; i++) {
+		const struct ada_module *module = session->modules.items[i];
+
+		if (!module->table_path || !*module->problem.text)
+			continue;
+		first = first ? first : module->problem.text;
+		count++;
+	}
+	if (!status)
+		status = ada_answer_fault(command, session);
+	if (!count || ada_fault_address())
+		return status;
+	fprintf(stderr, "%s: answered without what can't be read: %s", command, first);
+	if (count > 1)
+		fprintf(stderr, ", and %zu more (`ada verify` lists them)", count - 1);
+	fputc('\n', stderr);
+	return ADA_EXIT_FAILED;
+}

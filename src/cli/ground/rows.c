@@ -1,0 +1,224 @@
+/* Printing rows in the three formats. */
+#include "cli/ground/rows.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/units.h"
+
+#define NAME_WIDTH_MAX 48	/* what is longer shifts only what stands behind it in its own line */
+
+static bool is_text(enum ada_cell_kind kind)
+{
+	return kind == ADA_CELL_TEXT || kind == ADA_CELL_NAME;
+}
+
+static void put_number(struct ada_output *output, enum ada_cell_kind kind, uint64_t number)
+{
+	if (kind == ADA_CELL_BOOL)
+		ada_output_string(output, number ? "true" : "false");
+	else
+		ada_output_u64(output, number);
+}
+
+static void put_header(struct ada_rows *rows, const char *name)
+{
+	if (rows->format == ADA_FORMAT_JSON) {
+		ada_output_json(rows->output, name);
+		ada_output_string(rows->output, ": [");
+	}
+	for (size_t i = 0; rows->format == ADA_FORMAT_CSV && i < rows->column_count; i++) {
+		ada_output_string(rows->output, i ? "," : "");
+		ada_output_string(rows->output, rows->columns[i].name);
+	}
+	if (rows->format == ADA_FORMAT_CSV)
+		ada_output_string(rows->output, "\n");
+}
+
+void ada_rows_open(struct ada_rows *rows, struct ada_output *output, enum ada_format format, const char *name,
+		   const struct ada_column *columns, size_t column_count)
+{
+	*rows = (struct ada_rows){ .output = output, .format = format, .columns = columns, .column_count = column_count };
+	put_header(rows, name);
+}
+
+static void add_json(struct ada_rows *rows, const struct ada_cell *cells)
+{
+	ada_output_string(rows->output, rows->row_count ? ",\n  {" : "\n  {");
+	for (size_t i = 0; i < rows->column_count; i++) {
+		ada_output_string(rows->output, i ? ", \"" : "\"");
+		ada_output_string(rows->output, rows->columns[i].name);
+		ada_output_string(rows->output, "\": ");
+		if (cells[i].absent)
+			ada_output_string(rows->output, "null");
+		else if (is_text(rows->columns[i].kind))
+			ada_output_json(rows->output, cells[i].text);
+		else if (rows->columns[i].kind == ADA_CELL_WRITTEN)
+			ada_output_string(rows->output, cells[i].text);
+		else
+			put_number(rows->output, rows->columns[i].kind, cells[i].number);
+	}
+	ada_output_string(rows->output, "}");
+}
+
+static void add_csv(struct ada_rows *rows, const struct ada_cell *cells)
+{
+	for (size_t i = 0; i < rows->column_count; i++) {
+		ada_output_string(rows->output, i ? "," : "");
+		if (cells[i].absent)
+			continue;
+		if (is_text(rows->columns[i].kind))
+			ada_output_csv(rows->output, cells[i].text);
+		else if (rows->columns[i].kind == ADA_CELL_WRITTEN)
+			ada_output_string(rows->output, cells[i].text);
+		else
+			put_number(rows->output, rows->columns[i].kind, cells[i].number);
+	}
+	ada_output_string(rows->output, "\n");
+}
+
+static char *cell_text(enum ada_cell_kind kind, const struct ada_cell *cell)
+{
+	char text[ADA_UNITS_TEXT];
+
+	if (cell->absent)
+		return strdup("-");
+	switch (kind) {
+	case ADA_CELL_TEXT:
+	case ADA_CELL_NAME:
+	case ADA_CELL_WRITTEN:
+		return ada_output_prepare(ADA_FORMAT_TEXT, cell->text);
+	case ADA_CELL_COUNT:
+		return strdup(ada_format_count(cell->number, text));
+	case ADA_CELL_DURATION:
+		return strdup(ada_format_duration(cell->number, text));
+	case ADA_CELL_BOOL:
+		return strdup(cell->number ? "yes" : "no");
+	case ADA_CELL_NUMBER:
+		break;
+	}
+	snprintf(text, sizeof text, "%llu", (unsigned long long)cell->number);
+	return strdup(text);
+}
+
+static int add_text(struct ada_rows *rows, const struct ada_cell *cells)
+{
+	for (size_t i = 0; i < rows->column_count; i++) {
+		char *text = cell_text(rows->columns[i].kind, &cells[i]);
+
+		if (!text || ada_array_push(&rows->texts, text)) {
+			free(text);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells)
+{
+	int result = 0;
+
+	if (rows->format == ADA_FORMAT_JSON)
+		add_json(rows, cells);
+	else if (rows->format == ADA_FORMAT_CSV)
+		add_csv(rows, cells);
+	else
+		result = add_text(rows, cells);
+	rows->row_count += !result;
+	return result;
+}
+
+/* One line of the table: NULL `texts` for the titles. Numbers to the right, names to the left. */
+static void put_line(struct ada_rows *rows, char *const *texts, const size_t *widths)
+{
+	size_t due = 0;		/* spaces before what comes next: none at a line's end */
+
+	for (int last = 0; last <= 1; last++)
+		for (size_t i = 0; i < rows->column_count; i++) {
+			const struct ada_column *column = &rows->columns[i];
+			const char *text = texts ? texts[i] : column->title;
+			size_t fill;
+
+			if (!column->title || (column->kind == ADA_CELL_NAME) != last)
+				continue;
+			fill = ada_output_width(text);
+			fill = fill < widths[i] ? widths[i] - fill : 0;
+			ada_output_spaces(rows->output, due + (is_text(column->kind) ? 0 : fill));
+			ada_output_string(rows->output, text);
+			due = 2 + (is_text(column->kind) ? fill : 0);
+		}
+	ada_output_string(rows->output, "\n");
+}
+
+static void put_table(struct ada_rows *rows)
+{
+	size_t widths[32] = {};
+
+	for (size_t i = 0; i < rows->column_count; i++) {
+		widths[i] = rows->columns[i].title ? ada_output_width(rows->columns[i].title) : 0;
+		for (size_t row = 0; row < rows->row_count; row++) {
+			size_t width = ada_output_width(rows->texts.items[row * rows->column_count + i]);
+
+			widths[i] = width > widths[i] ? width : widths[i];
+		}
+		if (rows->columns[i].kind == ADA_CELL_NAME && widths[i] > NAME_WIDTH_MAX)
+			widths[i] = NAME_WIDTH_MAX;
+	}
+	put_line(rows, NULL, widths);
+	for (size_t row = 0; row < rows->row_count; row++)
+		put_line(rows, rows->texts.items + row * rows->column_count, widths);
+}
+
+void ada_rows_close(struct ada_rows *rows)
+{
+	if (rows->format == ADA_FORMAT_JSON)
+		ada_output_string(rows->output, rows->row_count ? "\n],\n" : "],\n");
+	else if (rows->format == ADA_FORMAT_TEXT && rows->row_count)
+		put_table(rows);
+	for (size_t i = 0; i < rows->texts.count; i++)
+		free(rows->texts.items[i]);
+	ada_array_free(&rows->texts);
+}
+
+void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness)
+{
+	char coverage[32];
+
+	snprintf(coverage, sizeof coverage, "%.6g", completeness->detail_coverage);
+	ada_output_string(output, "{\"events\": ");
+	ada_output_u64(output, completeness->events);
+	ada_output_string(output, ", \"lost\": ");
+	ada_output_u64(output, completeness->lost);
+	ada_output_string(output, ", \"detailCoverage\": ");
+	ada_output_string(output, coverage);
+	ada_output_string(output, ", \"complete\": ");
+	ada_output_string(output, completeness->complete ? "true}" : "false}");
+}
+
+void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness)
+{
+	ada_output_string(output, "\"completeness\": ");
+	ada_completeness_object(output, completeness);
+	ada_output_string(output, "}\n");
+}
+
+void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness)
+{
+	char coverage[32];
+
+	ada_output_u64(output, completeness->events);
+	ada_output_string(output, completeness->events == 1 ? " event; " : " events; ");
+	if (completeness->lost) {
+		ada_output_u64(output, completeness->lost);
+		ada_output_string(output, completeness->lost == 1 ? " was lost" : " were lost");
+	} else if (completeness->complete) {
+		ada_output_string(output, "none was lost");
+	} else {
+		ada_output_string(output, "no loss is recorded, but the recording is not complete (`ada info` says why)");
+	}
+	if (completeness->detail_coverage > 0) {
+		snprintf(coverage, sizeof coverage, "; %.3g %% have detail", 100 * completeness->detail_coverage);
+		ada_output_string(output, coverage);
+	}
+	ada_output_string(output, ".\n");
+}

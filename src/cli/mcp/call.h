@@ -1,0 +1,42 @@
+/* A call of a tool under way: a child process, what it has printed, and its answer. */
+#ifndef ADA_CLI_MCP_CALL_H
+#define ADA_CLI_MCP_CALL_H
+#include <poll.h>
+#include <sys/types.h>
+#include "cli/mcp/tools.h"
+
+#define ADA_MCP_ANSWER_BYTES (256u << 10)	/* of text; what is longer is cut */
+#define ADA_MCP_CALL_POLLS 3
+
+struct ada_mcp_batch {			/* answered by one message, once nothing of it is pending */
+	json_object *responses;
+	size_t pending;
+};
+
+typedef ADA_ARRAY(char) ada_mcp_bytes;
+
+struct ada_mcp_call {
+	json_object *id, *arguments;
+	const struct ada_mcp_tool *tool;
+	struct ada_mcp_batch *batch;	/* NULL: it has a message of its own */
+	pid_t pid;			/* 0: waits for its turn */
+	int process, output, errors;	/* descriptors: of the process, of its pipes */
+	ada_mcp_bytes printed, complaint;
+	uint64_t deadline_ns;
+	bool cut, timed_out, ended;
+	int status;			/* as waitpid gives it, once ended */
+};
+
+/* NULL: no memory. id and arguments get a reference more. */
+struct ada_mcp_call *ada_mcp_call_new(json_object *id, const struct ada_mcp_tool *tool, json_object *arguments);
+/* Runs the command, in a process group of its own that dies with us, until `deadline_ns` of CLOCK_MONOTONIC at the latest.
+ * -errno: what *error says is the answer. */
+int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t deadline_ns, struct ada_error *error);
+void ada_mcp_call_poll(const struct ada_mcp_call *call, struct pollfd polls[ADA_MCP_CALL_POLLS]);
+/* Reads what there is and ends it where its time is over; sets `ended` once it has. */
+void ada_mcp_call_step(struct ada_mcp_call *call, uint64_t now_ns);
+/* The result of tools/call. */
+json_object *ada_mcp_call_answer(const struct ada_mcp_call *call, enum ada_mcp_version version);
+json_object *ada_mcp_call_failure(const char *text);
+void ada_mcp_call_free(struct ada_mcp_call *call);	/* kills what still runs */
+#endif

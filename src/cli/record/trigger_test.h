@@ -1,0 +1,13 @@
+/* `ada trigger test`: a rule replayed over a stored session, printed as rows. */
+#ifndef ADA_CLI_TRIGGER_TEST_H
+#define ADA_CLI_TRIGGER_TEST_H
+#include "cli/ground/options.h"
+
+struct ada_trigger_test {
+	const char *command;
+	struct ada_reading reading;
+	const char *rule;
+	uint64_t limit;			/* rows */
+};
+int ada_trigger_test(const struct ada_trigger_test *test);	/* the exit status */
+#endif

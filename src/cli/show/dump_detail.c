@@ -1,0 +1,160 @@
+/* Detail records in the three formats. 64-bit values are hexadecimal, in JSON as strings: many readers round large numbers. */
+#include "cli/show/dump_detail.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "query/session/windows.h"
+
+#define REGISTERS 8
+#define STACK_LINE 32			/* bytes of the stack in a line of text */
+
+bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record)
+{
+	return moment->event->detail_seq != ADA_NO_DETAIL &&
+	       !ada_thread_detail(moment->thread, moment->position, record);
+}
+
+static void put_hex(struct ada_output *output, uint64_t number)
+{
+	char text[24];
+
+	ada_output_bytes(output, text, (size_t)snprintf(text, sizeof text, "0x%llx", (unsigned long long)number));
+}
+
+static void put_stack(struct ada_output *output, const uint8_t *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++)
+		ada_output_bytes(output, (const char[]){ digits[bytes[i] >> 4], digits[bytes[i] & 15] }, 2);
+}
+
+/* --- json ----------------------------------------------------------------------------------------------------------- */
+
+static void put_field(struct ada_output *output, const char *name, uint64_t number)
+{
+	ada_output_string(output, name);
+	put_hex(output, number);
+	ada_output_string(output, "\", ");
+}
+
+static void put_fields(struct ada_output *output, const char *prefix, const uint64_t *numbers)
+{
+	char name[16];
+
+	for (unsigned int i = 0; i < REGISTERS; i++) {
+		snprintf(name, sizeof name, "\"%s%u\": \"", prefix, i);
+		put_field(output, name, numbers[i]);
+	}
+}
+
+static void put_arguments(struct ada_output *output, const struct ada_arguments *arguments)
+{
+	ada_output_string(output, ", \"args\": ");
+	if (arguments->known && !arguments->is_return)
+		ada_arguments_json(output, arguments);
+	else
+		ada_output_string(output, "null");
+	ada_output_string(output, ", \"result\": ");
+	if (arguments->is_return && arguments->items.count)
+		ada_argument_json(output, &arguments->items.items[0]);
+	else
+		ada_output_string(output, "null");
+}
+
+void ada_detail_json(struct ada_output *output, const struct atf_detail *record, const struct ada_arguments *arguments)
+{
+	if (!record) {
+		ada_output_string(output, "null");
+		return;
+	}
+	ada_output_string(output, "{");
+	put_fields(output, "x", record->x);
+	put_field(output, "\"lr\": \"", record->lr);
+	put_field(output, "\"fp\": \"", record->fp);
+	put_field(output, "\"sp\": \"", record->sp);
+	if (record->flags & ATF_DETAIL_VECTORS)
+		put_fields(output, "fp", record->vectors);
+	ada_output_string(output, "\"stack\": \"");
+	put_stack(output, record->stack, record->stack_size);
+	ada_output_string(output, "\"");
+	put_arguments(output, arguments);
+	ada_output_string(output, "}");
+}
+
+/* --- csv ------------------------------------------------------------------------------------------------------------ */
+
+static void put_cells(struct ada_output *output, const uint64_t *numbers, size_t count, bool present)
+{
+	for (size_t i = 0; i < count; i++) {
+		ada_output_string(output, ",");
+		if (present)
+			put_hex(output, numbers[i]);
+	}
+}
+
+void ada_detail_csv(struct ada_output *output, const struct atf_detail *record)
+{
+	static const struct atf_detail none;
+	const struct atf_detail *shown = record ? record : &none;
+	const uint64_t places[] = { shown->lr, shown->fp, shown->sp };
+
+	put_cells(output, shown->x, REGISTERS, record);
+	put_cells(output, places, 3, record);
+	put_cells(output, shown->vectors, REGISTERS, shown->flags & ATF_DETAIL_VECTORS);
+	ada_output_string(output, ",");
+	put_stack(output, shown->stack, shown->stack_size);
+}
+
+void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments)
+{
+	char *list = arguments->is_return ? NULL : ada_arguments_list(arguments);
+
+	ada_output_string(output, ",");
+	if (list)
+		ada_output_csv(output, list);
+	ada_output_string(output, ",");
+	if (arguments->is_return && arguments->items.count)
+		ada_output_csv(output, arguments->items.items[0].text);
+	free(list);
+}
+
+/* --- text ----------------------------------------------------------------------------------------------------------- */
+
+static void put_words(struct ada_output *output, const char *prefix, const uint64_t *numbers)
+{
+	char name[16];
+
+	for (unsigned int i = 0; i < REGISTERS; i++) {
+		snprintf(name, sizeof name, "%s%s%u=", i ? " " : "", prefix, i);
+		ada_output_string(output, name);
+		put_hex(output, numbers[i]);
+	}
+	ada_output_string(output, "\n");
+}
+
+void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent)
+{
+	if (!record)
+		return;
+	ada_output_spaces(output, indent);
+	put_words(output, "x", record->x);
+	ada_output_spaces(output, indent);
+	ada_output_string(output, "lr=");
+	put_hex(output, record->lr);
+	ada_output_string(output, " fp=");
+	put_hex(output, record->fp);
+	ada_output_string(output, " sp=");
+	put_hex(output, record->sp);
+	ada_output_string(output, "\n");
+	if (record->flags & ATF_DETAIL_VECTORS) {
+		ada_output_spaces(output, indent);
+		put_words(output, "fp", record->vectors);
+	}
+	for (size_t at = 0; at < record->stack_size; at += STACK_LINE) {
+		ada_output_spaces(output, indent);
+		ada_output_string(output, at ? "      " : "stack ");
+		put_stack(output, record->stack + at,
+			  record->stack_size - at < STACK_LINE ? record->stack_size - at : STACK_LINE);
+		ada_output_string(output, "\n");
+	}
+}

@@ -1,0 +1,31 @@
+/* How `ada dump` writes events. */
+#ifndef ADA_CLI_DUMP_EVENT_H
+#define ADA_CLI_DUMP_EVENT_H
+#include "cli/ground/options.h"
+#include "query/calls/timeline.h"
+
+/* What is printed of a function, quoted for the format once and for all. */
+struct ada_dump_name {
+	char *function, *module;
+	char *file;			/* NULL: not known, or not asked for */
+	uint32_t line;
+	bool wanted;			/* by --function */
+};
+
+struct ada_dump {
+	struct ada_output *output;
+	const struct ada_session *session;
+	enum ada_format format;
+	bool has_clock;			/* times are also those of the session's view */
+	bool detail, source;		/* what of them is known is shown */
+	bool several;			/* the session holds several processes: rows say which */
+	bool colours;
+};
+
+/* What stands above the events. */
+void ada_dump_begin(struct ada_dump *dump);
+/* NULL: a kind that isn't shown. */
+const char *ada_dump_kind(uint32_t kind);
+/* `name` is NULL for a loss. */
+void ada_dump_event(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name);
+#endif

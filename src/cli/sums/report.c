@@ -1,0 +1,272 @@
+/* ada report: calls and times per function. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/ground/answer.h"
+#include "cli/ground/rows.h"
+#include "cli/ground/source_cells.h"
+#include "cli/sums/commands.h"
+#include "cli/sums/compare.h"
+#include "cli/sums/report_diff.h"
+#include "query/sums/stats.h"
+
+enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS, SOURCE = FIELDS };
+
+static const struct ada_column columns[FIELDS + ADA_SOURCE_CELLS] = {
+	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
+	[MODULE] = { "module", "MODULE", ADA_CELL_NAME },
+	[CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },
+	[TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
+	[SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },
+	[MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
+	[MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },
+	[P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
+	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },
+	[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
+	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
+	[SOURCE] = ADA_SOURCE_COLUMNS,
+};
+
+struct options {
+	struct ada_reading reading;
+	struct ada_narrowing narrowing;
+	const char *sort_name;		/* as given */
+	enum field sort;
+	const char *function, *diff;
+	bool source;
+};
+
+enum { OPTION_DIFF = 0x2000, OPTION_SOURCE };
+
+/* A function's row, with room for a name that is made up. */
+struct row {
+	struct ada_cell cells[FIELDS + ADA_SOURCE_CELLS];
+	const struct ada_function_stats *function;
+	char name[ADA_NAME_BUFFER];
+};
+
+static enum field parse_field(const struct argp_state *state, const char *name)
+{
+	for (enum field field = 0; field < FIELDS; field++) {
+		size_t length = strlen(columns[field].name);
+
+		/* "total" will do for "total_ns" */
+		if (!strcmp(name, columns[field].name) ||
+		    (length > 3 && strlen(name) == length - 3 && !strncmp(name, columns[field].name, length - 3) &&
+		     !strcmp(columns[field].name + length - 3, "_ns")))
+			return field;
+	}
+	ada_options_fail(state, "can't sort by '%s': fields are function, module, calls, total, self, min, mean, p50, p90,"
+			 " p99, max", name);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->reading;
+		state->child_inputs[1] = &options->narrowing;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->diff && !ada_report_diff_sorts(options->sort_name))
+			ada_options_fail(state, "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
+					 " mean, p50, p99", options->sort_name);
+		return 0;
+	case 's':
+		options->sort = parse_field(state, argument);
+		options->sort_name = argument;
+		return 0;
+	case 'F':
+		options->function = argument;
+		return 0;
+	case OPTION_DIFF:
+		options->diff = argument;
+		return 0;
+	case OPTION_SOURCE:
+		options->source = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = (const struct argp_option[]){
+		{ "sort", 's', "FIELD", 0, "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
+		  " numbers largest first, with --diff the largest change", 0 },
+		{ "function", 'F', "NAME", 0, "only this function: a name or glob", 0 },
+		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
+		{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
+		{},
+	},
+	.parser = parse_option,
+	.doc = "Prints for each function how often it was called and how long its calls took."
+	       "\vTOTAL counts recursion once, SELF is without the calls below; MIN to MAX are of all calls, percentiles within"
+	       " 1 %. A call counts where it begins between --from and --to, a call still open at the recording's end until then.",
+	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
+};
+
+static void fill_row(struct row *row, const struct ada_function_stats *function)
+{
+	const struct ada_histogram *durations = &function->durations;
+	struct ada_cell *cells = row->cells;
+
+	*row = (struct row){ .function = function };
+	cells[FUNCTION].text = ada_module_function(function->module, function->function_id, row->name);
+	cells[MODULE].text = ada_module_name(function->module);
+	cells[CALLS].number = function->calls;
+	cells[TOTAL].number = function->total_ns;
+	cells[SELF].number = function->self_ns;
+	for (enum field field = MIN; field < FIELDS; field++)
+		cells[field].absent = !durations->count;
+	if (!durations->count)
+		return;
+	cells[MIN].number = durations->min;
+	cells[MEAN].number = durations->sum / durations->count;
+	cells[P50].number = ada_histogram_percentile(durations, 500);
+	cells[P90].number = ada_histogram_percentile(durations, 900);
+	cells[P99].number = ada_histogram_percentile(durations, 990);
+	cells[MAX].number = durations->max;
+}
+
+/* Falls back on the name, so that the order is the same every time. */
+static int compare_rows(const void *left, const void *right, void *context)
+{
+	const struct row *a = *(struct row *const *)left, *b = *(struct row *const *)right;
+	enum field field = *(const enum field *)context;
+	int result = 0;
+
+	if (columns[field].kind == ADA_CELL_NAME)
+		result = strcmp(a->cells[field].text, b->cells[field].text);
+	else if (a->cells[field].number != b->cells[field].number)
+		return a->cells[field].number > b->cells[field].number ? -1 : 1;
+	if (!result)
+		result = strcmp(a->cells[FUNCTION].text, b->cells[FUNCTION].text);
+	return result ? result : strcmp(a->cells[MODULE].text, b->cells[MODULE].text);
+}
+
+static int put_rows(struct row *const *rows, size_t count, const struct options *options, struct ada_output *output)
+{
+	enum ada_format format = options->reading.format;
+	char source[ADA_SOURCE_TEXT];
+	struct ada_rows table;
+	int result = 0;
+
+	ada_rows_open(&table, output, format, "rows", columns, options->source ? FIELDS + ADA_SOURCE_CELLS : FIELDS);
+	for (size_t i = 0; i < count && !result; i++) {
+		const struct ada_function_stats *function = rows[i]->function;
+
+		if (options->source)
+			ada_source_fill(&rows[i]->cells[SOURCE], function->module, function->function_id, format, source);
+		result = ada_rows_add(&table, rows[i]->cells);
+	}
+	ada_rows_close(&table);
+	if (count && format == ADA_FORMAT_TEXT)
+		ada_output_string(output, "\n");
+	return result;
+}
+
+static bool is_wanted(const struct ada_function_stats *function, const struct row *row, const char *pattern)
+{
+	const struct ada_symbol *symbol = ada_module_symbol(function->module, ADA_FUNCTION_SYMBOL(function->function_id));
+
+	return !pattern || ada_name_matches(pattern, symbol ? symbol->mangled : "", row->cells[FUNCTION].text);
+}
+
+static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct options *options,
+		     struct ada_output *output)
+{
+	struct row **order = calloc(stats->functions.count + 1, sizeof *order);
+	struct row *rows = calloc(stats->functions.count + 1, sizeof *rows);
+	size_t count = 0;
+	int result = -ENOMEM;
+
+	if (!rows || !order)
+		goto done;
+	/* Rows stay where they are, for a cell may point into its row. */
+	for (size_t i = 0; i < stats->functions.count; i++) {
+		fill_row(&rows[count], stats->functions.items[i]);
+		order[count] = &rows[count];
+		count += is_wanted(stats->functions.items[i], &rows[count], options->function);
+	}
+	qsort_r(order, count, sizeof *order, compare_rows, (void *)&options->sort);
+	if (!count && options->function && options->reading.format == ADA_FORMAT_TEXT)
+		ada_answer_unmatched(output, session, options->function);
+	result = put_rows(order, count < options->narrowing.limit ? count : options->narrowing.limit, options, output);
+done:
+	free(order);
+	free(rows);
+	return result;
+}
+
+static int put_diff(struct ada_stats *now, struct ada_stats *before, const struct options *options, struct ada_output *output)
+{
+	struct ada_report_diff how = { .format = options->reading.format, .sort = options->sort_name, .function = options->function,
+				       .limit = options->narrowing.limit, .source = options->source };
+	struct ada_diff diff;
+	int result = ada_diff_stats(&diff, now, before);
+
+	if (!result)
+		result = ada_report_diff_put(&how, &diff, output);
+	ada_diff_free(&diff);
+	return result;
+}
+
+static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_comparison *comparison, const struct options *options,
+		      struct ada_output *output, struct ada_error *error)
+{
+	int result;
+
+	if (options->reading.format == ADA_FORMAT_JSON)
+		ada_output_string(output, "{");
+	if (options->diff)
+		result = put_diff(&stats[ADA_NOW], &stats[ADA_BEFORE], options, output);
+	else
+		result = put_stats(&stats[ADA_NOW], comparison->sessions[ADA_NOW], options, output);
+	if (result)
+		return ada_error_set(error, -result, "out of memory");
+	ada_compare_put_end(comparison, options->reading.format, output);
+	return 0;
+}
+
+static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *comparison, struct ada_error *error)
+{
+	for (int side = 0; side < ADA_SIDES && comparison->sessions[side]; side++) {
+		int result = ada_stats_compute(&stats[side], &comparison->selections[side], 0, error);
+
+		if (result)
+			return result;
+		comparison->completeness[side] = stats[side].completeness;
+	}
+	ada_progress_close(&comparison->progress);
+	return 0;
+}
+
+int ada_cmd_report(int argc, char **argv)
+{
+	static struct ada_output output;
+	struct options options = { .sort = TOTAL, .sort_name = "total" };
+	struct ada_stats stats[ADA_SIDES] = {};
+	struct ada_comparison comparison;
+	struct ada_error error = {};
+	int status;
+
+	ada_options_parse(&argp, argc, argv, 0, &options);
+	status = ada_compare_open(&comparison, argv[0], &options.reading, &options.narrowing, options.diff);
+	if (status)
+		goto done;
+	ada_output_open(&output, STDOUT_FILENO);
+	if (compute(stats, &comparison, &error) || put_answer(stats, &comparison, &options, &output, &error))
+		status = ada_compare_fail(&comparison, argv[0], &error);
+	else
+		status = ada_compare_finish(&comparison, argv[0], &output);
+done:
+	for (int side = 0; side < ADA_SIDES; side++)
+		ada_stats_free(&stats[side]);
+	ada_compare_close(&comparison);
+	return status;
+}
