@@ -382,7 +382,7 @@ def test_what_dead_recorders_left_is_listed(ada, leftovers, tmp_path, later):
     assert str(leftovers) not in listed(ada, "--list", env=later())
 
 
-@pytest.mark.parametrize("command", [("info",), ("status",), ("trace", "--quiet", "--output=out", "--", "true")])
+@pytest.mark.parametrize("command", [("info",), ("status",), ("trace", "--output=out", "--", "true")])
 def test_who_comes_next_hears_of_it(ada, killed, leftovers, tmp_path, later, command):
     """In one line, with the command for it, also where nobody sits at a terminal."""
     arguments = command if command[0] == "trace" else (*command, killed("plain")[1])
