@@ -95,7 +95,7 @@ static uint64_t holders(const struct ada_details *details)
 	return count < most ? count : most;
 }
 
-/* Of a pool that holds so many chunks: each thread has one more open, and agents keep a quarter free (src/agent/detail.c). */
+/* Of a pool that holds so many chunks: each thread has one more open, and agents keep a quarter free (src/agent/record/detail.c). */
 static uint64_t pool_bytes(const struct ada_details *details, double chunks)
 {
 	const struct ada_segment *segment = details->segment;
