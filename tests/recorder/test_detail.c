@@ -481,6 +481,24 @@ static void files_of_ended_threads_are_closed(void **state)
 	world_end(&world);
 }
 
+/* Killed with its process between the two steps of sealing: nobody will put it into the ring. */
+static void a_chunk_sealed_by_a_killed_thread_is_taken(void **state)
+{
+	struct world world;
+	world_make(&world, &small);
+	fake_events(&world.threads[0], 100);
+	fake_entry(&world.fake, 0)->sealed_events = 100;
+	fake_seal_begin(&world.threads[0]);
+	__atomic_store_n(&fake_entry(&world.fake, 0)->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
+	ada_drain_quiet(&world.drain);
+	const struct ada_lane *lane = &world.drain.lanes.items[0];
+	assert_true(lane->closed && lane->events == 100 && !lane->lost);
+	world_finish(&world);
+	assert_int_equal(world.drain.bad_chunks, 0);
+	assert_int_equal(world.drain.lanes.items[0].events, 100);
+	world_end(&world);
+}
+
 /* A window of long ago, of which the index of 128 chunks holds nothing any more, one that it holds in part, and one that is
  * whole. Chunks that windows want go to the spool while the pool of detail goes round. */
 static void a_circular_index_is_written_at_the_end(void **state)
@@ -572,6 +590,7 @@ int main(void)
 		cmocka_unit_test(what_a_hole_empties_holds_nothing_up), cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
 		cmocka_unit_test(a_mark_may_come_behind_late_records),
 		cmocka_unit_test(files_of_ended_threads_are_closed),
+		cmocka_unit_test(a_chunk_sealed_by_a_killed_thread_is_taken),
 		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
 		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
 	};

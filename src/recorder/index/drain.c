@@ -176,16 +176,21 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 	return count;
 }
 
-/* The chunk that the thread of an entry is filling, or UINT32_MAX. */
-static uint32_t open_chunk(const struct ada_drain *drain, uint32_t entry)
+/* The chunk that the thread of an entry is filling, or has sealed last: the one of this status, or UINT32_MAX. */
+static uint32_t chunk_of(const struct ada_drain *drain, uint32_t entry, enum ada_chunk_status status)
 {
 	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
 	if (!ada_segment_chunk_reach(drain->segment, number))
 		return UINT32_MAX;
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
-	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_CHUNK_OPEN || chunk->entry != entry)
+	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != status || chunk->entry != entry)
 		return UINT32_MAX;
 	return number;
+}
+
+static uint32_t open_chunk(const struct ada_drain *drain, uint32_t entry)
+{
+	return chunk_of(drain, entry, ADA_CHUNK_OPEN);
 }
 
 static bool thread_gone(const struct ada_drain *drain, const struct ada_table *newest, uint32_t i)
@@ -254,11 +259,15 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 {
 	/* What it sealed before it ended is in the ring by now, and comes first. */
 	ada_drain_sealed(drain);
-	uint32_t number = open_chunk(drain, entry);
+	uint32_t number = open_chunk(drain, entry), sealed = chunk_of(drain, entry, ADA_CHUNK_SEALED);
 	if (number != UINT32_MAX && !take(drain, number, true))
 		return;
 	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
 		give_back(drain, number);
+	/* But for one that it had no time to put there, killed with its process. It isn't given back: should it be in the ring all
+	 * the same, that comes with its turn. */
+	if (sealed != UINT32_MAX && !take(drain, sealed, true))
+		return;
 	close_lane(drain, &drain->lanes.items[id]);
 	give_entry_back(drain, &drain->lanes.items[id]);
 }
