@@ -58,11 +58,11 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 	const struct ada_trace_options *options = recorder->options;
 	int rc = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
 	if (!rc)
-		rc = ada_shared_open(&recorder->shared, error) ?: ada_presence_open(&recorder->presence, error);
+		rc = ada_shared_open(&recorder->shared, error);
 	if (rc)
 		return rc;
 	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
-	     ada_sink_open(&recorder->sink, false) ?: ada_scribe_open(&recorder->scribe);
+	     ada_sink_open(&recorder->sink, false);
 	if (rc)
 		return ada_error_system(error, -rc, "ada can't start");
 	const struct ada_clock_anchor *anchors;
@@ -148,7 +148,7 @@ static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 	return ada_shared_unname(&recorder->shared, error);
 }
 
-/* Without one, who recovers has the disk, and /dev/shm. */
+/* Before there is any thread, whose locks it would have as they happen to be. Without one, who recovers has the disk, and /dev/shm. */
 static void open_keeper(struct ada_recorder *recorder)
 {
 	struct ada_keeping keeping = { .shared = recorder->shared, .arena = ada_arena_fd(recorder->arena), .session = recorder->session.fd };
@@ -187,7 +187,11 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	int rc = ada_server_open(&recorder->server, recorder, error);
+	int rc = ada_presence_open(&recorder->presence, error);
+	if (!rc && (rc = ada_scribe_open(&recorder->scribe)))
+		ada_error_system(error, -rc, "ada can't start");
+	if (!rc)
+		rc = ada_server_open(&recorder->server, recorder, error);
 	if (!rc)
 		rc = ada_control_open(&recorder->control, recorder, error);
 	if (!rc)
@@ -226,7 +230,6 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	rc = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, error);
 	if (rc)
 		goto out;
-	ada_say_open();
 	rc = open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
 	if (rc)
 		goto out;
@@ -234,6 +237,7 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	rc = open_arena(&recorder, error);
 	if (!rc)
 		open_keeper(&recorder);
+	ada_say_open();
 	rc = rc ?: launch(&loop, error);
 	if (rc)
 		goto out;
