@@ -2,6 +2,8 @@
 
     /usr/bin/python3 -m pytest tests/programs --build-dir build [--group NAME] [--untraced] [--all-variants]
 """
+import contextlib
+import os
 import pathlib
 import shutil
 import signal
@@ -121,3 +123,25 @@ def need(pytestconfig):
         if not condition:
             (pytest.fail if pytestconfig.getoption("--strict-needs") else pytest.skip)(f"needs {what}")
     return check
+
+
+@pytest.fixture
+def group(need):
+    """A control group with 128 MB, and swap for none of it: its directory."""
+    own = dict(reversed(line.split(":", 2)[1:]) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
+    for path, controllers in own.items():
+        if "memory" in controllers.split(","):
+            root, limit = pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes"
+            break
+        if not controllers:
+            root, limit = pathlib.Path("/sys/fs/cgroup" + path), "memory.max"
+    directory = root / f"ada-test-{os.getpid()}"
+    try:
+        directory.mkdir()
+        (directory / limit).write_text(str(128 << 20))
+    except OSError:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+        need(False, "a control group of memory to make another in")
+    yield directory
+    directory.rmdir()

@@ -28,6 +28,11 @@ SMALL_DEV_SHM = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount -t tmpfs -o s
 OWN_MOUNTS = ("/usr/bin/unshare", "-rm", "/bin/sh", "-c", 'mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm && exec "$@"', "sh")
 
 
+def enter(group):
+    """Words before a command: in a control group (the fixture `group`)."""
+    return "/bin/sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"
+
+
 def skip_unless_possible(before):
     """Words before a command: not every machine lets the tests have namespaces, and none does in a chroot."""
     tried = subprocess.run([*before, "/bin/true"], capture_output=True, text=True)

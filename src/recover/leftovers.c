@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "abi/arena.h"
 #include "base/directory.h"
 #include "recorder/control/control.h"
 #include "recorder/index/shared.h"
@@ -106,6 +107,18 @@ static bool add_bytes(int directory, const char *name, void *context)
 	return true;
 }
 
+/* Its recorder had locked it before it wrote this. One that is about to must not find it locked by who looks. */
+static bool is_begun(int directory)
+{
+	int arena = openat(directory, ADA_SHARED_ARENA, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char magic[8];
+	bool begun = arena >= 0 && read(arena, magic, sizeof magic) == sizeof magic && !memcmp(magic, ADA_ARENA_MAGIC, sizeof magic);
+
+	if (arena >= 0)
+		close(arena);
+	return begun;
+}
+
 static void read_session(int directory, char session[PATH_MAX])
 {
 	int fd = openat(directory, ADA_SHARED_SESSION, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -149,8 +162,13 @@ static bool look_at(int parent, const char *name, void *context)
 	struct search *search = context;
 	struct ada_leftover leftover = { .memory = search->memory };
 	int directory = search->memory || is_name(name) ? ada_directory_private(parent, name) : -1, arena = -1;
-	bool dead = directory >= 0 && !is_young(directory) &&
-		    (search->memory ? ada_shared_is_dead(directory, &arena) : are_dead_sockets(directory));
+	bool young = directory >= 0 && is_young(directory), dead = false;
+
+	leftover.young = young;
+	if (directory >= 0 && search->memory)
+		dead = (!young || is_begun(directory)) && ada_shared_is_dead(directory, &arena);
+	else if (directory >= 0)
+		dead = !young && are_dead_sockets(directory);
 
 	if (dead && snprintf(leftover.path, sizeof leftover.path, "%s/%s", search->place, name) < (int)sizeof leftover.path) {
 		each_entry(directory, add_bytes, &leftover.bytes);

@@ -12,6 +12,7 @@
 
 struct ada_leftover {
 	bool memory;			/* else sockets */
+	bool young;			/* of the last minute: a recorder that died just now */
 	uint64_t bytes;			/* of memory that it takes up */
 	char path[256];
 	char session[PATH_MAX];		/* whose memory it was; "": not known */
@@ -20,7 +21,7 @@ struct ada_leftovers {
 	ADA_ARRAY(struct ada_leftover) dead;
 };
 
-/* Those that are surely dead. 0 or -ENOMEM; the caller frees the array. */
+/* Those that are surely dead: what is young and has no arena yet may be about to begin. 0 or -ENOMEM; the caller frees the array. */
 int ada_leftovers_find(struct ada_leftovers *leftovers);
 bool ada_leftover_remove(const struct ada_leftover *leftover);	/* true: it is gone; false: it is alive again, or can't be removed */
 /* The directory of a socket that a session names whose recorder is known to be dead. */

@@ -1,6 +1,7 @@
 """Exact books: what `ada verify` says that each thread captured is what the thread itself counted (program.c), whatever was full,
 failed or was killed meanwhile."""
 import collections
+import fcntl
 import json
 import os
 import signal
@@ -158,8 +159,11 @@ def own_counts(book):
     return [calls + ends for _, calls, ends, _ in ENTRY.iter_unpack(data)]
 
 
-@pytest.mark.parametrize("options", [(), ("--index-buffer=1M",), ("--index-mode=circular", "--index-buffer=1M"),
-                                     ("--index-buffer=1M", "--on-full=block")], ids=["plain", "drops", "circular", "waits"])
+KILLED = pytest.mark.parametrize("options", [(), ("--index-buffer=1M",), ("--index-mode=circular", "--index-buffer=1M"),
+                                             ("--index-buffer=1M", "--on-full=block")], ids=["plain", "drops", "circular", "waits"])
+
+
+@KILLED
 def test_the_program_is_killed(ada, program, tmp_path, options):
     """What it had committed is there, but for what each thread was just at: a call that is dropped counts with its end, also those
     that are open, and a jump ends two before the next event says so."""
@@ -170,6 +174,25 @@ def test_the_program_is_killed(ada, program, tmp_path, options):
         pid = int(next(live.session.glob("pid_*")).name.split("_")[1])
         os.kill(pid, signal.SIGKILL)
         live.process.communicate(timeout=60)
+        check_books(ada, tmp_path / "out", book, slack=DEPTH if "--on-full=block" not in options else 2)
+    finally:
+        live.close()
+
+
+@KILLED
+def test_program_and_recorder_are_killed(ada, program, tmp_path, options):
+    """The keeper finishes it: the books are as exact as if the recorder had."""
+    book = tmp_path / "book"
+    live = Live(ada, tmp_path / "out", [program, book, 4, 0, 1], *OPTIONS, *options)
+    try:
+        wait_for_counts(book, 200000)
+        os.kill(int(next(live.session.glob("pid_*")).name.split("_")[1]), signal.SIGKILL)
+        live.process.kill()
+        live.process.communicate(timeout=60)
+        directory = os.open(live.session, os.O_RDONLY)
+        fcntl.flock(directory, fcntl.LOCK_EX)           # the keeper's, until it is done
+        os.close(directory)
+        assert json.loads((live.session / "session.json").read_text())["recovered"]["by"] == "keeper"
         check_books(ada, tmp_path / "out", book, slack=DEPTH if "--on-full=block" not in options else 2)
     finally:
         live.close()

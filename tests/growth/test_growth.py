@@ -9,7 +9,7 @@ import pathlib
 import signal
 
 import pytest
-from harness import NO_OWN_MEMORY, SMALL_DEV_SHM, Session, check_recording, run, skip_unless_possible
+from harness import NO_OWN_MEMORY, SMALL_DEV_SHM, Session, check_recording, enter, run, skip_unless_possible
 from live import Live
 
 CHUNK = 1022            # events of an index chunk: abi/wire.h
@@ -111,32 +111,6 @@ def test_no_memory_left(live, ada, need, mode):
         assert mode == "oneshot" and state["reason"].startswith("memory limit")
     else:
         assert lane["lost"] == lane["lost_memory_limit"] > 0
-
-
-@pytest.fixture
-def group(need):
-    """A control group with 128 MB, and swap for none of it: its directory."""
-    own = dict(reversed(line.split(":", 2)[1:]) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
-    for path, controllers in own.items():
-        if "memory" in controllers.split(","):
-            root, limit = pathlib.Path("/sys/fs/cgroup/memory" + path), "memory.limit_in_bytes"
-            break
-        if not controllers:
-            root, limit = pathlib.Path("/sys/fs/cgroup" + path), "memory.max"
-    directory = root / f"ada-test-{os.getpid()}"
-    try:
-        directory.mkdir()
-        (directory / limit).write_text(str(128 << 20))
-    except OSError:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-        need(False, "a control group of memory to make another in")
-    yield directory
-    directory.rmdir()
-
-
-def enter(group):
-    return "/bin/sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"
 
 
 def kills_in(group):

@@ -174,7 +174,7 @@ def one_trial(ada, programs, place, number, seed):
 @pytest.mark.traces
 def test_what_was_committed_before_the_kill_is_there(ada, programs, tmp_path, pytestconfig):
     seed = os.urandom(4).hex()
-    for number in range(300 if pytestconfig.getoption("--all-variants") else 30):
+    for number in range(1000 if pytestconfig.getoption("--all-variants") else 30):
         one_trial(ada, programs, tmp_path / str(number), number, seed)
 
 
@@ -213,6 +213,10 @@ def test_where_the_keeper_died_too_the_command_finds_the_memory(ada, programs, t
     trial, pids = without_keeper(ada, programs, tmp_path / "trial", f"--index-mode={mode}", "--index-buffer=8M")
     trial.stop_program(pids)
     assert memory()
+    for near in (("info", trial.session), ("status", trial.session), ("trace", f"--output={trial.output}", "--", "true")):
+        assert f"shared memory: `ada recover {trial.session}` saves what is in it\n" in ada(*near).stderr.decode()
+    shutil.rmtree(next(path for path in trial.output.glob("session_*") if path != trial.session))
+    assert str(trial.session) in ada("recover", "--list").stdout.decode()
     result = ada("recover", trial.session)
     assert result.status == 0, result.stderr.decode()
     assert not memory()

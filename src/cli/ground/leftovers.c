@@ -1,6 +1,7 @@
 #include "cli/ground/leftovers.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/error.h"
 #include "base/quote.h"
@@ -71,17 +72,28 @@ int ada_recover_leftovers(const char *command, enum ada_format format, bool purg
 	return status;
 }
 
-void ada_leftovers_notice(void)
+static bool lies_in(const char *session, const char *place)
+{
+	size_t length = strlen(place);
+
+	return !strncmp(session, place, length) && (!session[length] || session[length] == '/');
+}
+
+void ada_leftovers_notice(const char *near)
 {
 	struct ada_leftovers leftovers = { .dead = { .items = NULL } };
 	const struct ada_leftover *memory = NULL;
-	char size[ADA_UNITS_TEXT], *session;
+	char size[ADA_UNITS_TEXT], place[PATH_MAX], *session;
+	bool known = realpath(near, place);
 
 	if (ada_leftovers_find(&leftovers))
 		return;
-	for (size_t i = 0; i < leftovers.dead.count && !memory; i++)
-		if (leftovers.dead.items[i].memory)
-			memory = &leftovers.dead.items[i];
+	for (size_t i = 0; i < leftovers.dead.count && !memory; i++) {
+		const struct ada_leftover *leftover = &leftovers.dead.items[i];
+
+		if (leftover->memory && (!leftover->young || (known && lies_in(leftover->session, place))))
+			memory = leftover;
+	}
 	session = memory && *memory->session ? ada_quote_argument(memory->session) : NULL;
 	if (session)
 		fprintf(stderr, "ada: a recorder that died left %s bytes of shared memory: `ada recover %s` saves what is in it\n",

@@ -12,11 +12,11 @@
 #include <unistd.h>
 #include "base/directory.h"
 #include "base/file.h"
+#include "cli/ground/options.h"
 #include "query/session/json.h"
 #include "recorder/control/control.h"
 #include "recorder/process/server.h"
 
-#define LATEST "ada_traces/latest"
 #define CONNECT_SECONDS 10
 #define ANSWER_BYTES_MAX (64u << 20)
 
@@ -36,11 +36,11 @@ json_object *ada_live_request(const char *name)
 /* The directory that holds session.json: this one, or the one above a pid directory. */
 static int find_directory(struct ada_live *live, const char *given, struct ada_error *error)
 {
-	const char *path = given ? given : LATEST;
+	const char *path = given ? given : ADA_LATEST;
 	char resolved[PATH_MAX], file[PATH_MAX];
 	if (!realpath(path, resolved)) {
 		if (errno == ENOENT && !given)
-			return ada_error_set(error, ENOENT, "no session in ./" LATEST ": name a session directory, or record one with "
+			return ada_error_set(error, ENOENT, "no session in ./" ADA_LATEST ": name a session directory, or record one with "
 					     "`ada trace PROGRAM`");
 		return errno == ENOENT ? ada_error_set(error, ENOENT, "%s: no such session directory", path) :
 					 ada_error_system(error, errno, "%s", path);

@@ -12,9 +12,11 @@ void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned 
 void ada_options_fail(const struct argp_state *state, const char *format, ...)
 	__attribute__((noreturn, format(printf, 2, 3)));
 
+#define ADA_LATEST "ada_traces/latest"	/* the session of who names none */
+
 /* Options of the reading commands. As a child of a command's own parser, each expects its struct as input. */
 struct ada_reading {
-	const char *session;		/* SESSION as given; NULL: ada_traces/latest */
+	const char *session;		/* SESSION as given; NULL: ADA_LATEST */
 	enum ada_format format;
 };
 extern const struct argp ada_reading_argp;	/* --format, SESSION */

@@ -169,7 +169,7 @@ int ada_cmd_status(int argc, char **argv)
 	struct ada_error error = { "" };
 	json_object *status;
 	ada_options_parse(&argp, argc, argv, 0, &words);
-	ada_leftovers_notice();
+	ada_leftovers_notice(words.session ? words.session : ADA_LATEST);
 	int rc = ada_live_find(&live, words.session, &error);
 	for (bool first = true; !rc; first = false) {
 		rc = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &status, &error);

@@ -37,7 +37,7 @@ int ada_cmd_trace(int argc, char **argv)
 	options.keep = ada_keeper_start;
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
 	if (!options.quiet)
-		ada_leftovers_notice();
+		ada_leftovers_notice(options.output);
 	int rc = ada_trace_words_check(&words);
 	if (!rc && !options.command)
 		rc = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");

@@ -403,7 +403,7 @@ int ada_cmd_info(int argc, char **argv)
 	int status;
 
 	ada_options_parse(&argp, argc, argv, 0, &reading);
-	ada_leftovers_notice();
+	ada_leftovers_notice(reading.session ? reading.session : ADA_LATEST);
 	status = ada_answer_open(argv[0], &reading, &session);
 	if (status)
 		return status;
