@@ -44,6 +44,9 @@ int ada_recover_memory(struct ada_recovery *recovery, struct ada_error *error);
 const struct ada_salvaged *ada_recover_salvaged(const struct ada_recovery *recovery, const char *directory);
 void ada_recover_salvaged_free(struct ada_recovery *recovery);
 
+/* A line that begins with a path below the session, as whoever has the session may read it: by what the path is within. */
+const char *ada_recover_within(const char *session, const char *text);
+
 /* --- files.c: 0, or -errno of the first failure that another time may not meet. */
 int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/directory.h"
 #include "recorder/index/arena.h"
+#include "recover/internal.h"
 #include "recover/recover.h"
 
 #define TRIES 30
@@ -59,16 +60,12 @@ static void say(FILE *log, const char *what, const char *text)
 {
 	char place[ADA_DIRECTORY_PATH_BYTES], date[32];
 	time_t now = time(NULL);
-	size_t length;
 	struct tm utc;
 
 	ada_directory_path(SESSION, place);
-	length = strlen(place);
 	gmtime_r(&now, &utc);
 	strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-	if (!strncmp(text, place, length) && text[length] == '/')
-		text += length + 1;
-	fprintf(log, "%s %s: %s\n", date, what, text);
+	fprintf(log, "%s %s: %s\n", date, what, ada_recover_within(place, text));
 }
 
 static FILE *open_log(void)

@@ -46,6 +46,13 @@ static int recover_process(struct ada_recovery *recovery, const struct ada_proce
 	return result;
 }
 
+const char *ada_recover_within(const char *session, const char *text)
+{
+	size_t length = strlen(session);
+
+	return !strncmp(text, session, length) && text[length] == '/' ? text + length + 1 : text;
+}
+
 /* --- session.json --------------------------------------------------------------------------------------------------- */
 
 static const struct ada_process *find_process(const struct ada_session *session, const char *directory)
@@ -129,9 +136,11 @@ static json_object *note_of(const struct ada_recovery *recovery)
 {
 	json_object *note = ada_recover_note(recovery), *problems = json_object_new_array();
 
-	for (size_t i = 0; i < recovery->result->problems.count; i++)
-		json_object_array_add(problems, ada_json_text_of(recovery->result->problems.items[i],
-								 strlen(recovery->result->problems.items[i])));
+	for (size_t i = 0; i < recovery->result->problems.count; i++) {
+		const char *text = ada_recover_within(recovery->options->session, recovery->result->problems.items[i]);
+
+		json_object_array_add(problems, ada_json_text_of(text, strlen(text)));
+	}
 	if (recovery->result->problems.count)
 		json_object_object_add(note, "notSaved", problems);
 	else

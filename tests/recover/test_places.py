@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -10,6 +11,8 @@ from harness import SMALL_DEV_SHM, Session, enter, skip_unless_possible
 from test_kept import BLOCK, CALLS, COUNTS_BYTES, THREADS, WAIT_S, Trial, keeper_of, programs, wait_for_end  # noqa: F401
 
 # The recorder is the first process of a pid namespace: as of a container whose command it is.
+# With what a container has for shared memory, and nothing else.
+CONTAINERS_SHM = tuple(word.replace("size=30m", "size=64m") for word in SMALL_DEV_SHM)
 CONTAINER = ("/usr/bin/unshare", "--pid", "--fork", "--mount-proc")
 
 
@@ -63,9 +66,27 @@ def kill_and_check(trial):
 
 @pytest.mark.traces
 def test_in_a_small_dev_shm(ada, programs, tmp_path):  # noqa: F811
-    """30 MB hold the segment, the arena, and what the program still writes."""
+    """64 MB, as containers have, hold the segment, the arena, and what the program still writes."""
+    skip_unless_possible(CONTAINERS_SHM)
+    kill_and_check(Trial(ada, programs, tmp_path / "trial", *BLOCK, "--index-buffer=8M", "--detail=off", before=CONTAINERS_SHM))
+
+
+@pytest.mark.traces
+def test_in_a_full_dev_shm(ada, programs, tmp_path):  # noqa: F811
+    """The arena finds no room: the recorder keeps in its own memory what it writes, and what dies with it is said, thread by thread."""
     skip_unless_possible(SMALL_DEV_SHM)
-    kill_and_check(Trial(ada, programs, tmp_path / "trial", *BLOCK, before=SMALL_DEV_SHM))
+    trial = Trial(ada, programs, tmp_path / "trial", *BLOCK, before=SMALL_DEV_SHM)
+    trial.until(lambda: trial.calls() > 20 * CALLS)
+    pids = trial.kill("recorder")
+    trial.end()
+    trial.stop_program(pids)
+    note = json.loads((trial.session / "session.json").read_text())["recovered"]
+    if "notSaved" not in note:
+        trial.check("by the keeper: ", "keeper")
+    for line in note.get("notSaved", []):
+        assert re.fullmatch(r"pid_\d+/thread_\d+: \d+ events were in its recorder's own memory", line)
+        assert line in (trial.session / "recover.log").read_text()
+    assert ada("verify", trial.session).status == 0
 
 
 @pytest.mark.traces
