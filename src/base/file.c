@@ -96,6 +96,24 @@ int ada_file_write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
+int ada_file_write_at(int fd, const void *bytes, size_t length, off_t offset)
+{
+	const char *from = bytes;
+
+	while (length) {
+		ssize_t written = pwrite(fd, from, length, offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? -errno : -EIO;
+		from += written;
+		offset += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
 static int file_write_fd(int fd, const void *bytes, size_t length, bool durable)
 {
 	int status = ada_file_write_all(fd, bytes, length);

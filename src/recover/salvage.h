@@ -17,7 +17,7 @@
 
 /* A thread's note, and its blocks that are not in the file. */
 struct ada_salvage_note { uint32_t provider, id, lane; };
-struct ada_salvage_block { uint32_t lane, block; };
+struct ada_salvage_block { uint64_t lane; uint32_t block; };
 
 struct ada_salvage {
 	struct ada_recovery *recovery;

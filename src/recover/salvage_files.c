@@ -14,24 +14,6 @@
 
 #define EVENT_BYTES sizeof(struct ada_event)
 
-static int write_at(int fd, const void *bytes, size_t length, uint64_t offset)
-{
-	const uint8_t *from = bytes;
-
-	while (length) {
-		ssize_t done = pwrite(fd, from, length, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -EIO;
-		from += done;
-		length -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return 0;
-}
-
 /* --- files that count for nothing -------------------------------------------------------------------------------------- */
 
 static bool file_path(char path[PATH_MAX], const char *thread, uint32_t segment, bool detail)
@@ -116,22 +98,7 @@ static int open_header(int fd)
 		return -EIO;
 	header.event_count = 0;
 	header.footer_offset = header.time_start_ns = header.time_end_ns = 0;
-	return write_at(fd, &header, sizeof header, 0);
-}
-
-static size_t first_block(const struct ada_salvage *salvage, uint32_t lane)
-{
-	size_t low = 0, high = salvage->blocks.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (salvage->blocks.items[middle].lane < lane)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_file_write_at(fd, &header, sizeof header, 0);
 }
 
 /* Lays the blocks that belong to the file over it, as far as `end`. */
@@ -139,12 +106,12 @@ static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t
 {
 	int result = 0;
 
-	for (size_t i = first_block(salvage, lane); i < salvage->blocks.count && salvage->blocks.items[i].lane == lane && !result; i++) {
+	for (size_t i = ada_array_below(&salvage->blocks, lane, lane); i < salvage->blocks.count && salvage->blocks.items[i].lane == lane && !result; i++) {
 		uint32_t number = salvage->blocks.items[i].block;
 		struct ada_arena_block block = salvage->map.blocks[number];
 
 		if (block.segment == segment && block.offset < end)
-			result = write_at(fd, ada_arena_bytes(&salvage->map, number),
+			result = ada_file_write_at(fd, ada_arena_bytes(&salvage->map, number),
 					  end - block.offset < block.bytes ? end - block.offset : block.bytes, block.offset);
 	}
 	return result;
@@ -167,7 +134,7 @@ static int mark_missing(const struct ada_salvage_process *process, const struct 
 	event.function_id = (end - at) / EVENT_BYTES;
 	ada_recover_problem(process->salvage->recovery, "%s/thread_%u: %llu events were in its recorder's own memory", process->path,
 			    note->id, (unsigned long long)event.function_id);
-	return write_at(fd, &event, sizeof event, at);
+	return ada_file_write_at(fd, &event, sizeof event, at);
 }
 
 static int finish_file(const struct ada_salvage_process *process, const struct ada_salvage_note *note,

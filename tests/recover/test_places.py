@@ -115,10 +115,7 @@ def test_stopped_and_then_killed(ada, programs, tmp_path):  # noqa: F811
         os.sched_yield()
         if calls == trial.calls():
             break
-    pids = trial.kill("recorder")
-    trial.end()
-    trial.stop_program(pids)
-    trial.check("by the keeper: ", "keeper")
+    kill_and_check(trial)
 
 
 @pytest.mark.traces

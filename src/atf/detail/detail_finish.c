@@ -1,5 +1,6 @@
 /* Header, tables and footer of a detail file: made here for the writer and for recovery. */
 #include "atf/detail/detail.h"
+#include "base/file.h"
 
 #include <libdeflate.h>
 #include <string.h>
@@ -75,12 +76,12 @@ int atf_detail_finish(int fd, const AtfDetailHeader *header, const struct atf_de
 
 	memcpy(footer.magic, ATF_DETAIL_FOOTER_MAGIC, sizeof footer.magic);
 	atf_detail_header_finish(&finished, summary);
-	status = atf_pwrite_all(fd, padding, tables - end, (off_t)end);
+	status = ada_file_write_at(fd, padding, tables - end, (off_t)end);
 	if (!status)
-		status = atf_pwrite_all(fd, offsets, offsets_bytes, (off_t)tables);
+		status = ada_file_write_at(fd, offsets, offsets_bytes, (off_t)tables);
 	if (!status)
-		status = atf_pwrite_all(fd, windows, windows_bytes, (off_t)(tables + offsets_bytes));
+		status = ada_file_write_at(fd, windows, windows_bytes, (off_t)(tables + offsets_bytes));
 	if (!status)
-		status = atf_pwrite_all(fd, &footer, sizeof footer, (off_t)(tables + offsets_bytes + windows_bytes));
-	return status ? status : atf_pwrite_all(fd, &finished, sizeof finished, 0);
+		status = ada_file_write_at(fd, &footer, sizeof footer, (off_t)(tables + offsets_bytes + windows_bytes));
+	return status ? status : ada_file_write_at(fd, &finished, sizeof finished, 0);
 }

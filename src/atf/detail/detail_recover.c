@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "atf/index/verify.h"
+#include "base/file.h"
 
 struct known { const AtfDetailWindow *windows; size_t count; };	/* by time, without overlap */
 
@@ -147,7 +148,7 @@ static int finish_header(struct recovery *recovery)
 	int status;
 
 	atf_detail_header_finish(&header, &recovery->summary);
-	status = atf_pwrite_all(recovery->fd, &header, sizeof header, 0);
+	status = ada_file_write_at(recovery->fd, &header, sizeof header, 0);
 	return status || fsync(recovery->fd) == 0 ? status : -errno;
 }
 
@@ -160,7 +161,7 @@ static int unfinish(const struct recovery *recovery, AtfDetailHeader *header)
 	header->os = recovery->file->header.os;
 	if (!recovery->file->has_footer)
 		return 0;
-	status = atf_pwrite_all(recovery->fd, header, sizeof *header, 0);
+	status = ada_file_write_at(recovery->fd, header, sizeof *header, 0);
 	return status || fsync(recovery->fd) == 0 ? status : -errno;
 }
 

@@ -8,7 +8,6 @@
 #define ATF_EVENTS_OFFSET 64u			/* the only place where version 1 puts events */
 
 extern struct atf_sink atf_sink_pwrite;
-int atf_pwrite_all(int fd, const void *bytes, size_t length, off_t offset);	/* 0 or -errno */
 
 int atf_system(int error);	/* -errno: sets errno and returns -ATF_ERROR_SYSTEM; 0: 0 */
 

@@ -1,27 +1,10 @@
 /* The default sink: pwrite(2), each block done when write returns. */
 #include "atf/ground/ground.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-int atf_pwrite_all(int fd, const void *bytes, size_t length, off_t offset)
-{
-	const uint8_t *from = bytes;
-
-	while (length) {
-		ssize_t written = pwrite(fd, from, length, offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		from += written;
-		offset += written;
-		length -= (size_t)written;
-	}
-	return 0;
-}
 
 static int pwrite_open(struct atf_sink *sink, const char *path)
 {
@@ -32,7 +15,7 @@ static int pwrite_open(struct atf_sink *sink, const char *path)
 
 static int pwrite_write(struct atf_sink *sink, struct atf_block *block)
 {
-	atf_block_done(block, atf_pwrite_all(block->fd, block->bytes, block->length, block->offset));
+	atf_block_done(block, ada_file_write_at(block->fd, block->bytes, block->length, block->offset));
 	return 0;
 }
 

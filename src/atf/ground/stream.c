@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include "atf/ground/ground.h"
+#include "base/file.h"
 
 #define PAGE 4096u
 #define SLOTS ATF_STREAM_SLOTS
@@ -242,7 +243,7 @@ int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink
 	if (stream->fd < 0)
 		return atf_stream_fail(stream, stream->fd);
 	flock(stream->fd, LOCK_EX | LOCK_NB);	/* so that recovery leaves a live file alone; no loss where it fails */
-	status = atf_pwrite_all(stream->fd, header, ATF_HEADER_BYTES, 0);
+	status = ada_file_write_at(stream->fd, header, ATF_HEADER_BYTES, 0);
 	if (!status)
 		return 0;
 	stream->sink->close(stream->sink, stream->fd, false);

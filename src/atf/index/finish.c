@@ -1,5 +1,6 @@
 /* Header and footer of an index file: made here for the writer and for recovery. */
 #include "atf/index/index.h"
+#include "base/file.h"
 
 #include <string.h>
 
@@ -46,6 +47,6 @@ int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *s
 
 	atf_header_finish(&finished, summary);
 	atf_footer_fill(&footer, summary);
-	status = atf_pwrite_all(fd, &footer, sizeof footer, (off_t)finished.footer_offset);
-	return status ? status : atf_pwrite_all(fd, &finished, sizeof finished, 0);
+	status = ada_file_write_at(fd, &footer, sizeof footer, (off_t)finished.footer_offset);
+	return status ? status : ada_file_write_at(fd, &finished, sizeof finished, 0);
 }

@@ -6,6 +6,7 @@
  * same.
  */
 #include "atf/index/verify.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static int recover_events(int fd, const struct atf_index *index, struct atf_summ
 			last_ns = batch[i].timestamp_ns;
 		}
 		if (*lost > lost_before)
-			status = atf_pwrite_all(fd, batch, bytes, (off_t)(ATF_EVENTS_OFFSET + done * sizeof *batch));
+			status = ada_file_write_at(fd, batch, bytes, (off_t)(ATF_EVENTS_OFFSET + done * sizeof *batch));
 		if (status)
 			return status;
 		if (!done)

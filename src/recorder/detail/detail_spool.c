@@ -65,12 +65,9 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 	/* To a place's end: what is mapped is in the file. */
 	if (ftruncate(spool->fd, offset + spool->chunk_bytes))
 		return -errno;
-	for (uint32_t done = 0; done < bytes;) {
-		ssize_t written = pwrite(spool->fd, (const uint8_t *)chunk + done, bytes - done, offset + done);
-		if (written <= 0 && errno != EINTR)
-			return written ? -errno : -EIO;
-		done += written > 0 ? (uint32_t)written : 0;
-	}
+	int rc = ada_file_write_at(spool->fd, chunk, bytes, offset);
+	if (rc)
+		return rc;
 	unmap(spool);
 	spool->sorted = false;
 	return ada_array_push(&spool->kept, kept);
