@@ -148,6 +148,9 @@ def test_a_limit_of_the_program_alone(live, ada, group):
 
 def test_a_crowd_in_a_control_group(ada, group, tmp_path):
     """Eighty that live at the same time in 128 MB: each is recorded, with less than it would like, or named; none is killed."""
+    if ada.sanitized:           # what a sanitized recorder takes for itself differs by tens of MB from machine to machine
+        limit = next(group / name for name in ("memory.max", "memory.limit_in_bytes") if (group / name).exists())
+        limit.write_text(str(256 << 20))
     for name in ("go", "ready"):
         os.mkfifo(tmp_path / name)
     script = (f"exec 3<>{tmp_path}/go 4<>{tmp_path}/ready; for i in {{1..80}}; do {{ echo >&4; read -rn1 -u3; }} & done; "
@@ -156,6 +159,5 @@ def test_a_crowd_in_a_control_group(ada, group, tmp_path):
     assert (result.status, kills_in(group)) == (0, "0"), result.stderr.decode()
     document = json.loads((Session(tmp_path / "out").path / "session.json").read_text())
     reasons = [entry["reason"] for entry in document["notRecorded"]]
-    least = 8 if ada.sanitized else 16         # a sanitized recorder takes most of the memory for itself
-    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > least
+    assert len(document["processes"]) + len(reasons) == 81 and len(document["processes"]) > 16
     assert all(reason.startswith("memory limit") for reason in reasons)
