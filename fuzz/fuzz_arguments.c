@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static Elf *image;			/* libelf's, of the input */
+static Elf *image; /* libelf's, of the input */
 
 /* libelf would read the file by system calls of its own. */
 Dwarf *__wrap_dwarf_begin(int fd, Dwarf_Cmd command);
@@ -65,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	debug = ada_debug_open(PATH, "");
 	if (debug && !ada_elf_symbols_read(ada_debug_elf(debug), &symbols))
 		for (size_t i = 0; i < symbols.count && i < FUNCTIONS_MAX; i++) {
-			const struct ada_debug_function *function =
-				ada_debug_function(debug, symbols.items[i].address, symbols.items[i].name);
+			const struct ada_debug_function *function = ada_debug_function(debug, symbols.items[i].address,
+										       symbols.items[i].name);
 
 			assert(function == ada_debug_function(debug, symbols.items[i].address, NULL));
 			for (int back = 0; function && back < 2; back++) {

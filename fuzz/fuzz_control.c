@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static int sockets[CLIENTS];		/* their ends; -1: not there */
+static int sockets[CLIENTS]; /* their ends; -1: not there */
 
 static void come(struct ada_control *control, int i)
 {
@@ -42,7 +42,9 @@ static void turn(struct ada_control *control)
 			enum client_state state = state_of(control, k);
 
 			polls[k] = (struct pollfd){ .fd = control->clients[k].fd,
-						    .events = state == READING ? POLLIN : state == WRITING ? POLLOUT : 0 };
+						    .events = state == READING ? POLLIN :
+							      state == WRITING ? POLLOUT :
+										 0 };
 		}
 		poll(polls, count, 0);
 		attend_all(control, polls, count);
@@ -53,7 +55,7 @@ static void turn(struct ada_control *control)
 static void take_answer(int i)
 {
 	static char text[1 << 20];
-	ssize_t got = recv(sockets[i], text, sizeof(text) - 1, 0);
+	ssize_t got = recv(sockets[i], text, sizeof text - 1, 0);
 	json_object *answer, *ok;
 
 	if (got <= 0)
@@ -89,7 +91,7 @@ static void run(struct ada_control *control, struct fuzz_input *input)
 		if (length) {
 			ssize_t sent = send(sockets[i], input->at, length, MSG_NOSIGNAL);
 
-			(void)sent;		/* the other end may have been closed by now */
+			(void)sent; /* the other end may have been closed by now */
 		}
 		input->at += length;
 		if (what & 8)

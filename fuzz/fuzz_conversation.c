@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static struct fuzz_input tables;	/* what new segments' tables of modules are filled from */
+static struct fuzz_input tables; /* what new segments' tables of modules are filled from */
 
 static void write_modules(struct ada_segment *segment)
 {
@@ -32,18 +32,19 @@ static void write_modules(struct ada_segment *segment)
 		module->present = what / 32 % 4;
 		module->base = what & 128 ? fuzz_number(&tables) : 0x10000;
 		module->build_id_bytes = what % 32 < 16 ? 0 : fuzz_byte(&tables);
-		if (what % 16 < sizeof(paths) / sizeof(*paths))
+		if (what % 16 < sizeof paths / sizeof *paths)
 			strcpy(module->path, paths[what % 16]);
 		else
-			memset(module->path, what, sizeof(module->path));	/* without an end */
+			memset(module->path, what, sizeof module->path); /* without an end */
 		if (what == 255)
 			module->path[0] = '/';
 	}
 	segment->shm->crash.present = fuzz_byte(&tables);
 	segment->shm->crash.stack_bytes = fuzz_byte(&tables) * 16u;
 	for (uint32_t i = 0; i < 2; i++)
-		segment->heirs[i] = (struct ada_shm_heir){ .state = fuzz_byte(&tables) % 3, .kind = fuzz_byte(&tables), .own = i,
-							   .pid = (uint32_t)getpid() };
+		segment->heirs[i] = (struct ada_shm_heir){
+			.state = fuzz_byte(&tables) % 3, .kind = fuzz_byte(&tables), .own = i, .pid = (uint32_t)getpid()
+		};
 	segment->shm->heirs_unlisted = fuzz_byte(&tables) % 4;
 }
 
@@ -58,39 +59,46 @@ union message {
 /* One message of the input; its size. */
 static size_t compose(struct fuzz_input *input, union message *message, uint8_t what)
 {
-	static const uint8_t sizes[] = { sizeof(struct ada_hello), sizeof(struct ada_welcome), sizeof(struct ada_module_message),
+	static const uint8_t sizes[] = { sizeof(struct ada_hello),	sizeof(struct ada_welcome), sizeof(struct ada_module_message),
 					 sizeof(struct ada_plan_reply), sizeof(struct ada_applied), sizeof(struct ada_unload),
-					 sizeof(struct ada_done), sizeof(struct ada_failed) };
+					 sizeof(struct ada_done),	sizeof(struct ada_failed) };
 	uint32_t type = what % 8 + 1;
 	size_t size = sizes[type - 1];
 
-	memset(message, 0, sizeof(*message));
+	memset(message, 0, sizeof *message);
 	message->head = (struct ada_message){ type, (uint32_t)size };
 	if (type == ADA_MESSAGE_HELLO)
-		message->hello = (struct ada_hello){ .head = message->head, .wire_version = ADA_WIRE_VERSION, .kind = fuzz_byte(input) % 5,
-						     .parent_pid = (uint32_t)getpid(), .thread_id = (uint32_t)getpid(),
-						     .provider = fuzz_byte(input) % 4 - 1u, .heir = fuzz_byte(input) % 4 - 1u };
+		message->hello = (struct ada_hello){ .head = message->head,
+						     .wire_version = ADA_WIRE_VERSION,
+						     .kind = fuzz_byte(input) % 5,
+						     .parent_pid = (uint32_t)getpid(),
+						     .thread_id = (uint32_t)getpid(),
+						     .provider = fuzz_byte(input) % 4 - 1u,
+						     .heir = fuzz_byte(input) % 4 - 1u };
 	else if (type == ADA_MESSAGE_MODULE)
 		message->module = (struct ada_module_message){ message->head, fuzz_byte(input), fuzz_byte(input) };
 	else if (type == ADA_MESSAGE_FAILED)
 		message->failed.reason = fuzz_byte(input);
-	if (what & 64) {		/* a word of it is something else */
+	if (what & 64) { /* a word of it is something else */
 		uint64_t number = fuzz_number(input);
 
 		memcpy(message->bytes + fuzz_byte(input) % (size / 4) * 4, &number, 4);
 	}
 	if (what & 128)
-		size = fuzz_byte(input) % sizeof(*message);
+		size = fuzz_byte(input) % sizeof *message;
 	return size;
 }
 
 static void take_answers(int socket)
 {
-	static union { struct ada_message head; uint8_t bytes[sizeof(struct ada_plan_reply) + ADA_FILTER_BYTES_MAX]; } answer;
+	static union {
+		struct ada_message head;
+		uint8_t bytes[sizeof(struct ada_plan_reply) + ADA_FILTER_BYTES_MAX];
+	} answer;
 	ssize_t got;
 
-	while ((got = recv(socket, &answer, sizeof(answer), MSG_DONTWAIT | MSG_TRUNC)) > 0) {
-		assert((size_t)got >= sizeof(answer.head) && (size_t)got <= sizeof(answer) && answer.head.bytes == (size_t)got);
+	while ((got = recv(socket, &answer, sizeof answer, MSG_DONTWAIT | MSG_TRUNC)) > 0) {
+		assert((size_t)got >= sizeof answer.head && (size_t)got <= sizeof answer && answer.head.bytes == (size_t)got);
 		assert(answer.head.type == ADA_MESSAGE_WELCOME || answer.head.type == ADA_MESSAGE_PLAN ||
 		       answer.head.type == ADA_MESSAGE_PRESENCE);
 	}
@@ -104,7 +112,7 @@ static void converse(struct ada_recorder *recorder, struct fuzz_input *input)
 
 	fuzz_socket_pair(SOCK_SEQPACKET, pair);
 	for (int i = 0; i < MESSAGES_MAX && (!i || input->at < input->end); i++) {
-		uint8_t what = i ? fuzz_byte(input) : fuzz_byte(input) & ~7;		/* HELLO comes first */
+		uint8_t what = i ? fuzz_byte(input) : fuzz_byte(input) & ~7; /* HELLO comes first */
 		size_t size = compose(input, &message, what);
 
 		if (send(pair[1], &message, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 || (what & 8 && what & 16))
@@ -121,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static const char *const rules[] = { "manual", "symbol=*", NULL };
 	struct fuzz_input input = { bytes, bytes + length };
-	uint8_t modes = fuzz_byte(&input);		/* 1: with rules, 2: of children, too */
+	uint8_t modes = fuzz_byte(&input); /* 1: with rules, 2: of children, too */
 	struct ada_recorder *recorder;
 
 	tables = input;

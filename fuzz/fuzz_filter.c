@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	const char *item = text;
 	int status;
 
-	if (length >= sizeof(text))
+	if (length >= sizeof text)
 		return 0;
 	if (length)
 		memcpy(text, bytes, length);
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	status = ada_filter_open(&chosen, &list, &none, &error);
 	assert(status == 0 || (status == -EINVAL && *error.text && !strchr(error.text, '\n')));
 	assert(ada_filter_open(&excluded, &none, &list, &error) == status);
-	for (size_t i = 0; !status && i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
 		assert(ada_filter_passes(chosen, names[i]) != ada_filter_passes(excluded, names[i]));
 	ada_filter_module(&list, "/usr/lib/x86_64-linux-gnu/libc.so.6");
 	ada_filter_close(chosen);

@@ -18,7 +18,7 @@ int ada_mcp_session_find(const char *root, const char *name, char path[PATH_MAX]
 static void check_words(const struct ada_mcp_tool *tool, json_object *arguments)
 {
 	ada_mcp_words words = {};
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 	bool options = true;
 
 	if (tool->command && !ada_mcp_tool_words(tool, "/root", arguments, &words, &error)) {
@@ -38,7 +38,7 @@ static void check_call(const struct ada_mcp_message *message)
 {
 	const struct ada_mcp_tool *tool = ada_mcp_tool_find(ada_json_text(message->params, "name", ""));
 	json_object *arguments = ada_json_get(message->params, "arguments");
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 
 	if (!tool)
 		return;

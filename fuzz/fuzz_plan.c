@@ -22,11 +22,11 @@ static void check_hooks(const struct ada_elf *elf, const uint8_t *plan)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct ada_error error = {0};
+	struct ada_error error = { 0 };
 	struct ada_elf *elf;
 	uint8_t *copy = malloc(length + 1);
 
-	memcpy(copy, bytes, length);		/* where the sanitizer sees its end, aligned as a mapping is */
+	memcpy(copy, bytes, length); /* where the sanitizer sees its end, aligned as a mapping is */
 	if (ada_plan_check(copy, length, &error))
 		assert(error.text[0]);
 	memset(&error, 0, sizeof error);
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		return 0;
 	}
 	for (int mode = 0; mode < 2 && elf->kind != ADA_ELF_DEBUG; mode++) {
-		struct ada_plan_options options = {.decode = mode, .int3 = length & 1};
+		struct ada_plan_options options = { .decode = mode, .int3 = length & 1 };
 		uint8_t *plan = NULL;
 		uint64_t plan_bytes;
 		int result = ada_planner_run(elf, &options, &plan, &plan_bytes, &error);

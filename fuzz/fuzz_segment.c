@@ -16,17 +16,20 @@
 #include "recorder_world.h"
 
 #define STEPS_MAX 64
-#define THREADS 4u			/* of the agent that does as it should */
+#define THREADS 4u /* of the agent that does as it should */
 #define FILLED_MAX 2u
-#define SOME 8u				/* as many of everything are written into */
+#define SOME 8u /* as many of everything are written into */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 struct agent {
 	struct ada_segment *segment;
 	uint64_t counter;
-	uint32_t filled;		/* chunks written from end to end */
-	struct writer { uint32_t chunk, detail; uint64_t seq; } threads[THREADS];
+	uint32_t filled; /* chunks written from end to end */
+	struct writer {
+		uint32_t chunk, detail;
+		uint64_t seq;
+	} threads[THREADS];
 };
 
 static void begin_threads(struct agent *agent)
@@ -70,13 +73,17 @@ static bool open_chunk(struct agent *agent, uint32_t i, bool with_detail)
 		writer->detail = take_bit(agent->segment->detail_free_map, agent->segment->detail_chunks);
 	if (detail_of(agent, writer)) {
 		fuzz_touch(detail_of(agent, writer), sizeof(struct ada_detail_chunk));
-		*detail_of(agent, writer) = (struct ada_detail_chunk){ .status = ADA_DETAIL_OPEN, .thread = i, .first_seq = writer->seq,
-								       .first_counter = agent->counter, .index_chunk = writer->chunk };
+		*detail_of(agent, writer) = (struct ada_detail_chunk){ .status = ADA_DETAIL_OPEN,
+								       .thread = i,
+								       .first_seq = writer->seq,
+								       .first_counter = agent->counter,
+								       .index_chunk = writer->chunk };
 	}
 	chunk = ada_segment_chunk(agent->segment, writer->chunk);
-	fuzz_touch(chunk, sizeof(*chunk));
-	*chunk = (struct ada_chunk){ .commit = ADA_CHUNK_HEADER_BYTES, .first_seq = writer->seq, .thread = i,
-				     .status = ADA_CHUNK_OPEN, .detail = writer->detail };
+	fuzz_touch(chunk, sizeof *chunk);
+	*chunk = (struct ada_chunk){
+		.commit = ADA_CHUNK_HEADER_BYTES, .first_seq = writer->seq, .thread = i, .status = ADA_CHUNK_OPEN, .detail = writer->detail
+	};
 	agent->segment->threads[i].chunk = writer->chunk;
 	return true;
 }
@@ -95,7 +102,8 @@ static void seal(struct agent *agent, uint32_t i)
 		detail->status = ADA_DETAIL_SEALED;
 		detail->last_counter = agent->counter;
 		detail->records = (uint32_t)(writer->seq - detail->first_seq);
-		segment->detail_sealed_ring[place % segment->detail_chunks] = ada_sealed_entry(place, segment->detail_chunks, writer->detail);
+		segment->detail_sealed_ring[place % segment->detail_chunks] = ada_sealed_entry(place, segment->detail_chunks,
+											       writer->detail);
 	}
 	uint64_t place = segment->shm->sealed_head++;
 
@@ -112,8 +120,10 @@ static void write_record(const struct agent *agent, const struct writer *writer,
 	if (!chunk)
 		return;
 	record = (struct ada_detail *)((uint8_t *)chunk + (uint64_t)offset * agent->segment->detail_scale);
-	fuzz_touch(record, sizeof(*record));
-	*record = (struct ada_detail){ .counter = event->timestamp_ns, .function_id = event->function_id, .kind = event->event_kind,
+	fuzz_touch(record, sizeof *record);
+	*record = (struct ada_detail){ .counter = event->timestamp_ns,
+				       .function_id = event->function_id,
+				       .kind = event->event_kind,
 				       .stack_size = (uint16_t)agent->segment->detail_room };
 }
 
@@ -129,14 +139,16 @@ static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool w
 	while (count--) {
 		uint32_t offset = (uint32_t)chunk->commit & (ADA_CHUNK_BYTES - 32);
 
-		if (offset < ADA_CHUNK_HEADER_BYTES) {		/* full */
+		if (offset < ADA_CHUNK_HEADER_BYTES) { /* full */
 			seal(agent, i);
 			return;
 		}
 		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
 
-		fuzz_touch(event, sizeof(*event));
-		*event = (struct ada_event){ .timestamp_ns = agent->counter++, .function_id = count, .thread_id = 1 + i,
+		fuzz_touch(event, sizeof *event);
+		*event = (struct ada_event){ .timestamp_ns = agent->counter++,
+					     .function_id = count,
+					     .thread_id = 1 + i,
 					     .event_kind = count % 2 ? ADA_EVENT_CALL : ADA_EVENT_RETURN,
 					     .detail_seq = writer->detail == ADA_NONE ? ADA_NO_DETAIL : 0 };
 		write_record(agent, writer, offset, event);
@@ -166,12 +178,19 @@ static void mark(struct agent *agent, uint32_t i, struct fuzz_input *input)
 	struct ada_segment *segment = agent->segment;
 	uint64_t place = segment->shm->marks.head++;
 
-	fuzz_touch(&segment->marks[place % ADA_MARKS], sizeof(*segment->marks));
-	segment->marks[place % ADA_MARKS] = (struct ada_mark){
-		.counter = agent->counter, .rules = 1, .version = 1, .thread = i, .seq = agent->threads[i].seq - 1,
-		.pre_ticks = fuzz_number(input), .pre_events = fuzz_number(input), .post_ticks = fuzz_number(input),
-		.post_events = fuzz_number(input), .pin_start = agent->counter - fuzz_short(input), .pin_end = UINT64_MAX,
-		.ready = place + 1 };
+	fuzz_touch(&segment->marks[place % ADA_MARKS], sizeof *segment->marks);
+	segment->marks[place % ADA_MARKS] = (struct ada_mark){ .counter = agent->counter,
+							       .rules = 1,
+							       .version = 1,
+							       .thread = i,
+							       .seq = agent->threads[i].seq - 1,
+							       .pre_ticks = fuzz_number(input),
+							       .pre_events = fuzz_number(input),
+							       .post_ticks = fuzz_number(input),
+							       .post_events = fuzz_number(input),
+							       .pin_start = agent->counter - fuzz_short(input),
+							       .pin_end = UINT64_MAX,
+							       .ready = place + 1 };
 	segment->shm->detail.pin.start = ada_pin_start(agent->counter - 100000);
 	segment->shm->detail.pin.end = UINT64_MAX;
 }
@@ -194,21 +213,25 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	uint32_t detail = where & 64 && segment->detail_small_chunks ? ada_small_first(segment->detail_chunks) + which : which;
 
 	switch (where % 12) {
-	case 0: put(segment->shm, offset, sizeof(*segment->shm), number); break;
+	case 0: put(segment->shm, offset, sizeof *segment->shm, number); break;
 	case 1: put(&segment->shm->disabled, offset, 256, number); break;
-	case 2: put(&segment->threads[which], offset, sizeof(*segment->threads), number); break;
-	case 3: put(&segment->modules[which], offset, sizeof(*segment->modules), number); break;
-	case 4: put(&segment->heirs[which], offset, sizeof(*segment->heirs), number); break;
+	case 2: put(&segment->threads[which], offset, sizeof *segment->threads, number); break;
+	case 3: put(&segment->modules[which], offset, sizeof *segment->modules, number); break;
+	case 4: put(&segment->heirs[which], offset, sizeof *segment->heirs, number); break;
 	case 5: put(ada_segment_chunk(segment, chunk), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
-	case 6: put(segment->sealed_ring, offset, SOME * 8, which & 1 ? number : ada_sealed_entry(offset % SOME, segment->numbers, (uint32_t)number)); break;
+	case 6:
+		put(segment->sealed_ring, offset, SOME * 8,
+		    which & 1 ? number : ada_sealed_entry(offset % SOME, segment->numbers, (uint32_t)number));
+		break;
 	case 7: put(segment->free_map, offset, 8, number); break;
-	case 8: put(&segment->marks[which], offset, sizeof(*segment->marks), number); break;
+	case 8: put(&segment->marks[which], offset, sizeof *segment->marks, number); break;
 	case 9: put(segment->policy + ADA_POLICY_STATES, offset, 4096, number); break;
 	default:
 		if (!segment->detail_chunks)
 			break;
 		if (where % 12 == 10)
-			put(ada_segment_detail_chunk(segment, detail), offset, offset & 0x8000 ? ada_segment_detail_small_bytes(segment) : 64, number);
+			put(ada_segment_detail_chunk(segment, detail), offset,
+			    offset & 0x8000 ? ada_segment_detail_small_bytes(segment) : 64, number);
 		else if (which & 1)
 			put(segment->detail_sealed_ring, offset, SOME * 8, number);
 		else
@@ -242,10 +265,8 @@ static void look_at(struct ada_provider *provider, uint8_t what)
 		ada_heirs_own(provider);
 		break;
 	case 4: ada_segment_grow(&provider->segment); break;
-	case 5:
-		ada_manifest_write(provider);
-		break;
-	case 6:			/* as text it takes longer than all else */
+	case 5: ada_manifest_write(provider); break;
+	case 6: /* as text it takes longer than all else */
 		if (status_told++)
 			break;
 		status = ada_status_of(provider->recorder, &pace, ada_clock_boottime_ns());
@@ -287,7 +308,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 
 		switch (step % 8) {
 		case 0: write_events(&agent, thread, fuzz_byte(&input), step & 64); break;
-		case 1:			/* mostly short, for it is what takes longest */
+		case 1: /* mostly short, for it is what takes longest */
 			if ((step & 160) == 128)
 				skip_events(&agent, thread, step & 64);
 			write_events(&agent, thread, (step & 160) == 160 && agent.filled++ < FILLED_MAX ? ADA_CHUNK_EVENTS : 8, step & 64);

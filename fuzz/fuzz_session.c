@@ -52,7 +52,7 @@ static void ask_clocks(const struct ada_session *session)
 		assert(!ada_clock_view_open(&view, session, anchor->clock, &error) && view.count);
 		assert(ada_clock_view_ns(&view, anchor->hostTimeNs, &told) && told == (int64_t)anchor->mediaTimeNs);
 		assert(!atf_host_time(view.anchors, view.count, told, &back) && back <= anchor->hostTimeNs);
-		for (size_t j = 0; j < sizeof(moments) / sizeof(*moments); j++)
+		for (size_t j = 0; j < sizeof moments / sizeof *moments; j++)
 			if (ada_clock_view_ns(&view, moments[j], &told) && !atf_host_time(view.anchors, view.count, told, &back))
 				assert(back <= moments[j]);
 	}
@@ -107,7 +107,7 @@ static void store_anchor(const char *text, size_t length)
 	if (!atf_anchors_insert(text, length, &anchor, 1, &new, &new_length, &message)) {
 		assert(!atf_anchors_parse_session(&after, new, new_length));
 		assert(before.wrong || (after.items.count == before.items.count + 1 && !after.wrong &&
-					!memcmp(&after.items.items[before.items.count], &anchor, sizeof(anchor))));
+					!memcmp(&after.items.items[before.items.count], &anchor, sizeof anchor)));
 		free(new);
 	}
 	assert(!atf_anchors_parse_journal(&after, text, length));

@@ -6,10 +6,10 @@
 #include <string.h>
 #include "query/sql/sql.h"
 
-#define EXECUTIONS 4096			/* of a connection */
-#define OPCODES 2000			/* of SQLite's machine between two looks */
-#define LOOKS_MAX 10			/* at one statement */
-#define LENGTH_MAX 65536		/* of a text, a blob, a row */
+#define EXECUTIONS 4096	 /* of a connection */
+#define OPCODES 2000	 /* of SQLite's machine between two looks */
+#define LOOKS_MAX 10	 /* at one statement */
+#define LENGTH_MAX 65536 /* of a text, a blob, a row */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 

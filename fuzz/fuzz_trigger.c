@@ -25,8 +25,8 @@ static void check_error(const char *text, const struct ada_error *error)
 
 static void check_rule(const struct ada_trigger *trigger)
 {
-	static const char *const mangled[] = {"main", "_ZN3foo3barEi", "memcpy@@GLIBC_2.14", "", "_Z"};
-	const struct ada_rolls rolls = {1000, 2, 3000, 4};
+	static const char *const mangled[] = { "main", "_ZN3foo3barEi", "memcpy@@GLIBC_2.14", "", "_Z" };
+	const struct ada_rolls rolls = { 1000, 2, 3000, 4 };
 	struct ada_names names;
 	struct ada_rule rule;
 	int flags = ada_trigger_flags(trigger);
@@ -49,7 +49,7 @@ static void check_rule(const struct ada_trigger *trigger)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct ada_error error = {""}, strict_error = {""};
+	struct ada_error error = { "" }, strict_error = { "" };
 	struct ada_trigger *trigger, *strict;
 	char text[512];
 	unsigned warnings = 0;

@@ -15,7 +15,7 @@ static void check(int status, const struct ada_error *error)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct ada_error errors[4] = {{{0}}};
+	struct ada_error errors[4] = { { { 0 } } };
 	char text[256], shown[ADA_UNITS_TEXT];
 	uint64_t value = 0;
 

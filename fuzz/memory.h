@@ -25,5 +25,5 @@ int fuzz_null(void);
 
 /* As socketpair(2) and SOCK_NONBLOCK, of one kind of SOCK_STREAM and SOCK_SEQPACKET; the peer of both is this process. */
 void fuzz_socket_pair(int kind, int pair[2]);
-bool fuzz_socket_close(int fd);		/* false: none of ours */
+bool fuzz_socket_close(int fd); /* false: none of ours */
 #endif

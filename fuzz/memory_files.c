@@ -19,12 +19,22 @@
 #define HANDLES_MAX 64
 #define NULL_FD (FUZZ_FD + HANDLES_MAX)
 
-struct file { const char *path; uint8_t *bytes; size_t size; };
+struct file {
+	const char *path;
+	uint8_t *bytes;
+	size_t size;
+};
 static struct file files[FILES_MAX];
-static struct handle { struct file *file; const char *directory; size_t at; bool used; struct dirent64 entry; } handles[HANDLES_MAX];
+static struct handle {
+	struct file *file;
+	const char *directory;
+	size_t at;
+	bool used;
+	struct dirent64 entry;
+} handles[HANDLES_MAX];
 static const char *directory_put;
-static ADA_ARRAY(char *) made;		/* directories */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* sessions are opened by several threads */
+static ADA_ARRAY(char *) made;				 /* directories */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* sessions are opened by several threads */
 
 /* --- Files -------------------------------------------------------------------------------------------------------------- */
 
@@ -154,7 +164,7 @@ static int open_ours(const char *path, int flags)
 			pthread_mutex_unlock(&lock);
 			return FUZZ_FD + i;
 		}
-	abort();			/* somebody forgets to close */
+	abort(); /* somebody forgets to close */
 }
 
 static size_t take(struct handle *handle, void *bytes, size_t length, size_t at)
@@ -172,8 +182,11 @@ static int describe(const struct file *file, bool directory, struct stat64 *foun
 
 	if (user == (uid_t)-1)
 		user = getuid();
-	*found = (struct stat64){ .st_mode = directory ? S_IFDIR | 0700 : S_IFREG | 0600, .st_nlink = 1, .st_uid = user,
-				  .st_ino = file ? (ino64_t)(file - files) + 1 : 100, .st_size = file ? (off_t)file->size : 4096 };
+	*found = (struct stat64){ .st_mode = directory ? S_IFDIR | 0700 : S_IFREG | 0600,
+				  .st_nlink = 1,
+				  .st_uid = user,
+				  .st_ino = file ? (ino64_t)(file - files) + 1 : 100,
+				  .st_size = file ? (off_t)file->size : 4096 };
 	return 0;
 }
 
@@ -186,10 +199,13 @@ static struct dirent64 *next_entry(struct handle *handle)
 		bool first = name;
 
 		for (size_t i = 0; first && i < handle->at; i++)
-			first = !(other = name_in(handle->directory, &files[i])) || strcspn(other, "/") != length || memcmp(other, name, length);
+			first = !(other = name_in(handle->directory, &files[i])) || strcspn(other, "/") != length ||
+				memcmp(other, name, length);
 		if (!first)
 			continue;
-		handle->entry = (struct dirent64){ .d_ino = handle->at + 1, .d_off = (off64_t)handle->at + 1, .d_reclen = sizeof(handle->entry),
+		handle->entry = (struct dirent64){ .d_ino = handle->at + 1,
+						   .d_off = (off64_t)handle->at + 1,
+						   .d_reclen = sizeof handle->entry,
 						   .d_type = name[length] ? DT_DIR : DT_REG };
 		memcpy(handle->entry.d_name, name, length);
 		handle->at++;
@@ -200,7 +216,10 @@ static struct dirent64 *next_entry(struct handle *handle)
 
 /* --- In place of libc's ------------------------------------------------------------------------------------------------- */
 
-#define WRAP(type, name, parameters) type __real_##name parameters; type __wrap_##name parameters; type __wrap_##name parameters
+#define WRAP(type, name, parameters)                                                                                                       \
+	type __real_##name parameters;                                                                                                     \
+	type __wrap_##name parameters;                                                                                                     \
+	type __wrap_##name parameters
 
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
@@ -237,7 +256,9 @@ WRAP(int, fstat64, (int fd, struct stat64 *found))
 {
 	struct handle *handle = handle_of(fd);
 
-	return fd == NULL_FD ? describe(NULL, false, found) : handle ? describe(handle->file, handle->directory, found) : __real_fstat64(fd, found);
+	return fd == NULL_FD ? describe(NULL, false, found) :
+	       handle	     ? describe(handle->file, handle->directory, found) :
+			       __real_fstat64(fd, found);
 }
 
 WRAP(int, stat64, (const char *path, struct stat64 *found))
@@ -380,14 +401,14 @@ static struct handle *handle_of_directory(DIR *directory)
 	return handle >= handles && handle < handles + HANDLES_MAX ? handle : NULL;
 }
 
-WRAP(struct dirent64 *, readdir64, (DIR *directory))
+WRAP(struct dirent64 *, readdir64, (DIR * directory))
 {
 	struct handle *handle = handle_of_directory(directory);
 
 	return handle ? next_entry(handle) : __real_readdir64(directory);
 }
 
-WRAP(int, closedir, (DIR *directory))
+WRAP(int, closedir, (DIR * directory))
 {
 	struct handle *handle = handle_of_directory(directory);
 
@@ -395,8 +416,9 @@ WRAP(int, closedir, (DIR *directory))
 }
 
 /* libc's own would open the directory behind our back. */
-WRAP(int, scandir64, (const char *path, struct dirent64 ***list, int (*wanted)(const struct dirent64 *),
-		      int (*compare)(const struct dirent64 **, const struct dirent64 **)))
+WRAP(int, scandir64,
+     (const char *path, struct dirent64 ***list, int (*wanted)(const struct dirent64 *),
+      int (*compare)(const struct dirent64 **, const struct dirent64 **)))
 {
 	struct dirent64 *entry, **found;
 	int fd, count = 0;
@@ -406,15 +428,15 @@ WRAP(int, scandir64, (const char *path, struct dirent64 ***list, int (*wanted)(c
 	fd = open_ours(path, O_DIRECTORY);
 	if (fd < 0)
 		return -1;
-	found = malloc(FILES_MAX * sizeof(*found));
+	found = malloc(FILES_MAX * sizeof *found);
 	while ((entry = next_entry(handle_of(fd))))
 		if (!wanted || wanted(entry)) {
-			found[count] = malloc(sizeof(*entry));
+			found[count] = malloc(sizeof *entry);
 			*found[count++] = *entry;
 		}
 	__wrap_close(fd);
 	if (compare)
-		qsort(found, (size_t)count, sizeof(*found), (int (*)(const void *, const void *))compare);
+		qsort(found, (size_t)count, sizeof *found, (int (*)(const void *, const void *))compare);
 	*list = found;
 	return count;
 }
@@ -427,9 +449,9 @@ WRAP(ssize_t, getdents64, (int fd, void *bytes, size_t length))
 
 	if (!handle)
 		return __real_getdents64(fd, bytes, length);
-	while (filled + sizeof(*entry) <= length && (entry = next_entry(handle))) {
-		memcpy((char *)bytes + filled, entry, sizeof(*entry));
-		filled += sizeof(*entry);
+	while (filled + sizeof *entry <= length && (entry = next_entry(handle))) {
+		memcpy((char *)bytes + filled, entry, sizeof *entry);
+		filled += sizeof *entry;
 	}
 	return (ssize_t)filled;
 }

@@ -7,15 +7,15 @@
 #include <unistd.h>
 #include "memory.h"
 
-#define SOCKETS 70			/* as many clients as the control socket serves, and some whose ends are gone */
+#define SOCKETS 70 /* as many clients as the control socket serves, and some whose ends are gone */
 #define FIRST (FUZZ_FD + 4096)
-#define QUEUE_BYTES (208 << 10)		/* as Linux has it by default */
+#define QUEUE_BYTES (208 << 10) /* as Linux has it by default */
 #define MESSAGES_MAX 278
 
 /* What was sent to it and isn't yet received; the bytes of messages follow each other. */
 static struct end {
 	int kind;
-	bool used, done, deaf;		/* shut for writing, for reading */
+	bool used, done, deaf; /* shut for writing, for reading */
 	size_t from, to, first, last;
 	size_t lengths[MESSAGES_MAX];
 	uint8_t bytes[QUEUE_BYTES];
@@ -139,7 +139,10 @@ static short events_of(struct end *end, short wanted)
 
 /* --- In place of libc's ------------------------------------------------------------------------------------------------- */
 
-#define WRAP(type, name, parameters) type __real_##name parameters; type __wrap_##name parameters; type __wrap_##name parameters
+#define WRAP(type, name, parameters)                                                                                                       \
+	type __real_##name parameters;                                                                                                     \
+	type __wrap_##name parameters;                                                                                                     \
+	type __wrap_##name parameters
 
 WRAP(ssize_t, recv, (int fd, void *bytes, size_t length, int flags))
 {
@@ -190,7 +193,7 @@ WRAP(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *leng
 }
 
 /* Ours and the kernel's don't come together, and nobody waits for ours; nothing happens to what takes all that is written. */
-WRAP(int, poll, (struct pollfd *polls, nfds_t count, int timeout_ms))
+WRAP(int, poll, (struct pollfd * polls, nfds_t count, int timeout_ms))
 {
 	int ready = 0;
 

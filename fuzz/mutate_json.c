@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define VALUES_MAX 1024
-#define DEPTH_MAX 30			/* what json-c reads is at most 32 deep */
-#define ELEMENTS_MAX 24			/* of what is mended: a hundred threads in a manifest take as long as a hundred executions */
+#define DEPTH_MAX 30	/* what json-c reads is at most 32 deep */
+#define ELEMENTS_MAX 24 /* of what is mended: a hundred threads in a manifest take as long as a hundred executions */
 
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t room, unsigned int seed);
@@ -41,9 +41,12 @@ static size_t token_end(const uint8_t *bytes, size_t length, size_t at)
 
 struct writer {
 	uint8_t *bytes;
-	size_t length, room;		/* `length` goes on beyond `room` */
+	size_t length, room; /* `length` goes on beyond `room` */
 	size_t depth;
-	struct { bool object, keyed; unsigned int count; } open[DEPTH_MAX + 1];	/* [0]: the document */
+	struct {
+		bool object, keyed;
+		unsigned int count;
+	} open[DEPTH_MAX + 1]; /* [0]: the document */
 };
 
 static void put(struct writer *writer, const void *bytes, size_t length)
@@ -180,7 +183,10 @@ static size_t mend(uint8_t *bytes, size_t length, size_t room)
 
 /* --- Changing ----------------------------------------------------------------------------------------------------------- */
 
-struct value { size_t start, end; bool key; };
+struct value {
+	size_t start, end;
+	bool key;
+};
 
 static size_t find_values(const uint8_t *bytes, size_t length, struct value *values)
 {
@@ -204,8 +210,21 @@ static size_t find_values(const uint8_t *bytes, size_t length, struct value *val
 /* Some value becomes another one of the text, or one that is known to be of interest; or is lost. Or a second one is put in front. */
 static size_t change(uint8_t *bytes, size_t length, size_t room)
 {
-	static const char *const known[] = { "0,", "1,", "-1,", "true,", "false,", "null,", "\"\",", "[],", "{},", "1e308,", "4294967296,",
-					     "9223372036854775807,", "18446744073709551615,", "\"..\",", "\"pid_1\"," };
+	static const char *const known[] = { "0,",
+					     "1,",
+					     "-1,",
+					     "true,",
+					     "false,",
+					     "null,",
+					     "\"\",",
+					     "[],",
+					     "{},",
+					     "1e308,",
+					     "4294967296,",
+					     "9223372036854775807,",
+					     "18446744073709551615,",
+					     "\"..\",",
+					     "\"pid_1\"," };
 	static struct value values[VALUES_MAX];
 	const char *word = known[(size_t)rand() % (sizeof known / sizeof *known)];
 	size_t count = find_values(bytes, length, values), taken = strlen(word);

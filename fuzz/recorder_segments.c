@@ -14,9 +14,9 @@
 #include "recorder/index/segment_parts.h"
 #include "recorder_world.h"
 
-#define SEGMENTS 4			/* at a time: more can't be made */
+#define SEGMENTS 4 /* at a time: more can't be made */
 #define PAGES_MAX 16384u
-#define HEIRS 8				/* entries of the tables that anybody writes into */
+#define HEIRS 8 /* entries of the tables that anybody writes into */
 #define MODULES 16
 #define THREADS 40
 #define COMPARE_EVERY 16384u
@@ -27,20 +27,23 @@ static struct pool {
 	struct ada_segment segment;
 	bool used;
 	bool noted[PAGES_MAX];
-	uint16_t pages[PAGES_MAX];	/* those noted */
+	uint16_t pages[PAGES_MAX]; /* those noted */
 	size_t count;
 } pool[SEGMENTS];
 static const uint8_t *pristine;
 
-int __real_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+int __real_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd,
+			      struct ada_error *error);
+int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd,
+			      struct ada_error *error);
 void __real_ada_segment_destroy(struct ada_segment *segment);
 void __wrap_ada_segment_destroy(struct ada_segment *segment);
 
 static void make_pool(void)
 {
 	struct ada_shared shared = { .directory = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC), .own = true };
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = fuzz_options.index_buffer_bytes,
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = fuzz_options.index_buffer_bytes,
 					       .detail_buffer_bytes = fuzz_options.detail_buffer_bytes,
 					       .detail_stack_bytes = fuzz_options.detail_stack_bytes,
 					       .pid = (uint32_t)getpid() };
@@ -107,10 +110,10 @@ static void put_back_policy(const struct pool *one)
 			continue;
 		while (masks[classes])
 			classes++;
-		put_back(one, masks, classes * sizeof(*masks));
+		put_back(one, masks, classes * sizeof *masks);
 		put_back(one, (uint8_t *)table + ADA_POLICY_CLASSES, numbers * sizeof(uint16_t));
 		put_back(one, (uint8_t *)table + ADA_POLICY_FLAGS, numbers);
-		put_back(one, table, sizeof(*table));
+		put_back(one, table, sizeof *table);
 	}
 	put_back(one, segment->policy + ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
@@ -140,15 +143,15 @@ static void renew(struct pool *one)
 	}
 	one->count = 0;
 	put_back_policy(one);
-	put_back(one, segment->shm, sizeof(*segment->shm));
+	put_back(one, segment->shm, sizeof *segment->shm);
 	put_back(one, segment->free_map, (segment->numbers + 63) / 64 * 8);
-	put_back(one, segment->sealed_ring, segment->numbers * sizeof(*segment->sealed_ring));
-	put_back(one, segment->heirs, HEIRS * sizeof(*segment->heirs));
-	put_back(one, segment->modules, MODULES * sizeof(*segment->modules));
-	put_back(one, segment->threads, THREADS * sizeof(*segment->threads));
+	put_back(one, segment->sealed_ring, segment->numbers * sizeof *segment->sealed_ring);
+	put_back(one, segment->heirs, HEIRS * sizeof *segment->heirs);
+	put_back(one, segment->modules, MODULES * sizeof *segment->modules);
+	put_back(one, segment->threads, THREADS * sizeof *segment->threads);
 	put_back(one, segment->threads_free, (THREADS + 63) / 64 * 8);
 	put_back(one, segment->detail_free_map, (segment->detail_numbers + 63) / 64 * 8);
-	put_back(one, segment->detail_sealed_ring, segment->detail_chunks * sizeof(*segment->detail_sealed_ring));
+	put_back(one, segment->detail_sealed_ring, segment->detail_chunks * sizeof *segment->detail_sealed_ring);
 	times++;
 	if (!(times % COMPARE_EVERY) || (times < COMPARE_EVERY && !(times & (times - 1))))
 		compare(one);
@@ -156,7 +159,8 @@ static void renew(struct pool *one)
 
 /* --- In place of the recorder's own ---------------------------------------------------------------------------------------- */
 
-int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
+int __wrap_ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd,
+			      struct ada_error *error)
 {
 	struct pool *free = pool;
 
@@ -233,6 +237,6 @@ int __wrap_mincore(void *start, size_t bytes, unsigned char *pages)
 int __wrap_fstatvfs64(int fd, struct statvfs64 *room);
 int __wrap_fstatvfs64(int fd, struct statvfs64 *room)
 {
-	*room = (struct statvfs64){ .f_bsize = ADA_PAGE };		/* without a limit */
+	*room = (struct statvfs64){ .f_bsize = ADA_PAGE }; /* without a limit */
 	return 0;
 }

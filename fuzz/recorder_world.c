@@ -25,8 +25,12 @@
 #define DIRECTORY FUZZ_MEMORY "/session"
 
 static char *command[] = { "program", NULL };
-struct ada_trace_options fuzz_options = { .command = command, .follow = true, .libcalls = true, .detail = true,
-					  .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .detail_buffer_bytes = ADA_DETAIL_BUFFER_MIN,
+struct ada_trace_options fuzz_options = { .command = command,
+					  .follow = true,
+					  .libcalls = true,
+					  .detail = true,
+					  .index_buffer_bytes = ADA_INDEX_BUFFER_MIN,
+					  .detail_buffer_bytes = ADA_DETAIL_BUFFER_MIN,
 					  .detail_stack_bytes = 32 };
 bool fuzz_manifests = true;
 
@@ -48,14 +52,19 @@ uint16_t fuzz_short(struct fuzz_input *input)
 
 uint64_t fuzz_number(struct fuzz_input *input)
 {
-	static const uint64_t edges[] = { UINT64_MAX, UINT64_MAX - 1, UINT32_MAX, UINT32_MAX - 1ull, 1ull << 32, INT64_MAX, 1ull << 63,
-					  UINT16_MAX, 32768, 32767, 4096, 64, 63, 65 };
+	static const uint64_t edges[] = { UINT64_MAX, UINT64_MAX - 1,
+					  UINT32_MAX, UINT32_MAX - 1ull,
+					  1ull << 32, INT64_MAX,
+					  1ull << 63, UINT16_MAX,
+					  32768,      32767,
+					  4096,	      64,
+					  63,	      65 };
 	uint8_t kind = fuzz_byte(input);
 	uint64_t number = 0;
 
 	if (kind < 128)
 		return kind;
-	if (kind < 128 + sizeof(edges) / sizeof(*edges))
+	if (kind < 128 + sizeof edges / sizeof *edges)
 		return edges[kind - 128];
 	if (kind < 192)
 		return ada_clock_counter() - (uint64_t)(kind - 150) * 100000;
@@ -245,12 +254,12 @@ static void put_process(void)
 	static const char arguments[] = "program\0one", program[] = "/usr/bin/program";
 	static char directory[32], path[64], link[64];
 
-	snprintf(directory, sizeof(directory), "/proc/%d", getpid());
-	snprintf(path, sizeof(path), "%s/cmdline", directory);
-	snprintf(link, sizeof(link), "%s/exe", directory);
+	snprintf(directory, sizeof directory, "/proc/%d", getpid());
+	snprintf(path, sizeof path, "%s/cmdline", directory);
+	snprintf(link, sizeof link, "%s/exe", directory);
 	fuzz_directory_put(directory);
-	fuzz_file_put(path, arguments, sizeof(arguments));
-	fuzz_file_put(link, program, sizeof(program) - 1);
+	fuzz_file_put(path, arguments, sizeof arguments);
+	fuzz_file_put(link, program, sizeof program - 1);
 }
 
 static void begin_once(void)
@@ -259,8 +268,12 @@ static void begin_once(void)
 		return;
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	put_process();
-	recorder = (struct ada_recorder){ .options = &fuzz_options, .main_pid = getpid(), .main_pidfd = -1, .presence.fd = -1,
-					  .wake = fuzz_null(), .grower_wake = fuzz_null() };
+	recorder = (struct ada_recorder){ .options = &fuzz_options,
+					  .main_pid = getpid(),
+					  .main_pidfd = -1,
+					  .presence.fd = -1,
+					  .wake = fuzz_null(),
+					  .grower_wake = fuzz_null() };
 	strcpy(recorder.program.path, "/usr/bin/program");
 	strcpy(recorder.session.directory, "session");
 	recorder.session.fd = -1;
@@ -282,7 +295,8 @@ struct ada_recorder *fuzz_recorder_begin(const char *const *rules)
 	assert(ada_clock_anchors(recorder.clock, &anchors));
 	assert(!ada_policy_open(&recorder.policy, &fuzz_options, 1 / anchors[0].ns_per_tick, &error));
 	ada_policy_attach(recorder.policy, &recorder);
-	recorder.lane_options = (struct ada_lane_options){ .sink = &no_files, .clock = recorder.clock,
+	recorder.lane_options = (struct ada_lane_options){ .sink = &no_files,
+							   .clock = recorder.clock,
 							   .circular = fuzz_options.index_mode == ADA_INDEX_CIRCULAR };
 	return &recorder;
 }

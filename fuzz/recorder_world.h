@@ -7,7 +7,9 @@
 #include "recorder/state/state.h"
 
 /* What is left of an input; behind its end come zeros. */
-struct fuzz_input { const uint8_t *at, *end; };
+struct fuzz_input {
+	const uint8_t *at, *end;
+};
 uint8_t fuzz_byte(struct fuzz_input *input);
 uint16_t fuzz_short(struct fuzz_input *input);
 /* A byte says which: small numbers, the edges of types, times near now, or eight bytes of the input. */
@@ -21,7 +23,7 @@ extern struct ada_trace_options fuzz_options;
 /* Whether a manifest is written where one is due, which takes longer than most that an execution does. */
 extern bool fuzz_manifests;
 struct ada_recorder *fuzz_recorder_begin(const char *const *rules);
-void fuzz_recorder_end(void);		/* finishes and releases all providers; nothing of them is left */
+void fuzz_recorder_end(void); /* finishes and releases all providers; nothing of them is left */
 /* A provider of this very process, started as by its agent. */
 struct ada_provider *fuzz_provider(struct ada_recorder *recorder);
 /* Called with each new segment, before anyone looks at it: as if the agent was quicker than the recorder. NULL: nobody. */
@@ -29,6 +31,6 @@ extern void (*fuzz_segment_made)(struct ada_segment *segment);
 /* Of a segment: these bytes are about to be written. To be told of all but the tables' beginnings (recorder_segments.c). */
 void fuzz_touch(const void *at, size_t bytes);
 
-void fuzz_check_json(json_object *object);	/* one line of UTF-8; takes no reference */
-void fuzz_check_provider(const struct ada_provider *provider);	/* its counts agree with each other */
+void fuzz_check_json(json_object *object);		       /* one line of UTF-8; takes no reference */
+void fuzz_check_provider(const struct ada_provider *provider); /* its counts agree with each other */
 #endif

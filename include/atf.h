@@ -17,18 +17,20 @@ extern "C" {
 
 enum atf_error {
 	ATF_OK = 0,
-	ATF_ERROR_SYSTEM = 1,		/* errno says which */
-	ATF_ERROR_NOT_ATF,		/* wrong magic, or shorter than a header */
-	ATF_ERROR_VERSION,		/* a version, event size or byte order that this library doesn't read */
-	ATF_ERROR_CORRUPT,		/* contradicts itself */
-	ATF_ERROR_RANGE,		/* asked for what isn't in the file */
-	ATF_ERROR_FULL,			/* index_seq would reach UINT32_MAX: roll to the next segment */
+	ATF_ERROR_SYSTEM = 1, /* errno says which */
+	ATF_ERROR_NOT_ATF,    /* wrong magic, or shorter than a header */
+	ATF_ERROR_VERSION,    /* a version, event size or byte order that this library doesn't read */
+	ATF_ERROR_CORRUPT,    /* contradicts itself */
+	ATF_ERROR_RANGE,      /* asked for what isn't in the file */
+	ATF_ERROR_FULL,	      /* index_seq would reach UINT32_MAX: roll to the next segment */
 	ATF_ERROR_MEMORY,
-	ATF_ERROR_INVALID,		/* an argument that makes no sense */
+	ATF_ERROR_INVALID, /* an argument that makes no sense */
 };
 const char *atf_error_text(int error);
 
-struct atf_message { char text[256]; };	/* one line, no newline */
+struct atf_message {
+	char text[256];
+}; /* one line, no newline */
 
 /* --- writer: one index file ------------------------------------------------------------------------------------------
  * Events are collected in blocks of memory; a full block goes to the sink. The CRC is computed on the way. From open on
@@ -48,40 +50,40 @@ struct atf_message { char text[256]; };	/* one line, no newline */
  * length and offset to keep track of what is left of it (a short write). */
 struct atf_stream;
 struct atf_block {
-	uint8_t *bytes;			/* aligned to 4096 */
-	size_t length;			/* multiple of 4096, but for flushes and the last of a file */
-	off_t offset;			/* in the file; multiple of 4096 */
+	uint8_t *bytes; /* aligned to 4096 */
+	size_t length;	/* multiple of 4096, but for flushes and the last of a file */
+	off_t offset;	/* in the file; multiple of 4096 */
 	int fd;
-	struct atf_stream *stream;	/* the writer's part that it belongs to */
+	struct atf_stream *stream; /* the writer's part that it belongs to */
 };
 /* A sink that wants O_DIRECT opens the path twice: the descriptor that open() returns takes any offset and length (the
  * writer uses it for header and footer, and the sink for blocks whose length is no multiple of 4096). */
 struct atf_sink {
-	int (*open)(struct atf_sink *sink, const char *path);		/* fd or -errno; a new file, 0600, read-write */
-	int (*write)(struct atf_sink *sink, struct atf_block *block);	/* 0, or -errno and the block was not taken */
+	int (*open)(struct atf_sink *sink, const char *path);	      /* fd or -errno; a new file, 0600, read-write */
+	int (*write)(struct atf_sink *sink, struct atf_block *block); /* 0, or -errno and the block was not taken */
 	/* Returns when at least one more block of fd is done; called only where one is in flight. 0, or -errno where
 	 * the sink itself is broken (a block's own failure goes to atf_block_done). */
 	int (*wait)(struct atf_sink *sink, int fd);
 	/* All blocks of fd are done. Makes the file durable if asked and closes it, at once or later. 0 or -errno. */
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
-	int (*reopen)(struct atf_sink *sink, const char *path);		/* as open, of a file that is there; NULL: can't */
+	int (*reopen)(struct atf_sink *sink, const char *path); /* as open, of a file that is there; NULL: can't */
 	/* Where blocks lie while they are filled and written; both NULL: in the heap. `owner` is what the writer was opened with, not 0;
 	 * the block begins at `offset` of its file. *bytes: as many at most, then as many as it has (multiples of 4096, and aligned so).
 	 * NULL: in the heap, this one. It is given back when its bytes are in the file, or the writing of it failed. */
 	uint8_t *(*take)(struct atf_sink *sink, uint64_t owner, off_t offset, size_t *bytes);
 	void (*give)(struct atf_sink *sink, uint8_t *bytes);
 };
-void atf_block_done(struct atf_block *block, int error);	/* error: 0 or -errno; it stays the writer's */
+void atf_block_done(struct atf_block *block, int error); /* error: 0 or -errno; it stays the writer's */
 
 struct atf_index_writer;
 struct atf_index_options {
 	uint32_t thread_id;
-	uint8_t arch;			/* ATF_ARCH_* */
-	struct atf_sink *sink;		/* NULL: pwrite */
-	size_t block_bytes;		/* multiple of 4096; 0: 256 KiB */
-	uint64_t max_events;		/* of this segment; 0: as many as index_seq can number */
-	uint64_t time_min_ns;		/* lower times are raised to it: the time_max_ns of the segment before, or 0 */
-	uint64_t owner;			/* for the sink's take(); 0: blocks are in the heap */
+	uint8_t arch;	       /* ATF_ARCH_* */
+	struct atf_sink *sink; /* NULL: pwrite */
+	size_t block_bytes;    /* multiple of 4096; 0: 256 KiB */
+	uint64_t max_events;   /* of this segment; 0: as many as index_seq can number */
+	uint64_t time_min_ns;  /* lower times are raised to it: the time_max_ns of the segment before, or 0 */
+	uint64_t owner;	       /* for the sink's take(); 0: blocks are in the heap */
 };
 /* DIRECTORY/index.atf, index.1.atf, ...: -ATF_ERROR_RANGE where it doesn't fit. */
 int atf_index_path(char *path, size_t size, const char *directory, uint32_t segment);
@@ -102,16 +104,16 @@ int atf_index_writer_flush(struct atf_index_writer *writer);
 int atf_index_writer_rest(struct atf_index_writer *writer);
 int atf_index_writer_wake(struct atf_index_writer *writer, const char *path);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
-uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer);	/* of the last event, or time_min_ns */
-int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail);	/* footer, header, fsync; and frees */
-void atf_index_writer_abandon(struct atf_index_writer *writer);		/* flushes and frees, leaves no footer */
+uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer); /* of the last event, or time_min_ns */
+int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail); /* footer, header, fsync; and frees */
+void atf_index_writer_abandon(struct atf_index_writer *writer);		      /* flushes and frees, leaves no footer */
 
 /* --- reader: one index file, mapped, or read where it is small ---------------------------------------------------- */
 struct atf_index;
 enum atf_completeness {
-	ATF_COMPLETE,			/* header and footer agree with each other and with the size */
-	ATF_NO_FOOTER,			/* being written, or left by a crash: the whole records that the size allows */
-	ATF_DAMAGED,			/* was finished once, but is cut or contradicts itself: what is left of it */
+	ATF_COMPLETE,  /* header and footer agree with each other and with the size */
+	ATF_NO_FOOTER, /* being written, or left by a crash: the whole records that the size allows */
+	ATF_DAMAGED,   /* was finished once, but is cut or contradicts itself: what is left of it */
 };
 /* Zero records at the end of a file without a footer (space that a crash left unwritten) don't count. On success the
  * message says why the file is not complete, and is "" where it is. */
@@ -120,7 +122,7 @@ void atf_index_close(struct atf_index *index);
 enum atf_completeness atf_index_completeness(const struct atf_index *index);
 const AtfIndexHeader *atf_index_header(const struct atf_index *index);
 uint64_t atf_index_count(const struct atf_index *index);
-const struct ada_event *atf_index_events(const struct atf_index *index);	/* count of them; O(1) by index_seq */
+const struct ada_event *atf_index_events(const struct atf_index *index); /* count of them; O(1) by index_seq */
 int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_event *event);
 /* First index_seq whose time is >= ns (count where none is): binary search. */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns);
@@ -141,7 +143,7 @@ bool atf_thread_is_cut(const struct atf_thread *thread);
 uint32_t atf_thread_segments(const struct atf_thread *thread);
 const struct atf_index *atf_thread_segment(const struct atf_thread *thread, uint32_t segment);
 uint64_t atf_thread_count(const struct atf_thread *thread);
-const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position);	/* NULL out of range */
+const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position); /* NULL out of range */
 uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
 /* For reading much of it: the events from `position` on that lie side by side in memory, *count of them up to the end of their
  * segment; NULL, 0 behind the last. */
@@ -156,13 +158,13 @@ void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t
  *
  * Every call and every end is one of `captured`: it is in the files, or has gone to totals since (aged), or is missing (lost). */
 struct atf_books {
-	uint64_t event_count;		/* records in its files, of all kinds */
-	uint64_t calls, ends;		/* of them: CALLs; RETURNs and EXCEPTIONs */
-	uint64_t others;		/* of them: what is no call and no end, the LOST ones among them (kinds above 3) */
-	uint64_t torn;			/* of them: never written whole (kind 0). 0 in all that ada finished or recovered */
-	uint64_t gaps, told;		/* the LOST ones, and how many events they stand for */
-	uint64_t aged;			/* as given */
-	uint64_t lost;			/* as given; no less than `told`: there are drops that no record stands for */
+	uint64_t event_count; /* records in its files, of all kinds */
+	uint64_t calls, ends; /* of them: CALLs; RETURNs and EXCEPTIONs */
+	uint64_t others;      /* of them: what is no call and no end, the LOST ones among them (kinds above 3) */
+	uint64_t torn;	      /* of them: never written whole (kind 0). 0 in all that ada finished or recovered */
+	uint64_t gaps, told;  /* the LOST ones, and how many events they stand for */
+	uint64_t aged;	      /* as given */
+	uint64_t lost;	      /* as given; no less than `told`: there are drops that no record stands for */
 	uint64_t captured;
 };
 #define ATF_BOOKS_UNKNOWN UINT64_MAX
@@ -173,26 +175,25 @@ void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t l
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */
 struct atf_merge;
 /* Events with from_ns <= time < to_ns; UINT64_MAX: to the end. The threads must stay open. */
-int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, size_t count, uint64_t from_ns,
-		   uint64_t to_ns);
+int atf_merge_open(struct atf_merge **merge, struct atf_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns);
 /* False at the end. `thread` is the position in the array given; `position` the event's in its thread. */
 bool atf_merge_next(struct atf_merge *merge, size_t *thread, uint64_t *position, const struct ada_event **event);
 void atf_merge_close(struct atf_merge *merge);
 
 /* --- detail: registers and stack of the events inside windows --------------------------------------------------------
  * One file a segment: detail.atf goes with index.atf, detail.1.atf with index.1.atf. */
-struct atf_detail {			/* one record, decoded */
+struct atf_detail { /* one record, decoded */
 	uint64_t timestamp_ns, function_id;
-	uint32_t index_seq;		/* of its event in the index file of the same segment */
+	uint32_t index_seq; /* of its event in the index file of the same segment */
 	uint32_t detail_seq;
-	uint16_t event_type;		/* ATF_DETAIL_CALL, ATF_DETAIL_RETURN; others are passed on as they are */
+	uint16_t event_type; /* ATF_DETAIL_CALL, ATF_DETAIL_RETURN; others are passed on as they are */
 	uint16_t flags;
-	uint32_t thread_id;		/* the writer puts its own */
+	uint32_t thread_id; /* the writer puts its own */
 	uint64_t x[8];
 	uint64_t lr, fp, sp;
-	const uint8_t *stack;		/* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
+	const uint8_t *stack; /* stack_size bytes from sp + 8 (x86-64) up; the reader's, or the caller's */
 	uint16_t stack_size;
-	uint64_t vectors[8];		/* valid with flag ATF_DETAIL_VECTORS */
+	uint64_t vectors[8]; /* valid with flag ATF_DETAIL_VECTORS */
 };
 /* DIRECTORY/detail.atf, detail.1.atf, ...: as atf_index_path. */
 int atf_detail_path(char *path, size_t size, const char *directory, uint32_t segment);
@@ -201,7 +202,7 @@ struct atf_detail_writer;
 struct atf_detail_options {
 	uint32_t thread_id;
 	uint8_t arch;
-	struct atf_sink *sink;		/* as for the index */
+	struct atf_sink *sink; /* as for the index */
 };
 int atf_detail_writer_open(struct atf_detail_writer **writer, const char *path, const struct atf_detail_options *options);
 /* Begins a window: the records from here on are its own, the first one's detail_seq is first_detail_seq (-ATF_ERROR_RANGE where
@@ -215,7 +216,7 @@ int atf_detail_writer_window_update(struct atf_detail_writer *writer, const AtfD
 int atf_detail_writer_append(struct atf_detail_writer *writer, const struct atf_detail *record);
 int atf_detail_writer_flush(struct atf_detail_writer *writer);
 uint64_t atf_detail_writer_count(const struct atf_detail_writer *writer);
-int atf_detail_writer_close(struct atf_detail_writer *writer);	/* tables, footer, header, fsync; and frees */
+int atf_detail_writer_close(struct atf_detail_writer *writer); /* tables, footer, header, fsync; and frees */
 void atf_detail_writer_abandon(struct atf_detail_writer *writer);
 
 struct atf_detail_file;
@@ -261,9 +262,9 @@ uint64_t ada_get_timestamp_ns(void);
 
 /* One moment on two clocks: the host's, and one that counts in a recording of sound or picture, or whatever runs beside. */
 struct ada_timing_anchor {
-	uint64_t hostTimeNs;		/* ada_get_timestamp_ns() at that moment; not 0 */
-	uint64_t mediaTimeNs;		/* at most INT64_MAX */
-	char clock[32];			/* its name: letters, digits, _ - and . behind a letter; not boot nor wall, which are ada's */
+	uint64_t hostTimeNs;  /* ada_get_timestamp_ns() at that moment; not 0 */
+	uint64_t mediaTimeNs; /* at most INT64_MAX */
+	char clock[32];	      /* its name: letters, digits, _ - and . behind a letter; not boot nor wall, which are ada's */
 };
 /* Takes an anchor now: 0, or -ATF_ERROR_INVALID (the name, or what media_time_ns says). It reads the host's clock, the media's
  * and the host's again, some times over, and keeps the reading that took least: the media's is taken to lie in its middle, so half

@@ -37,76 +37,78 @@
 #define ADA_ARENA_VERSION 1u
 #define ADA_ARENA_HEADER_BYTES 4096u
 /* Of the tables, where addresses aren't limited: the header says how many there are */
-#define ADA_ARENA_PROVIDERS_MAX 65536u	/* those with a higher number have no note: of them the disk has what it has */
+#define ADA_ARENA_PROVIDERS_MAX 65536u /* those with a higher number have no note: of them the disk has what it has */
 #define ADA_ARENA_LANES_MAX (1u << 18)
-#define ADA_ARENA_ANCHORS_MAX (1u << 20)	/* a day and more, at ten a second, which is the most */
-#define ADA_ARENA_BLOCKS_MAX 16384u	/* 4 GiB of addresses */
-#define ADA_ARENA_BLOCK_BYTES (256u << 10)	/* the place of block i is at memory_offset + i * so many */
+#define ADA_ARENA_ANCHORS_MAX (1u << 20)   /* a day and more, at ten a second, which is the most */
+#define ADA_ARENA_BLOCKS_MAX 16384u	   /* 4 GiB of addresses */
+#define ADA_ARENA_BLOCK_BYTES (256u << 10) /* the place of block i is at memory_offset + i * so many */
 
 enum ada_arena_state {
 	ADA_ARENA_RECORDING = 1,
-	ADA_ARENA_ENDED = 2,		/* all is on the disk: there is nothing to recover */
+	ADA_ARENA_ENDED = 2, /* all is on the disk: there is nothing to recover */
 };
 
-struct ada_arena_anchor { uint64_t counter, ns, ns_per_tick; };		/* the last one is a double's bits */
+struct ada_arena_anchor {
+	uint64_t counter, ns, ns_per_tick;
+}; /* the last one is a double's bits */
 static_assert(sizeof(struct ada_arena_anchor) == 24, "arena anchor");
 
 /* With the anchors before `anchors`, all that a clock needs to go on (base/clock.h). */
 struct ada_arena_clock {
-	uint64_t anchors;		/* that hold; no more are added once the table is full: the last line goes on */
-	uint64_t fell, before;		/* numbers of anchors behind a fall of the counter; 0: none */
+	uint64_t anchors;      /* that hold; no more are added once the table is full: the last line goes on */
+	uint64_t fell, before; /* numbers of anchors behind a fall of the counter; 0: none */
 	uint64_t young_until;
 };
 
 enum ada_arena_provider_state {
 	ADA_ARENA_NO_PROVIDER = 0,
-	ADA_ARENA_STARTING = 1,		/* its directory is made; there may be no manifest yet, and then no event is in a file */
-	ADA_ARENA_STARTED = 2,		/* its first manifest is on the disk */
-	ADA_ARENA_FINISHED = 3,		/* its last one is, and its segment's name is going or gone */
+	ADA_ARENA_STARTING = 1, /* its directory is made; there may be no manifest yet, and then no event is in a file */
+	ADA_ARENA_STARTED = 2,	/* its first manifest is on the disk */
+	ADA_ARENA_FINISHED = 3, /* its last one is, and its segment's name is going or gone */
 };
 struct ada_arena_provider {
-	uint32_t state;			/* enum ada_arena_provider_state (atomic, set last) */
+	uint32_t state; /* enum ada_arena_provider_state (atomic, set last) */
 	uint32_t pid, parent_pid;
-	uint32_t tids_known;		/* 1: the thread table's ids are those of the recorder's pid namespace */
+	uint32_t tids_known; /* 1: the thread table's ids are those of the recorder's pid namespace */
 	uint64_t start_ns;
-	char name[32];			/* of its directory in the session: pid_123 */
+	char name[32]; /* of its directory in the session: pid_123 */
 	/* What its segment was laid out from (recorder/index/segment.h): that one's own header the traced program can write */
-	uint64_t index_bytes, detail_bytes;	/* detail_bytes 0: no detail lane */
+	uint64_t index_bytes, detail_bytes; /* detail_bytes 0: no detail lane */
 	uint32_t stack_bytes;
-	uint32_t detail_mode;		/* enum ada_detail_mode */
-	uint32_t no_small;		/* 1: no small chunks */
+	uint32_t detail_mode; /* enum ada_detail_mode */
+	uint32_t no_small;    /* 1: no small chunks */
 	uint32_t reserved0;
 	uint64_t reserved[5];
 };
 static_assert(sizeof(struct ada_arena_provider) == 128, "arena provider");
 
 enum ada_arena_lane_flag {
-	ADA_ARENA_LANE_CLOSED = 1,	/* the thread is over, and its last file has its footer */
-	ADA_ARENA_LANE_GIVEN_BACK = 2,	/* its entry of the thread table may be another's: what it said is in `last` */
-	ADA_ARENA_LANE_DETAIL = 4,	/* the segment has a detail file */
+	ADA_ARENA_LANE_CLOSED = 1,     /* the thread is over, and its last file has its footer */
+	ADA_ARENA_LANE_GIVEN_BACK = 2, /* its entry of the thread table may be another's: what it said is in `last` */
+	ADA_ARENA_LANE_DETAIL = 4,     /* the segment has a detail file */
 };
 /* The fields of struct ada_lane (recorder/index/lane.h), where they have the same name. */
 struct ada_arena_lane_state {
-	uint64_t next_seq;		/* as the agent numbers events: those below are in the files, or counted as lost */
+	uint64_t next_seq; /* as the agent numbers events: those below are in the files, or counted as lost */
 	uint64_t events, lost, overwritten, gaps, segment_gaps, told_lost;
-	uint64_t last_ns;		/* no event comes before it */
-	uint64_t captured;		/* the next event with detail in this segment has this detail_seq */
-	uint64_t stretch_seq, stretch_index_seq;	/* from that event on its number less the other is the same, in this segment */
-	uint32_t segment;		/* index.SEGMENT.atf, the last one; ADA_NONE: there is none */
-	uint32_t segment_events;	/* so many of its records count. It has no footer, or one that counts for nothing, unless CLOSED */
-	uint32_t flags;			/* enum ada_arena_lane_flag */
+	uint64_t last_ns;			 /* no event comes before it */
+	uint64_t captured;			 /* the next event with detail in this segment has this detail_seq */
+	uint64_t stretch_seq, stretch_index_seq; /* from that event on its number less the other is the same, in this segment */
+	uint32_t segment;			 /* index.SEGMENT.atf, the last one; ADA_NONE: there is none */
+	uint32_t segment_events; /* so many of its records count. It has no footer, or one that counts for nothing, unless CLOSED */
+	uint32_t flags;		 /* enum ada_arena_lane_flag */
 	uint32_t thread_id;
 	uint64_t reserved[3];
 };
 static_assert(sizeof(struct ada_arena_lane_state) == 128, "arena lane state");
 
 struct ada_arena_lane {
-	uint32_t used;			/* 1: it is a thread's (atomic, set last), and the next two say whose until it is 0 again */
+	uint32_t used; /* 1: it is a thread's (atomic, set last), and the next two say whose until it is 0 again */
 	uint32_t provider;
-	uint32_t id;			/* of the thread, in that provider: thread_ID */
+	uint32_t id; /* of the thread, in that provider: thread_ID */
 	uint32_t reserved0;
 	uint64_t reserved1[5];
-	uint32_t current;		/* 0 or 1: the slot that holds (atomic) */
+	uint32_t current; /* 0 or 1: the slot that holds (atomic) */
 	uint32_t reserved2;
 	struct ada_arena_lane_state slots[2];
 	/* Whole before the entry is freed: where no entry of the thread table has this id, `last` is what it said, whether GIVEN_BACK is
@@ -118,39 +120,40 @@ static_assert(sizeof(struct ada_arena_lane) == 512, "arena lane");
 static_assert(offsetof(struct ada_arena_lane, slots) == 64, "arena lane slots");
 
 enum ada_arena_kind {
-	ADA_ARENA_PLAIN = 1,		/* the file's bytes, from `offset` on */
-	/* Reserved: a block of packed events, whose size in the file is not that in memory. It will count `events` */
+	ADA_ARENA_PLAIN = 1, /* the file's bytes, from `offset` on */
+			     /* Reserved: a block of packed events, whose size in the file is not that in memory. It will count `events` */
 };
 struct ada_arena_block {
-	uint32_t taken;			/* 1: its bytes may not be in the file yet (atomic, set last, cleared first) */
-	uint32_t kind;			/* enum ada_arena_kind */
-	uint32_t lane;			/* number of the note */
+	uint32_t taken; /* 1: its bytes may not be in the file yet (atomic, set last, cleared first) */
+	uint32_t kind;	/* enum ada_arena_kind */
+	uint32_t lane;	/* number of the note */
 	uint32_t segment;
-	uint64_t offset;		/* in the file, of its first byte: a multiple of 4096 */
-	uint32_t bytes;			/* so many of the file at most; all of them have memory. The first blocks of a file are small */
-	uint32_t events;		/* not of PLAIN: there segment_events says what counts */
+	uint64_t offset; /* in the file, of its first byte: a multiple of 4096 */
+	uint32_t bytes;	 /* so many of the file at most; all of them have memory. The first blocks of a file are small */
+	uint32_t events; /* not of PLAIN: there segment_events says what counts */
 };
 static_assert(sizeof(struct ada_arena_block) == 32, "arena block");
 
 struct ada_arena {
 	char magic[8];
 	uint32_t version;
-	uint32_t header_bytes;		/* sizeof(struct ada_arena) */
+	uint32_t header_bytes; /* sizeof(struct ada_arena) */
 	uint64_t total_bytes;
 	uint64_t providers_offset, lanes_offset, anchors_offset, blocks_offset, memory_offset;
-	uint32_t providers, lanes, anchors, blocks;	/* entries that the tables have room for */
+	uint32_t providers, lanes, anchors, blocks; /* entries that the tables have room for */
 	uint64_t start_ns;
 	uint32_t recorder_pid;
-	uint32_t index_mode;		/* enum ada_index_mode */
-	uint64_t segment_events;	/* of a file at most, as asked; 0: as many as one can have */
+	uint32_t index_mode;	 /* enum ada_index_mode */
+	uint64_t segment_events; /* of a file at most, as asked; 0: as many as one can have */
 	/* What follows changes */
-	uint32_t state __attribute__((aligned(64)));	/* enum ada_arena_state (atomic) */
-	uint32_t providers_used;	/* notes from here on were never used (atomic) */
-	uint32_t lanes_used;		/* likewise */
-	uint32_t blocks_used;		/* likewise */
-	uint32_t lanes_refused;		/* threads for which there was no note: what memory holds of them can't be told from what their files hold */
-	uint64_t blocks_refused;	/* blocks whose memory was had elsewhere: lost with the recorder where they weren't written */
-	uint32_t clock_current;		/* 0 or 1 (atomic) */
+	uint32_t state __attribute__((aligned(64))); /* enum ada_arena_state (atomic) */
+	uint32_t providers_used;		     /* notes from here on were never used (atomic) */
+	uint32_t lanes_used;			     /* likewise */
+	uint32_t blocks_used;			     /* likewise */
+	uint32_t
+		lanes_refused; /* threads for which there was no note: what memory holds of them can't be told from what their files hold */
+	uint64_t blocks_refused; /* blocks whose memory was had elsewhere: lost with the recorder where they weren't written */
+	uint32_t clock_current;	 /* 0 or 1 (atomic) */
 	struct ada_arena_clock clocks[2];
 };
 static_assert(offsetof(struct ada_arena, state) % 64 == 0, "arena state");

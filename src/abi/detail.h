@@ -47,7 +47,7 @@
 #define ADA_DETAIL_STACK_MAX 256u
 #define ADA_DETAIL_BUFFER_MIN (4u << 20)
 #define ADA_DETAIL_BUFFER_MAX (64ull << 30)
-#define ADA_DETAIL_FLAG_VECTORS 1u		/* in the file, too: abi/file.h */
+#define ADA_DETAIL_FLAG_VECTORS 1u /* in the file, too: abi/file.h */
 
 enum ada_detail_mode { ADA_DETAIL_CIRCULAR = 0, ADA_DETAIL_ONESHOT = 1, ADA_DETAIL_STREAMING = 2 };
 
@@ -55,11 +55,11 @@ struct ada_detail {
 	uint64_t counter;
 	uint64_t function_id;
 	uint64_t lr, fp, sp;
-	uint32_t kind;			/* enum ada_event_kind: CALL or RETURN; 0: none */
-	uint16_t stack_size;		/* bytes captured: at most room; less where the stack's end is near */
-	uint16_t flags;			/* ADA_DETAIL_FLAG_* */
+	uint32_t kind;	     /* enum ada_event_kind: CALL or RETURN; 0: none */
+	uint16_t stack_size; /* bytes captured: at most room; less where the stack's end is near */
+	uint16_t flags;	     /* ADA_DETAIL_FLAG_* */
 	uint64_t x[8];
-	uint8_t stack[];		/* room, then uint64_t vectors[8] */
+	uint8_t stack[]; /* room, then uint64_t vectors[8] */
 };
 static_assert(sizeof(struct ada_detail) == 112, "detail record");
 static_assert(offsetof(struct ada_detail, kind) == 40, "kind, stack_size and flags are one word");
@@ -69,34 +69,32 @@ static_assert(offsetof(struct ada_detail, kind) == 40, "kind, stack_size and fla
 #define ADA_DETAIL_SCALE(room) (((uint32_t)sizeof(struct ada_detail) + (room) + 64u + 63u) / 64u * 2u)
 static_assert(ADA_DETAIL_SCALE(0) == 6 && ADA_DETAIL_SCALE(128) == 10 && ADA_DETAIL_SCALE(256) == 14, "scale");
 
-enum ada_detail_status {
-	ADA_DETAIL_FREE = 0, ADA_DETAIL_OPEN = 1, ADA_DETAIL_SEALED = 2, ADA_DETAIL_CLAIMED = 3, ADA_DETAIL_HELD = 4,
-};
+enum ada_detail_status { ADA_DETAIL_FREE = 0, ADA_DETAIL_OPEN = 1, ADA_DETAIL_SEALED = 2, ADA_DETAIL_CLAIMED = 3, ADA_DETAIL_HELD = 4 };
 
-struct ada_detail_chunk {		/* header, at the chunk's start; written by the agent */
-	uint32_t status;		/* enum ada_detail_status (atomic); the recorder's where HELD -> FREE */
-	uint32_t thread;		/* its id */
-	uint64_t first_seq;		/* as its index chunk's first_seq: of the record at offset detail_scale * 64 */
-	uint64_t first_counter;		/* when it was opened */
-	uint64_t last_counter;		/* set at sealing: of its last event */
-	uint64_t previous_counter;	/* of this thread's last event before it; 0: there was none */
-	uint32_t records;		/* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
-	uint32_t index_chunk;		/* that it goes with while OPEN */
+struct ada_detail_chunk {	   /* header, at the chunk's start; written by the agent */
+	uint32_t status;	   /* enum ada_detail_status (atomic); the recorder's where HELD -> FREE */
+	uint32_t thread;	   /* its id */
+	uint64_t first_seq;	   /* as its index chunk's first_seq: of the record at offset detail_scale * 64 */
+	uint64_t first_counter;	   /* when it was opened */
+	uint64_t last_counter;	   /* set at sealing: of its last event */
+	uint64_t previous_counter; /* of this thread's last event before it; 0: there was none */
+	uint32_t records;	   /* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
+	uint32_t index_chunk;	   /* that it goes with while OPEN */
 	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_detail_chunk) == 64, "detail chunk header");
 
 /* One interval of counters, changed by cmpxchg16b only. A reader loads `start` first (acquire), then `end`. Whoever widens it
  * adds 1 to the epoch even where nothing else changes, so the recorder's compare fails and it looks for new marks. */
-#define ADA_PIN_GRAIN 12			/* counters are kept in units of 4096 ticks, rounded so that the interval only grows */
+#define ADA_PIN_GRAIN 12 /* counters are kept in units of 4096 ticks, rounded so that the interval only grows */
 #define ADA_PIN_EPOCH_BITS 16
-#define ADA_PIN_NONE (UINT64_MAX >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS)	/* start: nothing is pinned */
+#define ADA_PIN_NONE (UINT64_MAX >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS) /* start: nothing is pinned */
 struct ada_pin {
-	uint64_t start;			/* counter >> GRAIN << EPOCH_BITS | epoch */
-	uint64_t end;			/* counter; UINT64_MAX: not known yet (a post-roll counted in events) */
+	uint64_t start; /* counter >> GRAIN << EPOCH_BITS | epoch */
+	uint64_t end;	/* counter; UINT64_MAX: not known yet (a post-roll counted in events) */
 };
 
-static inline uint64_t ada_pin_start(uint64_t counter)		/* without epoch */
+static inline uint64_t ada_pin_start(uint64_t counter) /* without epoch */
 {
 	return counter >> ADA_PIN_GRAIN << ADA_PIN_EPOCH_BITS;
 }
@@ -116,18 +114,18 @@ static inline int ada_pin_holds(uint64_t start, uint64_t end, uint64_t first_cou
 /* Written by the agent unless said otherwise; all atomic. */
 struct ada_detail_control {
 	struct ada_pin pin __attribute__((aligned(16)));
-	uint64_t sealed_head;		/* chunks sealed so far: the ring's next place (abi/wire.h, "Rings") */
-	uint64_t sealed_tail;		/* agents and recorder */
-	uint64_t horizon;		/* highest last_counter of a chunk that was recycled: before it, history has holes */
-	uint64_t discarded;		/* chunks recycled though full, no window wanted them: windows_discarded */
-	uint64_t starved;		/* times a chunk was wanted and none was to be had */
+	uint64_t sealed_head; /* chunks sealed so far: the ring's next place (abi/wire.h, "Rings") */
+	uint64_t sealed_tail; /* agents and recorder */
+	uint64_t horizon;     /* highest last_counter of a chunk that was recycled: before it, history has holes */
+	uint64_t discarded;   /* chunks recycled though full, no window wanted them: windows_discarded */
+	uint64_t starved;     /* times a chunk was wanted and none was to be had */
 	uint64_t reserved;
 	/* Recorder. What the pin really stands for, so that a chunk between two windows isn't kept: marks from place `settled` on
 	 * (abi/policy.h), and one interval of counters of the recorder's own (own_start UINT64_MAX: none). */
 	uint64_t settled;
 	uint64_t own_start, own_end;
 	uint64_t reserved1[5];
-	uint64_t small_head, small_tail;	/* of the ring of small chunks, whose entries count from the first of them */
+	uint64_t small_head, small_tail; /* of the ring of small chunks, whose entries count from the first of them */
 	uint64_t reserved2[6];
 };
 static_assert(sizeof(struct ada_detail_control) == 192, "detail control");

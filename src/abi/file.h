@@ -17,7 +17,7 @@
 #define ATF_ARCH_ARM64 2
 #define ATF_OS_LINUX 4
 #define ATF_CLOCK_BOOTTIME 3
-#define ATF_FLAG_HAS_DETAIL 1u			/* AtfIndexHeader.flags */
+#define ATF_FLAG_HAS_DETAIL 1u /* AtfIndexHeader.flags */
 #define ATF_INDEX_MAGIC "ATI2"
 #define ATF_INDEX_FOOTER_MAGIC "2ITA"
 #define ATF_DETAIL_MAGIC "ATD2"
@@ -27,15 +27,15 @@ typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
 	uint8_t endian, version, arch, os;
 	uint32_t flags;
-	uint32_t thread_id;			/* OS thread id */
+	uint32_t thread_id; /* OS thread id */
 	uint8_t clock_type;
 	uint8_t reserved1[3];
 	uint32_t reserved2;
-	uint32_t event_size;			/* 32 */
-	uint32_t event_count;			/* saturates at UINT32_MAX: the footer's is authoritative */
-	uint64_t events_offset;			/* 64 */
+	uint32_t event_size;	/* 32 */
+	uint32_t event_count;	/* saturates at UINT32_MAX: the footer's is authoritative */
+	uint64_t events_offset; /* 64 */
 	uint64_t footer_offset;
-	uint64_t time_start_ns, time_end_ns;	/* first and last event; 0 where there is none */
+	uint64_t time_start_ns, time_end_ns; /* first and last event; 0 where there is none */
 } AtfIndexHeader;
 static_assert(sizeof(AtfIndexHeader) == 64, "index header");
 static_assert(offsetof(AtfIndexHeader, clock_type) == 16, "clock_type");
@@ -45,10 +45,10 @@ static_assert(offsetof(AtfIndexHeader, time_start_ns) == 48, "time_start_ns");
 
 typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
-	uint32_t checksum;			/* CRC32 (zlib's) of the events section */
+	uint32_t checksum; /* CRC32 (zlib's) of the events section */
 	uint64_t event_count;
 	uint64_t time_start_ns, time_end_ns;
-	uint64_t bytes_written;			/* of the events section */
+	uint64_t bytes_written; /* of the events section */
 	uint8_t reserved[24];
 } AtfIndexFooter;
 static_assert(sizeof(AtfIndexFooter) == 64, "index footer");
@@ -59,7 +59,7 @@ typedef struct __attribute__((packed)) {
 	uint32_t flags;
 	uint32_t thread_id;
 	uint32_t reserved1[2];
-	uint64_t events_offset;			/* 64 */
+	uint64_t events_offset; /* 64 */
 	uint64_t event_count;
 	uint64_t bytes_length;
 	uint64_t index_seq_start, index_seq_end;
@@ -67,17 +67,17 @@ typedef struct __attribute__((packed)) {
 static_assert(sizeof(AtfDetailHeader) == 64, "detail header");
 static_assert(offsetof(AtfDetailHeader, events_offset) == 24, "events_offset");
 
-enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 };	/* event_type */
-#define ATF_DETAIL_VECTORS 1u			/* flags: uint64_t vectors[8] follow the stack's bytes */
+enum { ATF_DETAIL_CALL = 3, ATF_DETAIL_RETURN = 4 }; /* event_type */
+#define ATF_DETAIL_VECTORS 1u			     /* flags: uint64_t vectors[8] follow the stack's bytes */
 #define ATF_DETAIL_BYTES_MAX (24 + 100 + 256 + 64)
 
-typedef struct __attribute__((packed)) {	/* then the payload; the next record follows at once */
-	uint32_t total_length;			/* header and payload */
+typedef struct __attribute__((packed)) { /* then the payload; the next record follows at once */
+	uint32_t total_length;		 /* header and payload */
 	uint16_t event_type;
 	uint16_t flags;
-	uint32_t index_seq;			/* of the event, in the index file of the same segment */
+	uint32_t index_seq; /* of the event, in the index file of the same segment */
 	uint32_t thread_id;
-	uint64_t timestamp;			/* the event's */
+	uint64_t timestamp; /* the event's */
 } DetailEventHeader;
 static_assert(sizeof(DetailEventHeader) == 24, "detail event header");
 
@@ -87,7 +87,7 @@ typedef struct __attribute__((packed)) {
 	uint64_t function_id;
 	uint64_t x_regs[8];
 	uint64_t lr, fp, sp;
-	uint16_t stack_size;			/* 0 to 256: bytes that follow */
+	uint16_t stack_size; /* 0 to 256: bytes that follow */
 	uint16_t reserved;
 } DetailFunctionPayload;
 static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
@@ -96,23 +96,23 @@ static_assert(sizeof(DetailFunctionPayload) == 100, "detail payload");
  * that touched this thread, in order. Their records lie without holes: record n of a window has detail_seq
  * first_detail_seq + n and offset[first_ordinal + n]. */
 typedef struct __attribute__((packed)) {
-	uint64_t start_ns, end_ns, marked_ns;	/* marked_ns: of the window's first mark, on whatever thread */
+	uint64_t start_ns, end_ns, marked_ns; /* marked_ns: of the window's first mark, on whatever thread */
 	uint64_t first_detail_seq, first_ordinal, event_count;
-	uint32_t marked_count;			/* of the window, all threads together */
-	uint32_t window_id;			/* manifest: detail_lane.windows[window_id] */
+	uint32_t marked_count; /* of the window, all threads together */
+	uint32_t window_id;    /* manifest: detail_lane.windows[window_id] */
 	uint64_t reserved;
 } AtfDetailWindow;
 static_assert(sizeof(AtfDetailWindow) == 64, "detail window");
 
 typedef struct __attribute__((packed)) {
 	uint8_t magic[4];
-	uint32_t checksum;			/* CRC32 of the events section */
+	uint32_t checksum; /* CRC32 of the events section */
 	uint64_t event_count;
 	uint64_t bytes_length;
 	uint64_t time_start_ns, time_end_ns;
-	uint64_t tables_offset;			/* offset[event_count], then the windows */
+	uint64_t tables_offset; /* offset[event_count], then the windows */
 	uint64_t window_count;
-	uint32_t tables_checksum;		/* CRC32 of both tables */
+	uint32_t tables_checksum; /* CRC32 of both tables */
 	uint32_t reserved;
 } AtfDetailFooter;
 static_assert(sizeof(AtfDetailFooter) == 64, "detail footer");

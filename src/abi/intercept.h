@@ -7,26 +7,26 @@
 #ifndef ADA_ABI_INTERCEPT_H
 #define ADA_ABI_INTERCEPT_H
 
-#define ADA_INTERCEPTS(X) \
-	X(execve) \
-	X(execveat) \
-	X(fexecve) \
-	X(sigaction) \
-	X(arch_prctl) \
-	X(prctl) \
-	X(ptrace) \
-	X(syscall) \
-	X(setrlimit) \
-	X(getrlimit) \
-	X(prlimit) \
-	X(mlockall) \
-	X(longjmp) \
+#define ADA_INTERCEPTS(X)                                                                                                                  \
+	X(execve)                                                                                                                          \
+	X(execveat)                                                                                                                        \
+	X(fexecve)                                                                                                                         \
+	X(sigaction)                                                                                                                       \
+	X(arch_prctl)                                                                                                                      \
+	X(prctl)                                                                                                                           \
+	X(ptrace)                                                                                                                          \
+	X(syscall)                                                                                                                         \
+	X(setrlimit)                                                                                                                       \
+	X(getrlimit)                                                                                                                       \
+	X(prlimit)                                                                                                                         \
+	X(mlockall)                                                                                                                        \
+	X(longjmp)                                                                                                                         \
 	X(__longjmp_chk)
 
 enum ada_intercept {
 #define X(name) ADA_INTERCEPT_##name,
 	ADA_INTERCEPTS(X)
 #undef X
-	ADA_INTERCEPT_COUNT
+		ADA_INTERCEPT_COUNT
 };
 #endif

@@ -28,80 +28,98 @@
 #include <stdint.h>
 
 #define ADA_RULES_MAX 64u
-#define ADA_FUNCTIONS_MAX (1u << 21)		/* with a dense number, in one process; the rest can't be named by triggers */
+#define ADA_FUNCTIONS_MAX (1u << 21) /* with a dense number, in one process; the rest can't be named by triggers */
 #define ADA_CLASSES_MAX 65536u
 #define ADA_SAMPLE_BYTES 8192u
-#define ADA_MARKS 4096u				/* places of the ring */
+#define ADA_MARKS 4096u /* places of the ring */
 
-enum ada_policy_flag {			/* a byte a function */
-	ADA_POLICY_CALL = 1,		/* look at its calls */
-	ADA_POLICY_RETURN = 2,		/* look at its returns (RETURN and EXCEPTION) */
+enum ada_policy_flag {			      /* a byte a function */
+		       ADA_POLICY_CALL = 1,   /* look at its calls */
+		       ADA_POLICY_RETURN = 2, /* look at its returns (RETURN and EXCEPTION) */
 };
 
 enum ada_rule_kind {
-	ADA_RULE_SYMBOL = 1,		/* CALL */
-	ADA_RULE_RETURN,		/* RETURN: value op operand, as `type` */
-	ADA_RULE_ARG,			/* CALL: argument number `argument` (1 to 6) op operand */
-	ADA_RULE_LATENCY,		/* RETURN: duration op operand (ticks) */
-	ADA_RULE_PERCENTILE,		/* RETURN: more than (1 - percentile) of the last `over` durations exceed operand (ticks); marks when it begins to */
-	ADA_RULE_RATE,			/* CALL: more than operand calls within `per` ticks; marks when it begins to */
-	ADA_RULE_DEPTH,			/* CALL at a depth > operand; without function (ADA_RULE_GLOBAL): the first one above */
-	ADA_RULE_NEW_CALLER,		/* CALL from a return address not seen before */
-	ADA_RULE_CPU,			/* RETURN: the call's own thread's CPU time, in ns, op operand */
-	ADA_RULE_EXCEPTION,		/* CALL of a function that throws; `name`: glob of the type's name, "" all */
+	ADA_RULE_SYMBOL = 1, /* CALL */
+	ADA_RULE_RETURN,     /* RETURN: value op operand, as `type` */
+	ADA_RULE_ARG,	     /* CALL: argument number `argument` (1 to 6) op operand */
+	ADA_RULE_LATENCY,    /* RETURN: duration op operand (ticks) */
+	ADA_RULE_PERCENTILE, /* RETURN: more than (1 - percentile) of the last `over` durations exceed operand (ticks); marks when it begins to */
+	ADA_RULE_RATE,	     /* CALL: more than operand calls within `per` ticks; marks when it begins to */
+	ADA_RULE_DEPTH,	     /* CALL at a depth > operand; without function (ADA_RULE_GLOBAL): the first one above */
+	ADA_RULE_NEW_CALLER, /* CALL from a return address not seen before */
+	ADA_RULE_CPU,	     /* RETURN: the call's own thread's CPU time, in ns, op operand */
+	ADA_RULE_EXCEPTION,  /* CALL of a function that throws; `name`: glob of the type's name, "" all */
 	/* Not of functions: the recorder marks, but for CRASH and SIGNAL, which the agent's handlers do */
-	ADA_RULE_CPU_SHARE, ADA_RULE_MEMORY_SHARE, ADA_RULE_MEMORY_BYTES, ADA_RULE_TIME, ADA_RULE_CRASH, ADA_RULE_SIGNAL,
-	ADA_RULE_EXIT, ADA_RULE_MANUAL,
+	ADA_RULE_CPU_SHARE,
+	ADA_RULE_MEMORY_SHARE,
+	ADA_RULE_MEMORY_BYTES,
+	ADA_RULE_TIME,
+	ADA_RULE_CRASH,
+	ADA_RULE_SIGNAL,
+	ADA_RULE_EXIT,
+	ADA_RULE_MANUAL
 };
 enum ada_rule_op { ADA_OP_NONE = 0, ADA_OP_LT, ADA_OP_LE, ADA_OP_EQ, ADA_OP_NE, ADA_OP_GE, ADA_OP_GT };
-enum ada_value_type {			/* of what a return or argument holds */
-	ADA_VALUE_I64 = 0, ADA_VALUE_I32, ADA_VALUE_I16, ADA_VALUE_I8, ADA_VALUE_U64, ADA_VALUE_U32, ADA_VALUE_U16, ADA_VALUE_U8,
-	ADA_VALUE_F64, ADA_VALUE_F32,	/* in xmm0 */
+enum ada_value_type { /* of what a return or argument holds */
+		      ADA_VALUE_I64 = 0,
+		      ADA_VALUE_I32,
+		      ADA_VALUE_I16,
+		      ADA_VALUE_I8,
+		      ADA_VALUE_U64,
+		      ADA_VALUE_U32,
+		      ADA_VALUE_U16,
+		      ADA_VALUE_U8,
+		      ADA_VALUE_F64,
+		      ADA_VALUE_F32 /* in xmm0 */
 };
 enum ada_rule_flag {
-	ADA_RULE_GLOBAL = 1,		/* names no function */
+	ADA_RULE_GLOBAL = 1, /* names no function */
 	ADA_RULE_ENABLED = 2,
 };
 
-struct ada_rule {			/* 256 bytes */
-	uint32_t kind;			/* enum ada_rule_kind; 0: slot is empty */
-	uint32_t flags;			/* enum ada_rule_flag */
+struct ada_rule {	/* 256 bytes */
+	uint32_t kind;	/* enum ada_rule_kind; 0: slot is empty */
+	uint32_t flags; /* enum ada_rule_flag */
 	uint32_t incarnation;
-	uint8_t op, type;		/* enum ada_rule_op, enum ada_value_type */
+	uint8_t op, type; /* enum ada_rule_op, enum ada_value_type */
 	uint8_t argument;
 	uint8_t zero;
-	union { int64_t i; uint64_t u; double f; } operand;	/* by type: f for F64 and F32, u for U*, ticks, counts */
-	uint64_t percentile;		/* per 100,000: p99.9 is 99,900 */
-	uint64_t over;			/* samples, at most ADA_SAMPLE_BYTES * 8 */
-	uint64_t per_ticks;		/* of a rate */
+	union {
+		int64_t i;
+		uint64_t u;
+		double f;
+	} operand;	     /* by type: f for F64 and F32, u for U*, ticks, counts */
+	uint64_t percentile; /* per 100,000: p99.9 is 99,900 */
+	uint64_t over;	     /* samples, at most ADA_SAMPLE_BYTES * 8 */
+	uint64_t per_ticks;  /* of a rate */
 	/* Matches left out at first (new-caller: calls whose callers are only learned); of those after them the first and then
 	 * every `every`-th marks (0 and 1: each) */
 	uint64_t after, every;
 	uint64_t limit, limit_ticks;	/* at most `limit` marks within `limit_ticks`; 0: no limit. See limit_start below */
-	uint64_t pre_ticks, pre_events;	/* both 0: from the mark on. Both set: whichever reaches back further */
+	uint64_t pre_ticks, pre_events; /* both 0: from the mark on. Both set: whichever reaches back further */
 	uint64_t post_ticks, post_events;
-	uint64_t signals;		/* bit n - 1: signal n */
-	char name[136];			/* of an exception's type: a glob over the mangled or plain name */
+	uint64_t signals; /* bit n - 1: signal n */
+	char name[136];	  /* of an exception's type: a glob over the mangled or plain name */
 };
 static_assert(sizeof(struct ada_rule) == 256, "rule");
 
-struct ada_policy_table {		/* then masks, classes, flags: offsets below, from the table's start */
-	uint64_t generation;		/* odd while it is being filled (atomic) */
-	uint32_t version;		/* of the policy; 0: none yet */
-	uint32_t functions;		/* numbers up to this one are in classes and flags */
-	uint64_t global_calls;		/* slots of ADA_RULE_DEPTH without function */
-	uint64_t depth_limit;		/* the lowest of their operands; UINT64_MAX: none */
-	uint64_t crash_rules;		/* slots of ADA_RULE_CRASH */
-	uint64_t signal_rules;		/* slots of ADA_RULE_SIGNAL */
-	uint64_t signals;		/* all that they name */
+struct ada_policy_table {      /* then masks, classes, flags: offsets below, from the table's start */
+	uint64_t generation;   /* odd while it is being filled (atomic) */
+	uint32_t version;      /* of the policy; 0: none yet */
+	uint32_t functions;    /* numbers up to this one are in classes and flags */
+	uint64_t global_calls; /* slots of ADA_RULE_DEPTH without function */
+	uint64_t depth_limit;  /* the lowest of their operands; UINT64_MAX: none */
+	uint64_t crash_rules;  /* slots of ADA_RULE_CRASH */
+	uint64_t signal_rules; /* slots of ADA_RULE_SIGNAL */
+	uint64_t signals;      /* all that they name */
 	uint8_t reserved[8];
 	struct ada_rule rules[ADA_RULES_MAX];
 };
 static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 
-#define ADA_POLICY_MASKS 20480u			/* uint64_t[ADA_CLASSES_MAX]: bit = slot; class 0 = none */
-#define ADA_POLICY_CLASSES (ADA_POLICY_MASKS + 8u * ADA_CLASSES_MAX)		/* uint16_t[ADA_FUNCTIONS_MAX] */
-#define ADA_POLICY_FLAGS (ADA_POLICY_CLASSES + 2u * ADA_FUNCTIONS_MAX)		/* uint8_t[ADA_FUNCTIONS_MAX] */
+#define ADA_POLICY_MASKS 20480u					       /* uint64_t[ADA_CLASSES_MAX]: bit = slot; class 0 = none */
+#define ADA_POLICY_CLASSES (ADA_POLICY_MASKS + 8u * ADA_CLASSES_MAX)   /* uint16_t[ADA_FUNCTIONS_MAX] */
+#define ADA_POLICY_FLAGS (ADA_POLICY_CLASSES + 2u * ADA_FUNCTIONS_MAX) /* uint8_t[ADA_FUNCTIONS_MAX] */
 #define ADA_POLICY_TABLE_BYTES (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX)
 static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
 
@@ -110,36 +128,36 @@ static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_
  * change: so a slot is not given away again while another one has been empty for longer.
  *
  * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another. */
-struct ada_rule_state {			/* 128 bytes */
+struct ada_rule_state { /* 128 bytes */
 	uint32_t incarnation;
-	uint32_t above;			/* percentile, rate: the bound is exceeded now */
-	uint64_t matches;		/* events that fitted the rule, whatever after, every and limit made of them */
-	uint64_t limit_start, limit_count;	/* a span of limit_ticks begins with the first mark after the last span's end */
-	uint64_t marks;			/* of the matches, those that marked */
-	uint64_t samples;		/* percentile, rate: taken so far. new-caller: addresses held */
-	uint64_t exceeding;		/* percentile: of the last `over`. rate: calls before this bucket. new-caller: calls */
-	uint64_t since_counter;		/* when the recorder made the rule: what happened before it does not mark */
-	uint64_t last_counter;		/* of its last mark */
-	uint64_t overlooked;		/* samples or addresses that had no room */
+	uint32_t above;			   /* percentile, rate: the bound is exceeded now */
+	uint64_t matches;		   /* events that fitted the rule, whatever after, every and limit made of them */
+	uint64_t limit_start, limit_count; /* a span of limit_ticks begins with the first mark after the last span's end */
+	uint64_t marks;			   /* of the matches, those that marked */
+	uint64_t samples;		   /* percentile, rate: taken so far. new-caller: addresses held */
+	uint64_t exceeding;		   /* percentile: of the last `over`. rate: calls before this bucket. new-caller: calls */
+	uint64_t since_counter;		   /* when the recorder made the rule: what happened before it does not mark */
+	uint64_t last_counter;		   /* of its last mark */
+	uint64_t overlooked;		   /* samples or addresses that had no room */
 	uint8_t reserved[48];
 };
 static_assert(sizeof(struct ada_rule_state) == 128, "rule state");
-#define ADA_POLICY_STATES (2u * ADA_POLICY_TABLE_BYTES)				/* struct ada_rule_state[ADA_RULES_MAX] */
-#define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u)		/* pages of a slot exist for kinds that need them */
+#define ADA_POLICY_STATES (2u * ADA_POLICY_TABLE_BYTES)		      /* struct ada_rule_state[ADA_RULES_MAX] */
+#define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u) /* pages of a slot exist for kinds that need them */
 #define ADA_POLICY_BYTES (ADA_POLICY_SAMPLES + ADA_RULES_MAX * ADA_SAMPLE_BYTES)
 static_assert(ADA_POLICY_SAMPLES % 4096 == 0 && ADA_POLICY_BYTES % 4096 == 0, "pages");
 
 /* One event that fitted one or more rules. Written before the pin is widened (abi/detail.h), both before the thread goes on. */
-struct ada_mark {			/* 128 bytes */
-	uint64_t ready;			/* place number + 1 (atomic, set last) */
-	uint64_t counter;		/* of the marked event */
-	uint64_t rules;			/* bit = slot */
-	uint32_t version;		/* of the policy that marked */
-	uint32_t thread;		/* its id; ADA_NONE: of no thread */
-	uint64_t seq;			/* of the event in this thread, as the ring counts (first_seq + place); UINT64_MAX: no event */
+struct ada_mark {	  /* 128 bytes */
+	uint64_t ready;	  /* place number + 1 (atomic, set last) */
+	uint64_t counter; /* of the marked event */
+	uint64_t rules;	  /* bit = slot */
+	uint32_t version; /* of the policy that marked */
+	uint32_t thread;  /* its id; ADA_NONE: of no thread */
+	uint64_t seq;	  /* of the event in this thread, as the ring counts (first_seq + place); UINT64_MAX: no event */
 	uint64_t function_id;
-	uint64_t value;			/* what was compared: duration in ticks, argument, result, ...; signal number */
-	uint64_t pre_ticks, pre_events, post_ticks, post_events;	/* the largest of its rules */
+	uint64_t value; /* what was compared: duration in ticks, argument, result, ...; signal number */
+	uint64_t pre_ticks, pre_events, post_ticks, post_events; /* the largest of its rules */
 	/* What was pinned for it: counters. pin_end is UINT64_MAX while a post-roll in events goes on; the agent lowers it where the
 	 * marked thread begins its next chunk after the last of them, the recorder where it has closed the window (atomic). */
 	uint64_t pin_start, pin_end;
@@ -147,13 +165,13 @@ struct ada_mark {			/* 128 bytes */
 };
 static_assert(sizeof(struct ada_mark) == 128, "mark");
 
-struct ada_mark_control {		/* all atomic */
-	uint64_t head;			/* marks written or being written; place n is marks[n % ADA_MARKS] */
-	uint64_t tail;			/* recorder: those before it may be overwritten */
+struct ada_mark_control { /* all atomic */
+	uint64_t head;	  /* marks written or being written; place n is marks[n % ADA_MARKS] */
+	uint64_t tail;	  /* recorder: those before it may be overwritten */
 	/* Where the ring is full a mark is counted here instead, and its interval and rules are added */
-	uint64_t missed, missed_rules, missed_start, missed_end;	/* start: lowest counter, 0: none; end: highest */
-	uint64_t detected;		/* marks in all: marked_events_detected */
-	uint64_t evaluated_ticks;	/* time spent deciding, a sample of 1 in 64: pattern matching statistics */
+	uint64_t missed, missed_rules, missed_start, missed_end; /* start: lowest counter, 0: none; end: highest */
+	uint64_t detected;					 /* marks in all: marked_events_detected */
+	uint64_t evaluated_ticks;				 /* time spent deciding, a sample of 1 in 64: pattern matching statistics */
 };
 static_assert(sizeof(struct ada_mark_control) == 64, "mark control");
 #endif

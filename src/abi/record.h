@@ -23,16 +23,16 @@
 enum ada_event_kind {
 	ADA_EVENT_CALL = 1,
 	ADA_EVENT_RETURN = 2,
-	ADA_EVENT_EXCEPTION = 3,	/* takes the place of RETURN where a frame is left by unwinding or a jump */
-	ADA_EVENT_LOST = 4,		/* function_id = number of events of this thread that were dropped here */
+	ADA_EVENT_EXCEPTION = 3, /* takes the place of RETURN where a frame is left by unwinding or a jump */
+	ADA_EVENT_LOST = 4,	 /* function_id = number of events of this thread that were dropped here */
 };
 
 struct ada_event {
-	uint64_t timestamp_ns;		/* counter ticks in the ring */
-	uint64_t function_id;		/* module id << 32 | symbol index */
+	uint64_t timestamp_ns; /* counter ticks in the ring */
+	uint64_t function_id;  /* module id << 32 | symbol index */
 	uint32_t thread_id;
-	uint32_t event_kind;		/* enum ada_event_kind; readers skip kinds they don't know */
-	uint32_t call_depth;		/* of a thread's outermost call: 0; a RETURN or EXCEPTION has its CALL's */
+	uint32_t event_kind; /* enum ada_event_kind; readers skip kinds they don't know */
+	uint32_t call_depth; /* of a thread's outermost call: 0; a RETURN or EXCEPTION has its CALL's */
 	uint32_t detail_seq;
 };
 static_assert(sizeof(struct ada_event) == 32, "IndexEvent is 32 bytes");

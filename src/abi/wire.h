@@ -50,17 +50,17 @@
 #define ADA_NONE UINT32_MAX
 #define ADA_WIRE_VERSION 6
 #define ADA_SHM_MAGIC "ADASHM01"
-#define ADA_CHUNK_BYTES 32768u			/* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
-#define ADA_CHUNK_HEADER_BYTES 64u		/* two events' room: event offsets stay multiples of 32 */
+#define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
+#define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
 #define ADA_CHUNK_EVENTS ((ADA_CHUNK_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
 #define ADA_SMALL_BYTES 4096u
-#define ADA_SMALL_BEHIND (ADA_CHUNK_BYTES - ADA_SMALL_BYTES)	/* from a small chunk's header to the page of its events */
+#define ADA_SMALL_BEHIND (ADA_CHUNK_BYTES - ADA_SMALL_BYTES) /* from a small chunk's header to the page of its events */
 #define ADA_SMALL_EVENTS ((ADA_SMALL_BYTES - ADA_CHUNK_HEADER_BYTES) / 32)
-#define ADA_SMALL_MAX 16384u			/* of each lane */
-#define ADA_SMALL_A_THREAD 2u			/* then it takes others */
-#define ADA_THREADS_LARGE 8u			/* places in the thread table whose threads begin with others: few programs have more */
-#define ADA_THREADS_MAX 65536u			/* at a time; untouched entries take no memory */
-#define ADA_THREADS_EVER (1u << 22)		/* in a provider's life */
+#define ADA_SMALL_MAX 16384u	    /* of each lane */
+#define ADA_SMALL_A_THREAD 2u	    /* then it takes others */
+#define ADA_THREADS_LARGE 8u	    /* places in the thread table whose threads begin with others: few programs have more */
+#define ADA_THREADS_MAX 65536u	    /* at a time; untouched entries take no memory */
+#define ADA_THREADS_EVER (1u << 22) /* in a provider's life */
 #define ADA_MODULES_MAX 4096u
 #define ADA_INDEX_BUFFER_MIN (1u << 20)
 #define ADA_INDEX_BUFFER_MAX (16ull << 30)
@@ -68,12 +68,12 @@
 enum ada_chunk_status { ADA_CHUNK_FREE = 0, ADA_CHUNK_OPEN = 1, ADA_CHUNK_SEALED = 2 };
 
 struct ada_chunk {
-	uint64_t commit;		/* agent (atomic): low half = offset of the next event */
-	uint64_t first_seq;		/* agent: index_seq of an event at offset 64; a small chunk has none there */
-	uint32_t thread;		/* agent: its id */
-	uint32_t status;		/* enum ada_chunk_status (atomic) */
-	uint32_t detail;		/* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
-	uint32_t entry;			/* agent: the thread's place in the thread table */
+	uint64_t commit;    /* agent (atomic): low half = offset of the next event */
+	uint64_t first_seq; /* agent: index_seq of an event at offset 64; a small chunk has none there */
+	uint32_t thread;    /* agent: its id */
+	uint32_t status;    /* enum ada_chunk_status (atomic) */
+	uint32_t detail;    /* agent, before OPEN: the detail chunk that goes with it; ADA_NONE: its events have no detail */
+	uint32_t entry;	    /* agent: the thread's place in the thread table */
 	uint8_t reserved[32];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
@@ -117,34 +117,34 @@ enum ada_on_full { ADA_ON_FULL_DROP = 0, ADA_ON_FULL_BLOCK = 1 };
 /* Why a provider records no more, or never did. Text for each: ada_disable_text() in src/recorder. */
 enum ada_disable {
 	ADA_DISABLE_NONE = 0,
-	ADA_DISABLE_ONESHOT_FULL,	/* --index-mode=oneshot and the buffer is full: as asked */
-	ADA_DISABLE_STOPPED,		/* the recorder asked for it */
-	ADA_DISABLE_NO_MEMORY,		/* mmap failed */
-	ADA_DISABLE_NO_RECORDER,	/* connect or a message failed */
-	ADA_DISABLE_PROTOCOL,		/* versions differ, or an answer made no sense */
-	ADA_DISABLE_CONFINED,		/* by seccomp: a system call of ours could end the program */
-	ADA_DISABLE_NO_COUNTER,		/* the program forbade itself the TSC: reading it would raise SIGSEGV */
-	ADA_DISABLE_INTERNAL,		/* a broken invariant: counted, never fatal */
-	ADA_DISABLE_NO_FILES,		/* a descriptor that the recorder sent could not be taken */
-	ADA_DISABLE_NO_ANSWER,		/* the recorder took too long */
-	ADA_DISABLE_TRACED,		/* its parent traces it (PTRACE_TRACEME): it would see the agent's system calls */
-	ADA_DISABLE_NOT_READY,		/* the recorder's word: the conversation at its start ended without one from the agent */
-	ADA_DISABLE_MOVED_BASE,		/* the program has another thread pointer (FS base) than libc's: no thread-local data is to be had */
-	ADA_DISABLE_MEMORY_LIMIT,	/* --index-mode=oneshot, and no memory for the rest of the buffer */
+	ADA_DISABLE_ONESHOT_FULL, /* --index-mode=oneshot and the buffer is full: as asked */
+	ADA_DISABLE_STOPPED,	  /* the recorder asked for it */
+	ADA_DISABLE_NO_MEMORY,	  /* mmap failed */
+	ADA_DISABLE_NO_RECORDER,  /* connect or a message failed */
+	ADA_DISABLE_PROTOCOL,	  /* versions differ, or an answer made no sense */
+	ADA_DISABLE_CONFINED,	  /* by seccomp: a system call of ours could end the program */
+	ADA_DISABLE_NO_COUNTER,	  /* the program forbade itself the TSC: reading it would raise SIGSEGV */
+	ADA_DISABLE_INTERNAL,	  /* a broken invariant: counted, never fatal */
+	ADA_DISABLE_NO_FILES,	  /* a descriptor that the recorder sent could not be taken */
+	ADA_DISABLE_NO_ANSWER,	  /* the recorder took too long */
+	ADA_DISABLE_TRACED,	  /* its parent traces it (PTRACE_TRACEME): it would see the agent's system calls */
+	ADA_DISABLE_NOT_READY,	  /* the recorder's word: the conversation at its start ended without one from the agent */
+	ADA_DISABLE_MOVED_BASE,	  /* the program has another thread pointer (FS base) than libc's: no thread-local data is to be had */
+	ADA_DISABLE_MEMORY_LIMIT, /* --index-mode=oneshot, and no memory for the rest of the buffer */
 };
 
 /* Written by the agent's handler of fatal signals, before the original disposition runs. */
 struct ada_crash {
-	uint32_t present;		/* set last (atomic) */
+	uint32_t present; /* set last (atomic) */
 	uint32_t signal;
-	int32_t code;			/* si_code */
+	int32_t code; /* si_code */
 	uint32_t thread_id;
 	uint64_t fault_address;
-	uint64_t counter;		/* TSC */
-	uint64_t registers[18];		/* rax rbx rcx rdx rsi rdi rbp rsp r8..r15 rip rflags */
+	uint64_t counter;	/* TSC */
+	uint64_t registers[18]; /* rax rbx rcx rdx rsi rdi rbp rsp r8..r15 rip rflags */
 	uint32_t stack_bytes;
-	uint32_t claimed;		/* 1: a thread is writing it, or has (atomic) */
-	uint8_t stack[512];		/* from rsp up */
+	uint32_t claimed;   /* 1: a thread is writing it, or has (atomic) */
+	uint8_t stack[512]; /* from rsp up */
 };
 static_assert(sizeof(struct ada_crash) == 696, "crash record");
 
@@ -157,43 +157,43 @@ static_assert(sizeof(struct ada_crash) == 696, "crash record");
  *     ^                                                      |                                    |
  *     +----------- recorder: copies it, then sets its bit ---+------------------------------------+   (compare-and-swap)
  */
-struct ada_shm_thread {			/* 128 bytes; written by the agent unless said otherwise */
-	uint32_t thread_id;		/* OS thread id */
-	uint32_t status;		/* enum ada_thread_status (atomic) */
-	uint32_t chunk;			/* number of the index chunk it fills, or has sealed last, or UINT32_MAX (atomic) */
+struct ada_shm_thread {	    /* 128 bytes; written by the agent unless said otherwise */
+	uint32_t thread_id; /* OS thread id */
+	uint32_t status;    /* enum ada_thread_status (atomic) */
+	uint32_t chunk;	    /* number of the index chunk it fills, or has sealed last, or UINT32_MAX (atomic) */
 	/* 1 while C code writes an event, from before it reads the counter (full barrier) until after the commit: such an event
 	 * may still come with an old time. One of hook.S can't: a preemption restarts it. */
 	uint32_t writing;
-	uint64_t start_counter;		/* TSC when it was first seen */
-	uint64_t lost;			/* events dropped in all (atomic) */
-	uint64_t orphans;		/* returns whose call this thread did not record: not in the index */
-	uint64_t skipped;		/* calls not recorded: shadow stack full */
-	char name[16];			/* comm when first seen; the recorder's afterwards */
-	uint64_t detail_dropped;	/* events of chunks without a detail chunk */
-	uint32_t id;			/* (atomic) */
+	uint64_t start_counter;	 /* TSC when it was first seen */
+	uint64_t lost;		 /* events dropped in all (atomic) */
+	uint64_t orphans;	 /* returns whose call this thread did not record: not in the index */
+	uint64_t skipped;	 /* calls not recorded: shadow stack full */
+	char name[16];		 /* comm when first seen; the recorder's afterwards */
+	uint64_t detail_dropped; /* events of chunks without a detail chunk */
+	uint32_t id;		 /* (atomic) */
 	uint32_t reserved0;
-	uint64_t unreturned;		/* calls recorded without their return: no stub was to be had */
-	uint64_t lost_full;		/* of lost: the whole buffer was full */
-	uint64_t lost_memory;		/* of lost: there was no memory for more of the buffer, or none allowed */
-	uint64_t sealed_events;		/* in the chunks that it has sealed, LOST ones included: also where others have replaced them (atomic) */
+	uint64_t unreturned;	/* calls recorded without their return: no stub was to be had */
+	uint64_t lost_full;	/* of lost: the whole buffer was full */
+	uint64_t lost_memory;	/* of lost: there was no memory for more of the buffer, or none allowed */
+	uint64_t sealed_events; /* in the chunks that it has sealed, LOST ones included: also where others have replaced them (atomic) */
 	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
-#define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8)	/* the table and, behind it, its bitmap */
+#define ADA_THREADS_BYTES (ADA_THREADS_MAX * 128ull + ADA_THREADS_MAX / 8) /* the table and, behind it, its bitmap */
 enum ada_thread_status { ADA_THREAD_UNUSED = 0, ADA_THREAD_LIVE = 1, ADA_THREAD_ENDED = 2 };
 
-struct ada_shm_module {			/* 512 bytes */
-	uint32_t present;		/* 1 loaded, 2 unloaded (atomic, set last) */
+struct ada_shm_module {	  /* 512 bytes */
+	uint32_t present; /* 1 loaded, 2 unloaded (atomic, set last) */
 	uint32_t build_id_bytes;
 	uint8_t build_id[ADA_BUILD_ID_MAX];
-	uint64_t base;			/* load bias */
-	uint64_t load_counter, unload_counter;	/* TSC: first and last */
-	uint32_t hooked;		/* entries patched */
-	uint32_t mismatched;		/* entries whose bytes were not as planned: left alone */
-	uint32_t imports;		/* GOT slots hooked */
-	uint32_t flags;			/* enum ada_module_flag */
-	uint32_t function_base;		/* of the plan reply: number in the policy's tables of its function 0; 0: none has one */
-	uint32_t loads;			/* times it was loaded: the same file at the same base is the same module again */
+	uint64_t base;			       /* load bias */
+	uint64_t load_counter, unload_counter; /* TSC: first and last */
+	uint32_t hooked;		       /* entries patched */
+	uint32_t mismatched;		       /* entries whose bytes were not as planned: left alone */
+	uint32_t imports;		       /* GOT slots hooked */
+	uint32_t flags;			       /* enum ada_module_flag */
+	uint32_t function_base;		       /* of the plan reply: number in the policy's tables of its function 0; 0: none has one */
+	uint32_t loads;			       /* times it was loaded: the same file at the same base is the same module again */
 	char path[424];
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
@@ -202,31 +202,31 @@ static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
  * the recorder knows of images whose agent never says HELLO. An image that takes the agent in is given the entry's place by
  * ADA_ENV_SOCKET, and says it in its HELLO, which frees the entry. What is left of them at the end was not recorded. */
 enum ada_heir_kind {
-	ADA_HEIR_EXEC = 0,		/* was given the agent, and is to say HELLO */
-	ADA_HEIR_STATIC,		/* executed without it: names no loader */
-	ADA_HEIR_SETID,			/* setuid or setgid */
-	ADA_HEIR_MACHINE,		/* of another architecture */
-	ADA_HEIR_LIBC,			/* its loader is not glibc's */
-	ADA_HEIR_CONFINED,		/* by a process under seccomp, from which the agent does not go along */
-	ADA_HEIR_NO_MEMORY,		/* by one without memory for its environment */
-	ADA_HEIR_TRACED,		/* its tracer would see the agent */
-	ADA_HEIR_DISPATCHED,		/* by one whose system calls are dispatched to user space */
-	ADA_HEIR_COUNTER,		/* by a vfork child that may not read the TSC */
-	ADA_HEIR_ROOT,			/* its root has neither the agent nor /proc */
-	ADA_HEIR_FORK,			/* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
-	ADA_HEIR_FORK_UNREACHED,	/* one for which there is no way to the recorder's socket */
-	ADA_HEIR_FORK_DISABLED,		/* a child of a process that had ceased to record */
+	ADA_HEIR_EXEC = 0,	 /* was given the agent, and is to say HELLO */
+	ADA_HEIR_STATIC,	 /* executed without it: names no loader */
+	ADA_HEIR_SETID,		 /* setuid or setgid */
+	ADA_HEIR_MACHINE,	 /* of another architecture */
+	ADA_HEIR_LIBC,		 /* its loader is not glibc's */
+	ADA_HEIR_CONFINED,	 /* by a process under seccomp, from which the agent does not go along */
+	ADA_HEIR_NO_MEMORY,	 /* by one without memory for its environment */
+	ADA_HEIR_TRACED,	 /* its tracer would see the agent */
+	ADA_HEIR_DISPATCHED,	 /* by one whose system calls are dispatched to user space */
+	ADA_HEIR_COUNTER,	 /* by a vfork child that may not read the TSC */
+	ADA_HEIR_ROOT,		 /* its root has neither the agent nor /proc */
+	ADA_HEIR_FORK,		 /* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
+	ADA_HEIR_FORK_UNREACHED, /* one for which there is no way to the recorder's socket */
+	ADA_HEIR_FORK_DISABLED,	 /* a child of a process that had ceased to record */
 };
 enum ada_heir_state { ADA_HEIR_FREE = 0, ADA_HEIR_TAKEN = 1, ADA_HEIR_ANNOUNCED = 2 };
 #define ADA_HEIRS 64u
-struct ada_shm_heir {			/* 256 bytes; written by the agent unless said otherwise */
-	uint32_t state;			/* enum ada_heir_state (atomic); the recorder frees what has said HELLO */
-	uint32_t generation;		/* another one each time */
-	uint32_t kind;			/* enum ada_heir_kind */
-	uint32_t pid;			/* that it has or will have, as it sees itself */
-	uint32_t own;			/* 1: the provider's own process executes; 0: a vfork's or fork's child */
+struct ada_shm_heir {	     /* 256 bytes; written by the agent unless said otherwise */
+	uint32_t state;	     /* enum ada_heir_state (atomic); the recorder frees what has said HELLO */
+	uint32_t generation; /* another one each time */
+	uint32_t kind;	     /* enum ada_heir_kind */
+	uint32_t pid;	     /* that it has or will have, as it sees itself */
+	uint32_t own;	     /* 1: the provider's own process executes; 0: a vfork's or fork's child */
 	uint32_t reserved;
-	char path[232];			/* as it was given to exec; "": not known */
+	char path[232]; /* as it was given to exec; "": not known */
 };
 static_assert(sizeof(struct ada_shm_heir) == 256, "shm heir");
 
@@ -234,7 +234,7 @@ struct ada_shm {
 	/* Written by the recorder before the agent sees it */
 	char magic[8];
 	uint32_t version;
-	uint32_t header_bytes;		/* sizeof(struct ada_shm) */
+	uint32_t header_bytes; /* sizeof(struct ada_shm) */
 	uint64_t total_bytes;
 	uint64_t free_offset, sealed_offset, heirs_offset, modules_offset, threads_offset, index_offset;
 	uint64_t marks_offset, policy_offset, detail_free_offset, detail_sealed_offset, detail_offset;
@@ -242,56 +242,56 @@ struct ada_shm {
 	uint32_t small_chunks, detail_small_chunks;
 	uint32_t index_chunks;
 	uint32_t chunk_bytes;
-	uint32_t index_mode;		/* enum ada_index_mode */
-	uint32_t on_full;		/* enum ada_on_full */
+	uint32_t index_mode; /* enum ada_index_mode */
+	uint32_t on_full;    /* enum ada_on_full */
 	uint32_t pid;
-	uint32_t provider;		/* number in the session */
-	uint32_t detail_chunks;		/* 0: no detail lane */
-	uint32_t detail_chunk_bytes;	/* ADA_CHUNK_BYTES * detail_scale */
-	uint32_t detail_scale;		/* bytes of a detail record / 32; even (abi/detail.h) */
-	uint32_t detail_stack_bytes;	/* captured at most: a multiple of 16 */
-	uint32_t detail_mode;		/* enum ada_detail_mode */
+	uint32_t provider;	     /* number in the session */
+	uint32_t detail_chunks;	     /* 0: no detail lane */
+	uint32_t detail_chunk_bytes; /* ADA_CHUNK_BYTES * detail_scale */
+	uint32_t detail_scale;	     /* bytes of a detail record / 32; even (abi/detail.h) */
+	uint32_t detail_stack_bytes; /* captured at most: a multiple of 16 */
+	uint32_t detail_mode;	     /* enum ada_detail_mode */
 	uint32_t reserved0;
 	/* Written by the recorder while the agent runs */
-	uint32_t stop;			/* 1: record no more (atomic) */
-	uint32_t returned;		/* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
-	uint32_t recorder_pid;		/* 0 once the recorder is gone in order (atomic) */
-	uint32_t detail_returned;	/* counts detail chunks given back (atomic) */
-	uint64_t allowed_bytes;		/* of taken_bytes, at most. What the agent needs beyond is the recorder's to make, or lost (atomic) */
-	uint32_t memory_ends;		/* 1: the recorder can make no more at present, either (atomic) */
+	uint32_t stop;		  /* 1: record no more (atomic) */
+	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
+	uint32_t recorder_pid;	  /* 0 once the recorder is gone in order (atomic) */
+	uint32_t detail_returned; /* counts detail chunks given back (atomic) */
+	uint64_t allowed_bytes;	  /* of taken_bytes, at most. What the agent needs beyond is the recorder's to make, or lost (atomic) */
+	uint32_t memory_ends;	  /* 1: the recorder can make no more at present, either (atomic) */
 	uint32_t reserved1;
 	/* Bytes from this very word to the flags of the policy in force: what the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */
-	uint32_t disabled __attribute__((aligned(64)));	/* enum ada_disable (atomic, first reason stays) */
-	uint32_t thread_count;		/* entries of the thread table that have ever been in use (atomic) */
-	uint32_t module_count;		/* (atomic) */
-	uint32_t internal_errors;	/* broken invariants met (atomic) */
-	uint64_t sealed_head;		/* chunks sealed so far: the ring's next place (atomic) */
-	uint64_t sealed_tail;		/* recorder in streaming mode, agent in circular (atomic) */
-	uint64_t waits, wait_ticks;	/* of --on-full=block */
-	uint64_t sites;			/* return stubs in use */
-	uint64_t sites_refused;		/* return addresses seen to get no stub (no module's text), and calls that found the table full */
-	uint32_t exit_seen;		/* 1: the program ended through exit() or a return of main */
+	uint32_t disabled __attribute__((aligned(64))); /* enum ada_disable (atomic, first reason stays) */
+	uint32_t thread_count;				/* entries of the thread table that have ever been in use (atomic) */
+	uint32_t module_count;				/* (atomic) */
+	uint32_t internal_errors;			/* broken invariants met (atomic) */
+	uint64_t sealed_head;				/* chunks sealed so far: the ring's next place (atomic) */
+	uint64_t sealed_tail;				/* recorder in streaming mode, agent in circular (atomic) */
+	uint64_t waits, wait_ticks;			/* of --on-full=block */
+	uint64_t sites;					/* return stubs in use */
+	uint64_t sites_refused; /* return addresses seen to get no stub (no module's text), and calls that found the table full */
+	uint32_t exit_seen;	/* 1: the program ended through exit() or a return of main */
 	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
 	 * finds no free chunk before that takes the next ones itself, so that nothing is lost, recycled or waited for while the
 	 * pool still grows. */
 	uint32_t detail_front;
-	uint32_t heirs_generation;	/* counts announcements (atomic) */
-	uint32_t heirs_unlisted;	/* announced while the table was full, and neither taken back nor heard of (atomic, both) */
-	uint32_t threads_seen;		/* ids given so far (atomic) */
-	uint32_t threads_refused;	/* threads of which events are missing: no entry, no id, no memory (atomic) */
-	uint32_t modules_refused;	/* modules that found no entry, or no memory within reach: not hooked, or not all (atomic) */
-	uint32_t index_front;		/* of index chunks, as detail_front (atomic) */
-	uint32_t memory_waits;		/* of waits, those for want of memory: the buffer was not full (atomic) */
-	uint32_t small_front;		/* of small index chunks: only agents give them memory (atomic) */
-	uint64_t taken_bytes;		/* of the pools, made by the agent: charged to the program (atomic) */
-	uint32_t detail_small_front;	/* the same of the detail lane's (atomic) */
-	uint32_t waits_given_up;	/* for the recorder, since it stood still: --on-full=block, answers (atomic) */
+	uint32_t heirs_generation;   /* counts announcements (atomic) */
+	uint32_t heirs_unlisted;     /* announced while the table was full, and neither taken back nor heard of (atomic, both) */
+	uint32_t threads_seen;	     /* ids given so far (atomic) */
+	uint32_t threads_refused;    /* threads of which events are missing: no entry, no id, no memory (atomic) */
+	uint32_t modules_refused;    /* modules that found no entry, or no memory within reach: not hooked, or not all (atomic) */
+	uint32_t index_front;	     /* of index chunks, as detail_front (atomic) */
+	uint32_t memory_waits;	     /* of waits, those for want of memory: the buffer was not full (atomic) */
+	uint32_t small_front;	     /* of small index chunks: only agents give them memory (atomic) */
+	uint64_t taken_bytes;	     /* of the pools, made by the agent: charged to the program (atomic) */
+	uint32_t detail_small_front; /* the same of the detail lane's (atomic) */
+	uint32_t waits_given_up;     /* for the recorder, since it stood still: --on-full=block, answers (atomic) */
 	uint32_t reserved2[2];
 	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
-	uint64_t late_entry;		/* set last (atomic). See "Late patches" below */
-	uint64_t late_stack;		/* top of a stack kept for it, aligned to 16 */
+	uint64_t late_entry; /* set last (atomic). See "Late patches" below */
+	uint64_t late_stack; /* top of a stack kept for it, aligned to 16 */
 	uint64_t agent_text_start, agent_text_end;
 	struct ada_detail_control detail __attribute__((aligned(64)));
 	struct ada_mark_control marks __attribute__((aligned(64)));
@@ -307,11 +307,11 @@ static_assert(sizeof(struct ada_shm) <= 4096, "one page");
  * ADA_PRESENCE_DIED, before anyone has waited for the dead process or closed what it had open. A recorder that is stopped (SIGSTOP,
  * a debugger) lives, and beats no more. */
 struct ada_presence {
-	uint32_t owner;			/* id of the thread that holds it (atomic); 0: the recorder ended in order */
+	uint32_t owner; /* id of the thread that holds it (atomic); 0: the recorder ended in order */
 	uint32_t reserved;
-	uint64_t beats;			/* counted up every ADA_PRESENCE_BEAT_MS (atomic) */
+	uint64_t beats; /* counted up every ADA_PRESENCE_BEAT_MS (atomic) */
 };
-#define ADA_PRESENCE_DIED 0x40000000u	/* FUTEX_OWNER_DIED */
+#define ADA_PRESENCE_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 #define ADA_PRESENCE_BEAT_MS 100
 #define ADA_PRESENCE_BYTES 4096u
 
@@ -358,20 +358,22 @@ enum ada_message_type {
 	ADA_MESSAGE_UNLOAD,
 	ADA_MESSAGE_DONE,
 	ADA_MESSAGE_FAILED,
-	ADA_MESSAGE_WAIT,		/* to the agent: the answer that it waits for is being worked on. No more than its head */
-	ADA_MESSAGE_PRESENCE,		/* to the agent, with the page's descriptor. No more than its head */
+	ADA_MESSAGE_WAIT,     /* to the agent: the answer that it waits for is being worked on. No more than its head */
+	ADA_MESSAGE_PRESENCE, /* to the agent, with the page's descriptor. No more than its head */
 };
 
 /* Of the thread that is borrowed, its call begun anew where the stop interrupted one. */
 struct ada_late_frame {
 	uint64_t mask;
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
-	uint64_t rip, cs, eflags, rsp, ss;	/* as iretq takes them */
-	uint64_t ended;			/* agent (atomic), when it is done: 1 less its result, 0 or -errno. 0: it runs */
+	uint64_t rip, cs, eflags, rsp, ss; /* as iretq takes them */
+	uint64_t ended;			   /* agent (atomic), when it is done: 1 less its result, 0 or -errno. 0: it runs */
 };
 static_assert(sizeof(struct ada_late_frame) % 16 == 0, "the stack stays aligned");
 
-struct ada_message { uint32_t type, bytes; };	/* bytes: of the whole message */
+struct ada_message {
+	uint32_t type, bytes;
+}; /* bytes: of the whole message */
 
 /* AGENT: for an image that can't reach the agent's path (chroot, another user). WELCOME comes with a descriptor of its file */
 enum ada_hello_kind { ADA_HELLO_START = 1, ADA_HELLO_FORK = 2, ADA_HELLO_RESUME = 3, ADA_HELLO_AGENT = 4 };
@@ -379,68 +381,76 @@ enum ada_hello_kind { ADA_HELLO_START = 1, ADA_HELLO_FORK = 2, ADA_HELLO_RESUME 
 struct ada_hello {
 	struct ada_message head;
 	uint32_t wire_version;
-	uint32_t kind;			/* enum ada_hello_kind */
-	uint32_t parent_pid;		/* FORK: whose modules and hooks it has */
+	uint32_t kind;	     /* enum ada_hello_kind */
+	uint32_t parent_pid; /* FORK: whose modules and hooks it has */
 	uint32_t thread_id;
 	uint64_t counter;
 	/* FORK: the parent's number. START: of the provider that announced this image. ADA_NONE: not known */
 	uint32_t provider;
-	uint32_t heir;			/* START: number of the announcement there; ADA_NONE: it was not listed */
+	uint32_t heir; /* START: number of the announcement there; ADA_NONE: it was not listed */
 	uint32_t generation;
 	uint32_t reserved;
-	uint8_t secret[ADA_SECRET_BYTES];	/* of the session: asked of peers of another user */
+	uint8_t secret[ADA_SECRET_BYTES]; /* of the session: asked of peers of another user */
 };
 
 enum ada_welcome_flag {
-	ADA_WELCOME_RECORD = 1,		/* else: this process is not to be recorded; without FOLLOW the agent removes itself from exec */
-	ADA_WELCOME_FOLLOW = 2,		/* forks and execs are to be recorded too */
+	ADA_WELCOME_RECORD = 1, /* else: this process is not to be recorded; without FOLLOW the agent removes itself from exec */
+	ADA_WELCOME_FOLLOW = 2, /* forks and execs are to be recorded too */
 };
-struct ada_welcome {			/* START and FORK: with the segment's descriptor; AGENT: with the agent's */
+struct ada_welcome { /* START and FORK: with the segment's descriptor; AGENT: with the agent's */
 	struct ada_message head;
 	uint32_t wire_version;
-	uint32_t flags;			/* enum ada_welcome_flag */
+	uint32_t flags; /* enum ada_welcome_flag */
 	uint64_t shm_bytes;
 };
 
 enum ada_module_flag {
 	ADA_MODULE_MAIN = 1,
-	ADA_MODULE_VDSO = 2,		/* recorder answers without a plan */
+	ADA_MODULE_VDSO = 2, /* recorder answers without a plan */
 	ADA_MODULE_AGENT = 4,
-	ADA_MODULE_TRACED = 8,		/* functions and imports are hooked (set after PLAN) */
-	ADA_MODULE_LATE = 16,		/* in a message only: the module is known, what is missing of its hooks is put in now */
-	ADA_MODULE_AGAIN = 32,		/* with LATE: it has been loaded again */
+	ADA_MODULE_TRACED = 8, /* functions and imports are hooked (set after PLAN) */
+	ADA_MODULE_LATE = 16,  /* in a message only: the module is known, what is missing of its hooks is put in now */
+	ADA_MODULE_AGAIN = 32, /* with LATE: it has been loaded again */
 };
 struct ada_module_message {
 	struct ada_message head;
-	uint32_t module_id;		/* number in the segment's module table, where path, base and build-id are */
-	uint32_t flags;			/* enum ada_module_flag */
+	uint32_t module_id; /* number in the segment's module table, where path, base and build-id are */
+	uint32_t flags;	    /* enum ada_module_flag */
 };
 
 enum ada_plan_reply_flag {
-	ADA_PLAN_REPLY_TRACE = 1,	/* hook the functions */
-	ADA_PLAN_REPLY_IMPORTS = 2,	/* hook the GOT slots */
-	ADA_PLAN_REPLY_NAMED = 4,	/* not traced: hooked are only the functions of the filter, which triggers name */
+	ADA_PLAN_REPLY_TRACE = 1,   /* hook the functions */
+	ADA_PLAN_REPLY_IMPORTS = 2, /* hook the GOT slots */
+	ADA_PLAN_REPLY_NAMED = 4,   /* not traced: hooked are only the functions of the filter, which triggers name */
 };
-#define ADA_FILTER_BYTES_MAX (128u << 10)	/* fits a packet; a module with more hooks than bits is not hooked */
-struct ada_plan_reply {			/* with a descriptor of the plan where bytes is not 0 */
+#define ADA_FILTER_BYTES_MAX (128u << 10) /* fits a packet; a module with more hooks than bits is not hooked */
+struct ada_plan_reply {			  /* with a descriptor of the plan where bytes is not 0 */
 	struct ada_message head;
 	uint32_t module_id;
-	uint32_t flags;			/* enum ada_plan_reply_flag */
+	uint32_t flags; /* enum ada_plan_reply_flag */
 	uint64_t plan_bytes;
 	/* --functions and --exclude: follows the struct, a bitmap of bytes, low bit first (1 = hook it): first by hook number,
 	 * then by import number (bit hook_count + import). filter_bytes 0: all. At most ADA_FILTER_BYTES_MAX */
 	uint32_t filter_bytes;
-	uint32_t function_base;		/* of the module's function 0 in the policy's tables; 0: none */
+	uint32_t function_base; /* of the module's function 0 in the policy's tables; 0: none */
 };
 
-struct ada_applied {			/* counts are in the module table */
+struct ada_applied { /* counts are in the module table */
 	struct ada_message head;
 	uint32_t module_id;
 	uint32_t reserved;
 };
-struct ada_unload { struct ada_message head; uint32_t module_id, reserved; };
-struct ada_done { struct ada_message head; };
-struct ada_failed { struct ada_message head; uint32_t reason, reserved; };	/* enum ada_disable */
+struct ada_unload {
+	struct ada_message head;
+	uint32_t module_id, reserved;
+};
+struct ada_done {
+	struct ada_message head;
+};
+struct ada_failed {
+	struct ada_message head;
+	uint32_t reason, reserved;
+}; /* enum ada_disable */
 
 /* The agent's only environment variables, removed before the program's first instruction and restored at exec:
  * ADA_SOCKET (path of the socket, "#" and the session's secret in 32 hexadecimal digits, and behind an exec
@@ -450,5 +460,5 @@ struct ada_failed { struct ada_message head; uint32_t reason, reserved; };	/* en
  * The recorder listens at the path, which belongs to its user, and at the abstract name of the same text: that one a process
  * reaches that has left the recorder's root (chroot) or user (setuid), and there the secret is asked for. */
 #define ADA_ENV_SOCKET "ADA_SOCKET"
-#define ADA_PRELOAD_FD "/proc/self/fd/./"	/* as nobody else spells it */
+#define ADA_PRELOAD_FD "/proc/self/fd/./" /* as nobody else spells it */
 #endif

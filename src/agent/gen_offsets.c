@@ -9,8 +9,7 @@
 #define CONSTANT(name) printf("#define %s %lld\n", #name, (long long)(name))
 #define OFFSET(name, type, member) printf("#define %s %zu\n", #name, offsetof(type, member))
 /* hook.S holds the address to which the trampoline's call returns, not the hook's */
-#define HOOK(name, member) printf("#define %s %zu\n", #name, \
-	ADA_BLOCK_BYTES - ADA_TRAMPOLINE_RETURN + offsetof(struct ada_hook, member))
+#define HOOK(name, member) printf("#define %s %zu\n", #name, ADA_BLOCK_BYTES - ADA_TRAMPOLINE_RETURN + offsetof(struct ada_hook, member))
 
 /* region.S has a trampoline's address */
 #define CELL(name, member) printf("#define %s %zu\n", #name, ADA_BLOCK_BYTES + offsetof(struct ada_hook, member))
@@ -36,7 +35,7 @@ static void detail_offsets(void)
 	CONSTANT(ADA_POLICY_RETURN);
 	CONSTANT(ADA_EVENT_CALL);
 	CONSTANT(ADA_EVENT_RETURN);
-	printf("#define ADA_NO_DETAIL -1\n");		/* an immediate of 32 bits */
+	printf("#define ADA_NO_DETAIL -1\n"); /* an immediate of 32 bits */
 }
 
 static void judged_offsets(void)

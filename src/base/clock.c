@@ -30,28 +30,28 @@
 
 #define CLOCK_SHIFT 56
 #define CLOCK_PAIRED_READS 16
-#define CLOCK_INTERVAL_NS 100000000		/* what clock.h asks of callers */
-#define CLOCK_BASELINE_NS 50000000		/* shorter ones would turn a reading's few ns into a wrong slope */
+#define CLOCK_INTERVAL_NS 100000000 /* what clock.h asks of callers */
+#define CLOCK_BASELINE_NS 50000000  /* shorter ones would turn a reading's few ns into a wrong slope */
 #define CLOCK_STEP_NS 1000000
-#define CLOCK_YOUNG_NS 10000000000		/* behind a fall of the counter: calibrations come much more often */
-#define CLOCK_TOLERANCE_NS 100			/* no new anchor while the line stays as near as this */
+#define CLOCK_YOUNG_NS 10000000000 /* behind a fall of the counter: calibrations come much more often */
+#define CLOCK_TOLERANCE_NS 100	   /* no new anchor while the line stays as near as this */
 #define CLOCK_RECORD_WORDS 4
-#define CLOCK_SLOPE_MAX 200.0			/* ns a tick: less than what a multiplier can say */
+#define CLOCK_SLOPE_MAX 200.0 /* ns a tick: less than what a multiplier can say */
 
 struct clock_line {
 	uint64_t counter, ns, multiplier;
-	uint64_t span;				/* ticks that it holds for */
+	uint64_t span; /* ticks that it holds for */
 };
 
 struct ada_clock {
 	struct ada_clock_source source;
 	ADA_ARRAY(struct ada_clock_anchor) anchors;
-	struct clock_line line;			/* the one used last */
-	struct ada_clock_reading baseline;	/* start of the measurement of the true slope */
+	struct clock_line line;		   /* the one used last */
+	struct ada_clock_reading baseline; /* start of the measurement of the true slope */
 	double true_slope;
 	uint64_t calibrated_ns;
-	uint64_t newest;			/* highest counter converted */
-	struct ada_clock_state past;		/* falls of the counter */
+	uint64_t newest;	     /* highest counter converted */
+	struct ada_clock_state past; /* falls of the counter */
 };
 
 uint64_t ada_clock_counter(void)
@@ -79,7 +79,7 @@ uint64_t ada_clock_boottime_ns(void)
 /* The tightest of several counter-time-counter sandwiches: an interrupt or a preemption widens one, never all. */
 static struct ada_clock_reading clock_read(void *context)
 {
-	struct ada_clock_reading best = {0};
+	struct ada_clock_reading best = { 0 };
 	uint64_t tightest = UINT64_MAX;
 
 	for (int i = 0; i < CLOCK_PAIRED_READS; i++) {
@@ -89,7 +89,7 @@ static struct ada_clock_reading clock_read(void *context)
 
 		if (width < tightest) {
 			tightest = width;
-			best = (struct ada_clock_reading){before + width / 2, ns};
+			best = (struct ada_clock_reading){ before + width / 2, ns };
 		}
 	}
 	return best;
@@ -97,7 +97,7 @@ static struct ada_clock_reading clock_read(void *context)
 
 static void clock_pause(void *context)
 {
-	nanosleep(&(struct timespec){.tv_nsec = 4000000}, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = 4000000 }, NULL);
 }
 
 static uint64_t clock_scale(uint64_t ticks, uint64_t multiplier)
@@ -128,7 +128,8 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 	const struct ada_clock_anchor *anchors = clock->anchors.items;
 	bool young = counter < clock->past.young_until;
 	/* anchors[low] is the last one at or before the counter, or the first, of those on its side of a fall */
-	size_t low = young ? clock->past.fell : clock->past.before, high = young || !clock->past.fell ? clock->anchors.count : clock->past.fell, end = high;
+	size_t low = young ? clock->past.fell : clock->past.before,
+	       high = young || !clock->past.fell ? clock->anchors.count : clock->past.fell, end = high;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -142,7 +143,10 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,
 		.multiplier = clock_multiplier(anchors[low].ns_per_tick),
-		.span = (high < end ? anchors[high].counter : young ? clock->past.young_until : UINT64_MAX) - anchors[low].counter,
+		.span = (high < end ? anchors[high].counter :
+			 young	    ? clock->past.young_until :
+				      UINT64_MAX) -
+			anchors[low].counter,
 	};
 }
 
@@ -179,7 +183,7 @@ void ada_clock_convert(struct ada_clock *clock, void *events, size_t count)
 /* Where memory for another anchor is missing, the line in force goes on: off by a little, never wrong in order. */
 static void clock_anchor(struct ada_clock *clock, uint64_t counter, uint64_t ns, double slope)
 {
-	struct ada_clock_anchor anchor = {counter, ns, slope};
+	struct ada_clock_anchor anchor = { counter, ns, slope };
 
 	if (ada_array_push(&clock->anchors, anchor))
 		return;
@@ -296,7 +300,7 @@ int ada_clock_open_source(struct ada_clock **clock, const struct ada_clock_sourc
 
 int ada_clock_open(struct ada_clock **clock)
 {
-	return ada_clock_open_source(clock, &(struct ada_clock_source){.read = clock_read, .pause = clock_pause});
+	return ada_clock_open_source(clock, &(struct ada_clock_source){ .read = clock_read, .pause = clock_pause });
 }
 
 size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_anchor **anchors)
@@ -331,7 +335,7 @@ int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *a
 	new = calloc(1, sizeof *new);
 	if (!new)
 		return -ENOMEM;
-	new->source = (struct ada_clock_source){.read = clock_read, .pause = clock_pause};
+	new->source = (struct ada_clock_source){ .read = clock_read, .pause = clock_pause };
 	new->past = *state;
 	if (ada_array_reserve(&new->anchors, count)) {
 		free(new);

@@ -5,12 +5,12 @@
 
 struct ada_clock_reading {
 	uint64_t counter;
-	uint64_t ns;			/* the true time at that counter */
+	uint64_t ns; /* the true time at that counter */
 };
 
 struct ada_clock_source {
 	struct ada_clock_reading (*read)(void *context);
-	void (*pause)(void *context);	/* lets a few ms pass between the two readings of the first calibration */
+	void (*pause)(void *context); /* lets a few ms pass between the two readings of the first calibration */
 	void *context;
 };
 

@@ -13,10 +13,10 @@
 #define PART_FLAGS (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 struct walk {
-	const char *path;		/* the whole */
+	const char *path; /* the whole */
 	struct ada_error *error;
-	int fd;				/* where it is */
-	char rest[PATH_MAX];		/* what it still has to go */
+	int fd;		     /* where it is */
+	char rest[PATH_MAX]; /* what it still has to go */
 	unsigned int links;
 };
 
@@ -86,7 +86,7 @@ static int walk_step(struct walk *walk, unsigned flags, bool *made)
 		return -ENAMETOOLONG;
 	memcpy(name, start, (size_t)(end - start));
 	name[end - start] = 0;
-	part = openat(walk->fd, name, PART_FLAGS | O_DIRECTORY);	/* mounts what is to be mounted there */
+	part = openat(walk->fd, name, PART_FLAGS | O_DIRECTORY); /* mounts what is to be mounted there */
 	if (part < 0 && errno == ENOENT && (flags & ADA_DIRECTORY_MAKE)) {
 		status = walk_make(walk, name, flags);
 		if (status && status != -EEXIST)

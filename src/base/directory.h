@@ -11,8 +11,8 @@
 #include "base/error.h"
 
 enum ada_directory_flag {
-	ADA_DIRECTORY_MAKE = 1,		/* what is missing of it, mode 0700 */
-	ADA_DIRECTORY_OURS = 2,		/* it belongs to the user, and is made only in what belongs to the user or to root */
+	ADA_DIRECTORY_MAKE = 1, /* what is missing of it, mode 0700 */
+	ADA_DIRECTORY_OURS = 2, /* it belongs to the user, and is made only in what belongs to the user or to root */
 };
 #define ADA_DIRECTORY_PATH_BYTES 32
 
@@ -22,7 +22,7 @@ int ada_directory_open(const char *path, unsigned flags, bool *made, struct ada_
 /* Makes `name`, mode 0700, in the directory `parent`, and opens it; -EEXIST where it is there. What is there afterwards but belongs
  * to another user took its place: -EPERM. */
 int ada_directory_add(int parent, const char *name);
-int ada_directory_owned(int directory);		/* 0: the user's or root's; -EPERM: another's */
+int ada_directory_owned(int directory); /* 0: the user's or root's; -EPERM: another's */
 /* Opens one that is the user's alone, which nobody else can have put anything into (no link). -1 and errno: it isn't (EPERM), or not there. */
 int ada_directory_private(int parent, const char *path);
 void ada_directory_path(int directory, char path[ADA_DIRECTORY_PATH_BYTES]);

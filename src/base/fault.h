@@ -4,6 +4,6 @@
 #define ADA_BASE_FAULT_H
 #include <stdint.h>
 
-void ada_fault_catch(void);		/* SIGBUS, from now on */
-uintptr_t ada_fault_address(void);	/* in the first page that could not be read; 0: all could */
+void ada_fault_catch(void);	   /* SIGBUS, from now on */
+uintptr_t ada_fault_address(void); /* in the first page that could not be read; 0: all could */
 #endif

@@ -30,7 +30,7 @@ int ada_file_open_regular(const char *path, struct ada_error *error)
 /* Reads to the end rather than by size: files of /proc say that they have none. */
 int ada_file_read_fd(int fd, char **bytes, size_t *length)
 {
-	ADA_ARRAY(char) text = {0};
+	ADA_ARRAY(char) text = { 0 };
 	ssize_t got;
 	int status;
 

@@ -10,10 +10,10 @@
 int ada_file_read(const char *path, char **bytes, size_t *length, struct ada_error *error);
 /* The same of files that others made: what is no regular file is an error, and never waited for (a FIFO, a terminal). */
 int ada_file_read_regular(const char *path, char **bytes, size_t *length, struct ada_error *error);
-int ada_file_open_regular(const char *path, struct ada_error *error);	/* a descriptor for reading */
+int ada_file_open_regular(const char *path, struct ada_error *error); /* a descriptor for reading */
 int ada_file_read_fd(int fd, char **bytes, size_t *length);
 int ada_file_write_all(int fd, const void *bytes, size_t length);
-int ada_file_write_at(int fd, const void *bytes, size_t length, off_t offset);	/* the same at a place, whatever fd stands at */
+int ada_file_write_at(int fd, const void *bytes, size_t length, off_t offset); /* the same at a place, whatever fd stands at */
 /* Writes a new file beside it (PATH.NUMBER.tmp, mode 0600), fsync, rename, fsync of the directory: readers see the old or the new
  * whole, and no link that lies there is followed. */
 int ada_file_replace(const char *path, const void *bytes, size_t length, struct ada_error *error);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_MULTIPLIER 0x9e3779b97f4a7c15u	/* 2^64 / golden ratio, odd */
+#define HASH_MULTIPLIER 0x9e3779b97f4a7c15u /* 2^64 / golden ratio, odd */
 #define HASH_SEED 0xd1b54a32d192ed03u
 
 static uint64_t hash_fold(uint64_t a, uint64_t b)
@@ -48,7 +48,7 @@ static size_t table_place(const struct ada_table *table, uint64_t key)
 
 static int table_grow(struct ada_table *table)
 {
-	struct ada_table grown = {.capacity = table->capacity ? table->capacity * 2 : 16};
+	struct ada_table grown = { .capacity = table->capacity ? table->capacity * 2 : 16 };
 
 	grown.keys = calloc(grown.capacity, sizeof *grown.keys);
 	grown.values = calloc(grown.capacity, sizeof *grown.values);

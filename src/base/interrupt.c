@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <time.h>
 
-static atomic_int caught;		/* the signal; of all threads, so no sig_atomic_t */
-static _Atomic uint64_t limit_ns;	/* of CLOCK_MONOTONIC; 0: none */
+static atomic_int caught;	  /* the signal; of all threads, so no sig_atomic_t */
+static _Atomic uint64_t limit_ns; /* of CLOCK_MONOTONIC; 0: none */
 
 static uint64_t now_ns(void)
 {
@@ -16,7 +16,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void catch(int number)
+static void catch (int number)
 {
 	caught = number;
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "base/error.h"
 
-#define REPLACEMENT "\xEF\xBF\xBD"	/* U+FFFD */
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 void ada_output_open(struct ada_output *output, int fd)
 {
@@ -145,12 +145,9 @@ static const char *json_escape(unsigned char c, char buffer[8])
 static const char *escape(enum ada_format format, unsigned char c, char buffer[8])
 {
 	switch (format) {
-	case ADA_FORMAT_JSON:
-		return json_escape(c, buffer);
-	case ADA_FORMAT_CSV:
-		return c == '"' ? "\"\"" : NULL;
-	case ADA_FORMAT_TEXT:
-		break;
+	case ADA_FORMAT_JSON: return json_escape(c, buffer);
+	case ADA_FORMAT_CSV: return c == '"' ? "\"\"" : NULL;
+	case ADA_FORMAT_TEXT: break;
 	}
 	return c < 0x20 || c == 0x7F ? "?" : NULL;
 }

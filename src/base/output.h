@@ -13,21 +13,21 @@ enum ada_format { ADA_FORMAT_TEXT, ADA_FORMAT_JSON, ADA_FORMAT_CSV };
 
 struct ada_output {
 	int fd;
-	int error;			/* errno of the first write that failed; what comes after it is dropped */
+	int error; /* errno of the first write that failed; what comes after it is dropped */
 	size_t length;
 	char bytes[1 << 16];
 };
 
 void ada_output_open(struct ada_output *output, int fd);
 void ada_output_bytes(struct ada_output *output, const char *bytes, size_t length);
-void ada_output_string(struct ada_output *output, const char *string);		/* as it is */
+void ada_output_string(struct ada_output *output, const char *string); /* as it is */
 void ada_output_u64(struct ada_output *output, uint64_t number);
 void ada_output_spaces(struct ada_output *output, size_t count);
-void ada_output_text(struct ada_output *output, const char *text);		/* for a terminal */
-void ada_output_json(struct ada_output *output, const char *text);		/* with its quotation marks */
-void ada_output_csv(struct ada_output *output, const char *text);		/* quoted where it needs it */
-void ada_output_utf8(struct ada_output *output, const char *text);		/* as it is, but for what is no UTF-8 */
-void ada_output_quoted(struct ada_output *output, enum ada_format format, const char *text);	/* one of the three */
+void ada_output_text(struct ada_output *output, const char *text);			     /* for a terminal */
+void ada_output_json(struct ada_output *output, const char *text);			     /* with its quotation marks */
+void ada_output_csv(struct ada_output *output, const char *text);			     /* quoted where it needs it */
+void ada_output_utf8(struct ada_output *output, const char *text);			     /* as it is, but for what is no UTF-8 */
+void ada_output_quoted(struct ada_output *output, enum ada_format format, const char *text); /* one of the three */
 /* Writes what is left. False: something could not be written (errno in ->error). A closed pipe ends the program as SIGPIPE
  * does by default, quietly, also where the parent had it ignored. */
 bool ada_output_flush(struct ada_output *output);
@@ -40,7 +40,7 @@ char *ada_output_prepare(enum ada_format format, const char *text);
 bool ada_output_is_utf8(const char *text);
 char *ada_output_utf8_copy(const char *text);
 
-size_t ada_utf8_length(const char *text);	/* bytes of the sequence at `text` (which ends with a NUL); 0: it is none */
-size_t ada_output_width(const char *text);	/* columns on a terminal: code points */
-bool ada_output_colours(int fd);		/* a terminal, and no NO_COLOR */
+size_t ada_utf8_length(const char *text);  /* bytes of the sequence at `text` (which ends with a NUL); 0: it is none */
+size_t ada_output_width(const char *text); /* columns on a terminal: code points */
+bool ada_output_colours(int fd);	   /* a terminal, and no NO_COLOR */
 #endif

@@ -18,8 +18,7 @@ static uint64_t now_ns(void)
 
 void ada_progress_open(struct ada_progress *progress, const char *what, uint64_t total)
 {
-	*progress = (struct ada_progress){ .what = what, .total = total, .next_ns = now_ns() + FIRST_NS,
-					   .enabled = isatty(STDERR_FILENO) };
+	*progress = (struct ada_progress){ .what = what, .total = total, .next_ns = now_ns() + FIRST_NS, .enabled = isatty(STDERR_FILENO) };
 }
 
 void ada_progress_at(struct ada_progress *progress, uint64_t done)

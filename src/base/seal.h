@@ -17,9 +17,9 @@
 int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error);
 
 enum ada_seal {
-	ADA_SEAL_NONE,			/* it has none: an earlier version wrote it, or someone else */
+	ADA_SEAL_NONE, /* it has none: an earlier version wrote it, or someone else */
 	ADA_SEAL_SOUND,
-	ADA_SEAL_BROKEN,		/* some byte changed, perhaps one of the checksum's own */
+	ADA_SEAL_BROKEN, /* some byte changed, perhaps one of the checksum's own */
 };
 /* Of what a file holds. says, is: the two checksums where it is broken by a checksum that can be read; else 0 both. */
 enum ada_seal ada_seal_check(const char *text, size_t length, uint32_t *says, uint32_t *is);

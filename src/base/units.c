@@ -12,10 +12,14 @@ struct unit {
 	uint64_t scale;
 };
 
-static const struct unit durations[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
-	{"m", 60000000000}, {"h", 3600000000000}, {NULL, 0}};
-static const struct unit sizes[] = {{"", 1}, {"B", 1}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30},
-	{"T", (uint64_t)1 << 40}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}, {"TiB", (uint64_t)1 << 40}, {NULL, 0}};
+static const struct unit durations[] = { { "ns", 1 },	       { "us", 1000 },	       { "ms", 1000000 }, { "s", 1000000000 },
+					 { "m", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 } };
+static const struct unit sizes[] = { { "", 1 },		  { "B", 1 },
+				     { "K", 1u << 10 },	  { "M", 1u << 20 },
+				     { "G", 1u << 30 },	  { "T", (uint64_t)1 << 40 },
+				     { "KiB", 1u << 10 }, { "MiB", 1u << 20 },
+				     { "GiB", 1u << 30 }, { "TiB", (uint64_t)1 << 40 },
+				     { NULL, 0 } };
 
 /* DIGITS[.DIGITS]UNIT, all of `text`. -EINVAL: not that; -ERANGE: more than 64 bits. A fraction below 1 is cut off. */
 static int unit_parse(const char *text, const struct unit *units, uint64_t *value)
@@ -45,8 +49,8 @@ static int unit_parse(const char *text, const struct unit *units, uint64_t *valu
 	return 0;
 }
 
-static int unit_parse_or_say(const char *text, const struct unit *units, uint64_t *value, const char *what,
-	const char *example, struct ada_error *error)
+static int unit_parse_or_say(const char *text, const struct unit *units, uint64_t *value, const char *what, const char *example,
+			     struct ada_error *error)
 {
 	int status = unit_parse(text, units, value);
 
@@ -69,7 +73,7 @@ int ada_parse_size(const char *text, uint64_t *bytes, struct ada_error *error)
 
 int ada_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *count, struct ada_error *error)
 {
-	static const struct unit plain[] = {{"", 1}, {NULL, 0}};
+	static const struct unit plain[] = { { "", 1 }, { NULL, 0 } };
 	uint64_t value;
 	int status = strchr(text, '.') ? -EINVAL : unit_parse(text, plain, &value);
 
@@ -83,7 +87,7 @@ int ada_parse_count(const char *text, uint64_t min, uint64_t max, uint64_t *coun
 
 int ada_parse_time(const char *text, uint64_t start_ns, uint64_t *ns, struct ada_error *error)
 {
-	static const struct unit plain[] = {{"", 1}, {"ns", 1}, {NULL, 0}};
+	static const struct unit plain[] = { { "", 1 }, { "ns", 1 }, { NULL, 0 } };
 	uint64_t offset, sum;
 	int status;
 
@@ -122,22 +126,22 @@ static char *unit_format(uint64_t value, const struct unit *units, uint64_t per_
 
 char *ada_format_duration(uint64_t ns, char text[ADA_UNITS_TEXT])
 {
-	static const struct unit units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0}};
+	static const struct unit units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
 
 	return unit_format(ns, units, 1000, text);
 }
 
 char *ada_format_size(uint64_t bytes, char text[ADA_UNITS_TEXT])
 {
-	static const struct unit units[] = {{"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30},
-		{"TiB", (uint64_t)1 << 40}, {NULL, 0}};
+	static const struct unit units[] = { { "B", 1 },	  { "KiB", 1u << 10 },		{ "MiB", 1u << 20 },
+					     { "GiB", 1u << 30 }, { "TiB", (uint64_t)1 << 40 }, { NULL, 0 } };
 
 	return unit_format(bytes, units, 1024, text);
 }
 
 char *ada_format_count(uint64_t count, char text[ADA_UNITS_TEXT])
 {
-	static const struct unit units[] = {{"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}, {NULL, 0}};
+	static const struct unit units[] = { { "", 1 }, { "k", 1000 }, { "M", 1000000 }, { "G", 1000000000 }, { NULL, 0 } };
 
 	return unit_format(count, units, 1000, text);
 }

@@ -40,11 +40,13 @@ static const struct command {
 static void print_help(FILE *stream)
 {
 	fputs("Usage: ada COMMAND [OPTION]... [ARGUMENT]...\n"
-	      "Records every function call and return of an unmodified program.\n\n", stream);
+	      "Records every function call and return of an unmodified program.\n\n",
+	      stream);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].does);
 	fputs("\nSESSION is a session's or a process's directory; without it, ada_traces/latest.\n"
-	      "`ada COMMAND --help` lists a command's options, `ada --version` the version.\n", stream);
+	      "`ada COMMAND --help` lists a command's options, `ada --version` the version.\n",
+	      stream);
 }
 
 static int fail_unknown(const char *name)

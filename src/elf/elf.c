@@ -63,8 +63,8 @@ static void read_build_id(struct ada_elf *elf, const uint8_t *notes, uint64_t by
 
 		if (whole > bytes)
 			return;
-		if (type == NT_GNU_BUILD_ID && name_bytes == 4 && !memcmp(notes + sizeof(Elf64_Nhdr), "GNU", 4) &&
-		    value_bytes > 0 && value_bytes <= ADA_ELF_BUILD_ID_MAX) {
+		if (type == NT_GNU_BUILD_ID && name_bytes == 4 && !memcmp(notes + sizeof(Elf64_Nhdr), "GNU", 4) && value_bytes > 0 &&
+		    value_bytes <= ADA_ELF_BUILD_ID_MAX) {
 			memcpy(elf->build_id, notes + sizeof(Elf64_Nhdr) + 4, value_bytes);
 			elf->build_id_bytes = (uint32_t)value_bytes;
 			return;
@@ -76,10 +76,11 @@ static void read_build_id(struct ada_elf *elf, const uint8_t *notes, uint64_t by
 
 static int read_load(struct ada_elf *elf, const Elf64_Phdr *header, struct ada_error *error)
 {
-	struct ada_elf_segment segment = {
-		.address = header->p_vaddr, .bytes = header->p_memsz, .data_bytes = header->p_filesz,
-		.executable = header->p_flags & PF_X, .writable = header->p_flags & PF_W,
-	};
+	struct ada_elf_segment segment = { .address = header->p_vaddr,
+					   .bytes = header->p_memsz,
+					   .data_bytes = header->p_filesz,
+					   .executable = header->p_flags & PF_X,
+					   .writable = header->p_flags & PF_W };
 	const struct ada_elf_segment *last = elf->segments.count ? &elf->segments.items[elf->segments.count - 1] : NULL;
 
 	if (!header->p_memsz)
@@ -89,8 +90,7 @@ static int read_load(struct ada_elf *elf, const Elf64_Phdr *header, struct ada_e
 	    header->p_vaddr + header->p_memsz > 1ull << 47 || (last && segment.address < last->address + last->bytes))
 		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: impossible segment", elf->path);
 	if (!segment.data && elf->kind != ADA_ELF_DEBUG)
-		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: a segment lies outside the file (truncated?)",
-				     elf->path);
+		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: a segment lies outside the file (truncated?)", elf->path);
 	if (!segment.data)
 		segment.data_bytes = 0;
 	if (!last)
@@ -135,8 +135,7 @@ static int read_dynamic(struct ada_elf *elf, const uint8_t *entries, uint64_t by
 			*pie = true;
 		if (tag == DT_SONAME)
 			elf->soname = ada_elf_string(strings, elf->dynamic.strings_bytes, value);
-		if (tag == DT_NEEDED &&
-		    ada_array_push(&elf->needed, ada_elf_string(strings, elf->dynamic.strings_bytes, value)))
+		if (tag == DT_NEEDED && ada_array_push(&elf->needed, ada_elf_string(strings, elf->dynamic.strings_bytes, value)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -201,12 +200,15 @@ static int read_sections(struct ada_elf *elf, const Elf64_Ehdr *header)
 		struct ada_elf_section section;
 
 		memcpy(&s, table + i * sizeof s, sizeof s);
-		section = (struct ada_elf_section){
-			.name = ada_elf_string(names, names_bytes, s.sh_name), .address = s.sh_addr, .bytes = s.sh_size,
-			.data = s.sh_type == SHT_NOBITS ? NULL : file_range(elf, s.sh_offset, s.sh_size),
-			.type = s.sh_type, .link = s.sh_link, .loaded = s.sh_flags & SHF_ALLOC && !(s.sh_flags & SHF_TLS),
-			.executable = s.sh_flags & SHF_EXECINSTR, .writable = s.sh_flags & SHF_WRITE,
-		};
+		section = (struct ada_elf_section){ .name = ada_elf_string(names, names_bytes, s.sh_name),
+						    .address = s.sh_addr,
+						    .bytes = s.sh_size,
+						    .data = s.sh_type == SHT_NOBITS ? NULL : file_range(elf, s.sh_offset, s.sh_size),
+						    .type = s.sh_type,
+						    .link = s.sh_link,
+						    .loaded = s.sh_flags & SHF_ALLOC && !(s.sh_flags & SHF_TLS),
+						    .executable = s.sh_flags & SHF_EXECINSTR,
+						    .writable = s.sh_flags & SHF_WRITE };
 		if (s.sh_flags & SHF_COMPRESSED)
 			section.data = NULL;
 		/* What is loaded must say the same as the segments, by which the loader goes. */
@@ -230,8 +232,8 @@ static int check_header(const struct ada_elf *elf, Elf64_Ehdr *header, struct ad
 		return ada_error_set(error, ENOEXEC, "%s: corrupt ELF file: bad header", elf->path);
 	memcpy(header, elf->bytes, sizeof *header);
 	if (elf->bytes[EI_DATA] != ELFDATA2LSB || header->e_machine != EM_X86_64)
-		return ada_error_set(error, ENOEXEC, "%s: an ELF file for another machine (%u); only x86-64 is supported",
-				     elf->path, header->e_machine);
+		return ada_error_set(error, ENOEXEC, "%s: an ELF file for another machine (%u); only x86-64 is supported", elf->path,
+				     header->e_machine);
 	if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
 		return ada_error_set(error, ENOEXEC, "%s: neither a program nor a shared library%s", elf->path,
 				     header->e_type == ET_REL ? " (an object file: link it first)" : "");
@@ -334,12 +336,10 @@ int ada_elf_check_program(const struct ada_elf *elf, struct ada_error *error)
 	case ADA_ELF_STATIC_PIE:
 		return ada_error_set(error, ENOEXEC, "%s: statically linked: no agent can be loaded into it; link it dynamically",
 				     elf->path);
-	case ADA_ELF_DEBUG:
-		return ada_error_set(error, ENOEXEC, "%s: debug information only, no program", elf->path);
+	case ADA_ELF_DEBUG: return ada_error_set(error, ENOEXEC, "%s: debug information only, no program", elf->path);
 	case ADA_ELF_SHARED:
 	case ADA_ELF_EXEC:
-	case ADA_ELF_PIE:
-		break;
+	case ADA_ELF_PIE: break;
 	}
 	if (elf->interp && !strstr(elf->interp, "ld-linux-x86-64"))
 		return ada_error_set(error, ENOEXEC, "%s: its loader is %s; only glibc's is supported", elf->path, elf->interp);

@@ -19,30 +19,30 @@
 #define ADA_ELF_BUILD_ID_MAX 32
 
 enum ada_elf_kind {
-	ADA_ELF_EXEC = 1,		/* dynamic, at a fixed address */
+	ADA_ELF_EXEC = 1, /* dynamic, at a fixed address */
 	ADA_ELF_PIE,
 	ADA_ELF_SHARED,
-	ADA_ELF_STATIC,			/* no interpreter: nothing can be preloaded */
+	ADA_ELF_STATIC, /* no interpreter: nothing can be preloaded */
 	ADA_ELF_STATIC_PIE,
-	ADA_ELF_DEBUG,			/* separate debug information: no code of its own */
+	ADA_ELF_DEBUG, /* separate debug information: no code of its own */
 };
 
 struct ada_elf_segment {
-	uint64_t address, bytes;	/* as in memory */
+	uint64_t address, bytes; /* as in memory */
 	const uint8_t *data;
-	uint64_t data_bytes;		/* what the file holds of it */
+	uint64_t data_bytes; /* what the file holds of it */
 	bool executable, writable;
 };
 
 struct ada_elf_section {
 	const char *name;
-	uint64_t address, bytes;	/* address 0: not loaded */
+	uint64_t address, bytes; /* address 0: not loaded */
 	const uint8_t *data;
 	uint32_t type, link;
 	bool loaded, executable, writable;
 };
 
-struct ada_elf_dynamic {		/* what the loader goes by; 0: not there */
+struct ada_elf_dynamic { /* what the loader goes by; 0: not there */
 	uint64_t rela, rela_bytes, plt_rela, plt_rela_bytes, relr, relr_bytes;
 	uint64_t symbols, strings, strings_bytes, versions, version_needs, version_need_count;
 	uint64_t init, fini;
@@ -55,16 +55,16 @@ struct ada_elf {
 	bool mapped;
 	enum ada_elf_kind kind;
 	uint64_t entry;
-	const char *interp;		/* NULL: none */
+	const char *interp; /* NULL: none */
 	const char *soname;
 	uint8_t build_id[ADA_ELF_BUILD_ID_MAX];
-	uint32_t build_id_bytes;	/* 0: none */
-	uint64_t address_start, address_end;	/* span of the PT_LOAD segments */
-	uint64_t eh_frame_hdr;		/* address of .eh_frame_hdr; 0: none */
+	uint32_t build_id_bytes;	     /* 0: none */
+	uint64_t address_start, address_end; /* span of the PT_LOAD segments */
+	uint64_t eh_frame_hdr;		     /* address of .eh_frame_hdr; 0: none */
 	struct ada_elf_dynamic dynamic;
-	ADA_ARRAY(struct ada_elf_segment) segments;	/* PT_LOAD, by address */
+	ADA_ARRAY(struct ada_elf_segment) segments; /* PT_LOAD, by address */
 	ADA_ARRAY(struct ada_elf_section) sections;
-	ADA_ARRAY(const char *) needed;			/* DT_NEEDED */
+	ADA_ARRAY(const char *) needed; /* DT_NEEDED */
 };
 
 /* 0; -ENOENT and the like as open(2) says; -ENOEXEC with a message that says what the file is instead: a script, no ELF

@@ -7,14 +7,14 @@
 #define REGISTER_RSP 7
 #define REGISTER_RA 16
 
-struct cursor {				/* reads stop at `end`; `bad` from the first that would not fit */
+struct cursor { /* reads stop at `end`; `bad` from the first that would not fit */
 	const uint8_t *at, *end;
-	uint64_t address;		/* of `at` */
+	uint64_t address; /* of `at` */
 	bool bad;
 };
 
 struct cie {
-	uint64_t address;		/* 0: none parsed */
+	uint64_t address; /* 0: none parsed */
 	uint64_t code_align, return_register;
 	int64_t data_align;
 	uint8_t pointer_encoding, lsda_encoding;
@@ -22,7 +22,7 @@ struct cie {
 	struct cursor instructions;
 };
 
-struct rules {				/* of one row of the unwind table, as far as the entry rule needs them */
+struct rules { /* of one row of the unwind table, as far as the entry rule needs them */
 	uint64_t cfa_register;
 	int64_t cfa_offset, return_offset;
 	bool cfa_known, return_known;
@@ -30,7 +30,7 @@ struct rules {				/* of one row of the unwind table, as far as the entry rule ne
 
 struct row {
 	struct rules now;
-	uint64_t location, wanted;	/* offsets from the frame's start: where the row begins, which row is sought */
+	uint64_t location, wanted; /* offsets from the frame's start: where the row begins, which row is sought */
 	struct rules remembered[8];
 	unsigned remembered_count;
 };
@@ -102,7 +102,7 @@ static void parse_cie(struct cursor cursor, struct cie *cie)
 	const char *augmentation;
 	uint64_t version, length;
 
-	*cie = (struct cie){.address = cursor.address, .lsda_encoding = DW_EH_PE_omit, .bad = true};
+	*cie = (struct cie){ .address = cursor.address, .lsda_encoding = DW_EH_PE_omit, .bad = true };
 	length = take_unsigned(&cursor, 4);
 	if (length > (uint64_t)(cursor.end - cursor.at))
 		return;
@@ -247,7 +247,7 @@ static void run_row(struct cursor cursor, const struct cie *cie, struct row *row
 
 static bool is_entry(const struct cie *cie, struct cursor instructions, uint64_t offset)
 {
-	struct row row = {.wanted = offset};
+	struct row row = { .wanted = offset };
 
 	run_row(cie->instructions, cie, &row);
 	run_row(instructions, cie, &row);
@@ -258,7 +258,7 @@ static bool is_entry(const struct cie *cie, struct cursor instructions, uint64_t
 /* What `cursor`, behind the pointer to the CIE, says of a frame; its entry rule, at `offset` from its start. */
 static struct ada_elf_frame parse_fde(struct cursor cursor, const struct cie *cie, uint64_t offset)
 {
-	struct ada_elf_frame frame = {.signal = cie->signal, .record = cursor.address - 8};
+	struct ada_elf_frame frame = { .signal = cie->signal, .record = cursor.address - 8 };
 	uint64_t length = 0;
 
 	frame.start = take_encoded(&cursor, cie->pointer_encoding);
@@ -272,12 +272,12 @@ static struct ada_elf_frame parse_fde(struct cursor cursor, const struct cie *ci
 			uint64_t place = data.address;
 
 			frame.lsda = take_encoded(&data, cie->lsda_encoding & 0x7f);
-			if (data.bad || frame.lsda == place)	/* a relative pointer of 0: none */
+			if (data.bad || frame.lsda == place) /* a relative pointer of 0: none */
 				frame.lsda = 0;
 		}
 	}
 	if (cursor.bad || !frame.start || !frame.size || frame.start + frame.size < frame.start)
-		return (struct ada_elf_frame){0};
+		return (struct ada_elf_frame){ 0 };
 	frame.entry = !cie->signal && is_entry(cie, cursor, offset);
 	return frame;
 }
@@ -295,7 +295,7 @@ static void sort_frames(struct ada_elf_frames *frames)
 {
 	size_t kept = 0;
 
-	for (size_t i = 1; i < frames->count; i++)	/* linkers mostly leave them sorted */
+	for (size_t i = 1; i < frames->count; i++) /* linkers mostly leave them sorted */
 		if (frame_order(&frames->items[i - 1], &frames->items[i]) > 0) {
 			qsort(frames->items, frames->count, sizeof *frames->items, frame_order);
 			break;
@@ -326,11 +326,11 @@ static size_t frames_from(const struct ada_elf_frames *frames, uint64_t start)
 static struct cursor find_eh_frame(const struct ada_elf *elf)
 {
 	const struct ada_elf_section *section = ada_elf_section_named(elf, ".eh_frame");
-	struct cursor header = {.address = elf->eh_frame_hdr}, found = {0};
+	struct cursor header = { .address = elf->eh_frame_hdr }, found = { 0 };
 	uint64_t rest;
 
 	if (section && section->data) {
-		found = (struct cursor){.at = section->data, .end = section->data + section->bytes, .address = section->address};
+		found = (struct cursor){ .at = section->data, .end = section->data + section->bytes, .address = section->address };
 	} else if (elf->eh_frame_hdr) {
 		header.at = ada_elf_rest(elf, elf->eh_frame_hdr, &rest);
 		header.end = header.at ? header.at + rest : NULL;
@@ -347,13 +347,12 @@ static struct cursor find_eh_frame(const struct ada_elf *elf)
 }
 
 /* The record at `cursor`, which moves behind it; *cie is kept from one to the next. False: there is no further one. */
-static bool next_fde(const struct cursor *section, struct cursor *cursor, struct cie *cie, uint64_t offset,
-		     struct ada_elf_frame *frame)
+static bool next_fde(const struct cursor *section, struct cursor *cursor, struct cie *cie, uint64_t offset, struct ada_elf_frame *frame)
 {
 	struct cursor record = *cursor, at = *section;
 	uint64_t length = take_unsigned(&record, 4), back, id_address = record.address;
 
-	*frame = (struct ada_elf_frame){0};
+	*frame = (struct ada_elf_frame){ 0 };
 	if (record.bad || !length || length == UINT32_MAX || length > (uint64_t)(record.end - record.at))
 		return false;
 	record.end = record.at + length;
@@ -375,7 +374,7 @@ int ada_elf_frames_read(const struct ada_elf *elf, struct ada_elf_frames *frames
 	const struct cursor section = find_eh_frame(elf);
 	struct cursor cursor = section;
 	struct ada_elf_frame frame;
-	struct cie cie = {0};
+	struct cie cie = { 0 };
 
 	while (cursor.at && next_fde(&section, &cursor, &cie, 0, &frame))
 		if (frame.start && ada_array_push(frames, frame))
@@ -390,7 +389,7 @@ bool ada_elf_frames_entry_at(const struct ada_elf *elf, const struct ada_elf_fra
 	size_t next = frames_from(frames, address + 1);
 	struct cursor cursor = section;
 	struct ada_elf_frame frame;
-	struct cie cie = {0};
+	struct cie cie = { 0 };
 
 	if (!next || address - frames->items[next - 1].start >= frames->items[next - 1].size)
 		return true;
@@ -407,7 +406,7 @@ const struct ada_elf_frame *ada_elf_frames_find(const struct ada_elf_frames *fra
 
 int ada_elf_landing_pads(const struct ada_elf *elf, const struct ada_elf_frame *frame, struct ada_elf_addresses *pads)
 {
-	struct cursor cursor = {.address = frame->lsda};
+	struct cursor cursor = { .address = frame->lsda };
 	uint64_t rest, base = frame->start, length;
 	uint8_t encoding;
 

@@ -5,13 +5,13 @@
 
 struct ada_elf_frame {
 	uint64_t start, size;
-	uint64_t lsda;			/* address of its exception table; 0: none */
-	uint64_t record;		/* address of its entry in .eh_frame */
-	bool entry;			/* begins like a called function: CFA = rsp + 8, return address at CFA - 8 */
-	bool signal;			/* a signal handler's return code */
+	uint64_t lsda;	 /* address of its exception table; 0: none */
+	uint64_t record; /* address of its entry in .eh_frame */
+	bool entry;	 /* begins like a called function: CFA = rsp + 8, return address at CFA - 8 */
+	bool signal;	 /* a signal handler's return code */
 };
 
-struct ada_elf_frames {			/* by start; one a start, the longest */
+struct ada_elf_frames { /* by start; one a start, the longest */
 	struct ada_elf_frame *items;
 	size_t count, capacity;
 };

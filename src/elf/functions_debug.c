@@ -16,12 +16,12 @@
 struct ada_debug {
 	struct ada_elf *elf;
 	int fd;
-	Dwarf *dwarf;			/* NULL: there is none */
+	Dwarf *dwarf; /* NULL: there is none */
 	bool indexed;
 	struct ada_debug_index index;
-	struct ada_table resolvers;	/* addresses of indirect functions: what lies there isn't what is called */
-	struct ada_table globals;	/* of functions that others can call */
-	struct ada_table known;		/* address -> answers */
+	struct ada_table resolvers; /* addresses of indirect functions: what lies there isn't what is called */
+	struct ada_table globals;   /* of functions that others can call */
+	struct ada_table known;	    /* address -> answers */
 	ADA_ARRAY(struct ada_debug_function *) answers;
 };
 
@@ -40,7 +40,7 @@ static bool belongs(const struct ada_elf *separate, const struct ada_elf *elf, u
 {
 	if (elf->build_id_bytes && separate->build_id_bytes)
 		return separate->build_id_bytes == elf->build_id_bytes &&
-			memcmp(separate->build_id, elf->build_id, elf->build_id_bytes) == 0;
+		       memcmp(separate->build_id, elf->build_id, elf->build_id_bytes) == 0;
 	return libdeflate_crc32(0, separate->bytes, separate->length) == crc;
 }
 
@@ -137,8 +137,8 @@ static const char *declared_in(Dwarf_Die *die)
 	size_t count;
 
 	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) ||
-	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
-	    dwarf_getsrcfiles(&unit, &files, &count) || number >= count)
+	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count) ||
+	    number >= count)
 		return NULL;
 	return dwarf_filesrc(files, number, NULL, NULL);
 }
@@ -160,7 +160,10 @@ static void read_line(const struct ada_debug_unit *unit, Dwarf_Die *die, uint64_
 		function->line = (uint32_t)number;
 }
 
-struct dies { ADA_ARRAY(Dwarf_Die) parameters; bool variadic; };
+struct dies {
+	ADA_ARRAY(Dwarf_Die) parameters;
+	bool variadic;
+};
 
 static void read_dies(Dwarf_Die *function, struct dies *dies)
 {
@@ -211,7 +214,9 @@ static void read_origin(Dwarf_Die *function, struct dies *dies)
 static void read_parameters(Dwarf_Die *die, uint64_t address, enum ada_debug_trust trust, struct ada_debug_convention *convention,
 			    struct ada_debug_function *function)
 {
-	struct { ADA_ARRAY(struct ada_debug_at_entry) items; } at_entry = {};
+	struct {
+		ADA_ARRAY(struct ada_debug_at_entry) items;
+	} at_entry = {};
 	struct dies own = {}, origin = {};
 	struct dies *all = &own;
 

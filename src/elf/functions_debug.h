@@ -9,28 +9,34 @@
 
 enum ada_debug_class {
 	ADA_DEBUG_VOID,
-	ADA_DEBUG_SIGNED, ADA_DEBUG_UNSIGNED, ADA_DEBUG_BOOL, ADA_DEBUG_CHAR,
-	ADA_DEBUG_REAL,			/* float (4 bytes), double (8), x87's long double (16) */
+	ADA_DEBUG_SIGNED,
+	ADA_DEBUG_UNSIGNED,
+	ADA_DEBUG_BOOL,
+	ADA_DEBUG_CHAR,
+	ADA_DEBUG_REAL, /* float (4 bytes), double (8), x87's long double (16) */
 	ADA_DEBUG_ENUM,
-	ADA_DEBUG_POINTER,		/* and references */
-	ADA_DEBUG_C_STRING,		/* pointer to char */
-	ADA_DEBUG_STD_STRING,		/* std::string (libstdc++'s: pointer, length, inline buffer) */
-	ADA_DEBUG_SLICE,		/* Rust's &str, std::string_view: pointer and length of text */
-	ADA_DEBUG_STRUCT,		/* with `members`, in the order of the source; also a union, a short array */
-	ADA_DEBUG_TEXT,			/* array of char */
-	ADA_DEBUG_OTHER,		/* its value isn't decoded */
+	ADA_DEBUG_POINTER,    /* and references */
+	ADA_DEBUG_C_STRING,   /* pointer to char */
+	ADA_DEBUG_STD_STRING, /* std::string (libstdc++'s: pointer, length, inline buffer) */
+	ADA_DEBUG_SLICE,      /* Rust's &str, std::string_view: pointer and length of text */
+	ADA_DEBUG_STRUCT,     /* with `members`, in the order of the source; also a union, a short array */
+	ADA_DEBUG_TEXT,	      /* array of char */
+	ADA_DEBUG_OTHER	      /* its value isn't decoded */
 };
 
-struct ada_debug_enumerator { const char *name; int64_t value; };	/* names are the file's */
+struct ada_debug_enumerator {
+	const char *name;
+	int64_t value;
+}; /* names are the file's */
 
 struct ada_debug_type {
 	enum ada_debug_class class;
 	uint32_t bytes;
-	bool is_unsigned;		/* CHAR, ENUM */
-	bool is_array;			/* STRUCT: members are without names */
-	bool is_pointer;		/* STD_STRING: a pointer or reference to it */
-	uint32_t text_at, length_at;	/* SLICE: offsets of pointer and length */
-	char *name;			/* as in the source: "const char *", "enum colour" */
+	bool is_unsigned;	     /* CHAR, ENUM */
+	bool is_array;		     /* STRUCT: members are without names */
+	bool is_pointer;	     /* STD_STRING: a pointer or reference to it */
+	uint32_t text_at, length_at; /* SLICE: offsets of pointer and length */
+	char *name;		     /* as in the source: "const char *", "enum colour" */
 	ADA_ARRAY(struct ada_debug_enumerator) enumerators;
 	ADA_ARRAY(struct ada_debug_member) members;
 };
@@ -38,39 +44,39 @@ struct ada_debug_type {
 struct ada_debug_member {
 	const char *name;
 	uint32_t offset;
-	uint8_t bits, shift;		/* of a bit-field: so many, from this one of the byte at `offset` on; 0: none */
+	uint8_t bits, shift; /* of a bit-field: so many, from this one of the byte at `offset` on; 0: none */
 	struct ada_debug_type type;
 };
 
 enum ada_debug_place {
-	ADA_DEBUG_NOWHERE,		/* not known */
+	ADA_DEBUG_NOWHERE, /* not known */
 	ADA_DEBUG_REGISTERS,
 	ADA_DEBUG_STACK,
-	ADA_DEBUG_X87,			/* which isn't recorded */
+	ADA_DEBUG_X87, /* which isn't recorded */
 };
 
 struct ada_debug_where {
 	enum ada_debug_place place;
-	bool indirect;			/* what lies there is a pointer to it */
-	uint8_t count;			/* of registers */
+	bool indirect; /* what lies there is a pointer to it */
+	uint8_t count; /* of registers */
 	/* >= 0: general, of a parameter 0 = rdi rsi rdx rcx r8 r9, of a result 0 = rax rdx; else ~number of the vector register. */
 	int8_t registers[2];
-	uint8_t offsets[2];		/* of the eight bytes, or fewer, of the value that each holds */
-	uint32_t stack;			/* offset from the word above the return address */
+	uint8_t offsets[2]; /* of the eight bytes, or fewer, of the value that each holds */
+	uint32_t stack;	    /* offset from the word above the return address */
 };
 
 struct ada_debug_parameter {
-	const char *name;		/* "" where it has none */
+	const char *name; /* "" where it has none */
 	struct ada_debug_type type;
 	struct ada_debug_where where;
-	struct ada_debug_where convention;	/* where callers that don't know the function's code put it */
+	struct ada_debug_where convention; /* where callers that don't know the function's code put it */
 };
 
 struct ada_debug_function {
-	const char *file;		/* as the compiler was told, with its directory; NULL: not known */
-	uint32_t line;			/* 0: not known */
-	bool has_types;			/* parameters are known */
-	bool has_result;		/* and result */
+	const char *file; /* as the compiler was told, with its directory; NULL: not known */
+	uint32_t line;	  /* 0: not known */
+	bool has_types;	  /* parameters are known */
+	bool has_result;  /* and result */
 	bool variadic;
 	ADA_ARRAY(struct ada_debug_parameter) parameters;
 	struct ada_debug_type result;

@@ -8,19 +8,19 @@
 
 #define UNITS_MAX 1000000
 #define RANGES_MAX 20000000
-#define OVERLAPS_MAX 16			/* ranges of other units that may begin between a function's and its address */
+#define OVERLAPS_MAX 16 /* ranges of other units that may begin between a function's and its address */
 
 static enum ada_debug_language language_of(Dwarf_Die *top)
 {
 	switch (dwarf_srclang(top)) {
-	case DW_LANG_C_plus_plus: case DW_LANG_C_plus_plus_03: case DW_LANG_C_plus_plus_11: case DW_LANG_C_plus_plus_14:
-		return ADA_DEBUG_CXX;
-	case 0x2b: case 0x3a:		/* C++17 and C++20, of DWARF 6 */
-		return ADA_DEBUG_CXX;
-	case DW_LANG_Rust:
-		return ADA_DEBUG_RUST;
-	case DW_LANG_Mips_Assembler:
-		return ADA_DEBUG_ASSEMBLY;
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14: return ADA_DEBUG_CXX;
+	case 0x2b:
+	case 0x3a: /* C++17 and C++20, of DWARF 6 */ return ADA_DEBUG_CXX;
+	case DW_LANG_Rust: return ADA_DEBUG_RUST;
+	case DW_LANG_Mips_Assembler: return ADA_DEBUG_ASSEMBLY;
 	}
 	return ADA_DEBUG_C;
 }
@@ -88,8 +88,11 @@ int ada_debug_index_make(struct ada_debug_index *index, Dwarf *dwarf, const stru
 static bool is_one_place(Dwarf_Attribute *location)
 {
 	switch (dwarf_whatform(location)) {
-	case DW_FORM_exprloc: case DW_FORM_block: case DW_FORM_block1: case DW_FORM_block2: case DW_FORM_block4:
-		return true;
+	case DW_FORM_exprloc:
+	case DW_FORM_block:
+	case DW_FORM_block1:
+	case DW_FORM_block2:
+	case DW_FORM_block4: return true;
 	}
 	return false;
 }
@@ -157,13 +160,14 @@ static int add_functions(struct ada_debug_index *index, uint32_t unit, Dwarf_Die
 			if (deeply)
 				result = add_functions(index, unit, &die, nesting + 1, true);
 			break;
-		case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type:
-		case DW_TAG_union_type: case DW_TAG_enumeration_type:
-			result = add_functions(index, unit, &die, nesting + 1, deeply);
-			break;
-		case DW_TAG_base_type: case DW_TAG_imported_unit:
-			index->units.items[unit].has_types = true;
-			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_enumeration_type: result = add_functions(index, unit, &die, nesting + 1, deeply); break;
+		case DW_TAG_base_type:
+		case DW_TAG_imported_unit: index->units.items[unit].has_types = true; break;
 		}
 	} while (!result && index->budget && index->budget-- && dwarf_siblingof(&die, &die) == 0);
 	return result;

@@ -11,15 +11,14 @@ bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset)
 
 	*offset = 0;
 	if (dwarf_hasattr(member, DW_AT_external) || dwarf_hasattr(member, DW_AT_declaration))
-		return false;		/* static */
+		return false; /* static */
 	if (dwarf_formudata(dwarf_attr(member, DW_AT_data_bit_offset, &attribute), &value) == 0)
 		*offset = value / 8;
 	else if (!dwarf_attr(member, DW_AT_data_member_location, &attribute))
 		return true;
 	else if (dwarf_formudata(&attribute, &value) == 0)
 		*offset = value;
-	else if (dwarf_getlocation(&attribute, &operations, &count) == 0 && count == 1 &&
-		 operations[0].atom == DW_OP_plus_uconst)
+	else if (dwarf_getlocation(&attribute, &operations, &count) == 0 && count == 1 && operations[0].atom == DW_OP_plus_uconst)
 		*offset = operations[0].number;
 	else
 		return false;

@@ -5,19 +5,22 @@
 
 #define GENERAL 6
 #define VECTOR 8
-#define WORK_MAX 4096			/* parts of a type looked at; of sound types hundreds */
+#define WORK_MAX 4096 /* parts of a type looked at; of sound types hundreds */
 
 /* What the eight-byte halves of a value are made of. */
 enum part { PART_NONE, PART_INTEGER, PART_VECTOR, PART_VECTOR_UP /* of the same register */ };
 struct parts {
 	enum part of[2];
 	bool memory, x87, unknown;
-	bool split;			/* the parts are the scalars */
+	bool split; /* the parts are the scalars */
 	uint64_t bytes, alignment;
-	unsigned work;			/* left */
+	unsigned work; /* left */
 	/* Rust: what it is made of, in order of address. */
 	unsigned scalars;
-	struct { uint64_t offset, bytes; bool real; } scalar[2];
+	struct {
+		uint64_t offset, bytes;
+		bool real;
+	} scalar[2];
 };
 
 static void merge(struct parts *parts, uint64_t offset, uint64_t bytes, enum part part)
@@ -51,7 +54,7 @@ static void add_value(struct parts *parts, uint64_t offset, uint64_t bytes, enum
 	if (alignment > parts->alignment)
 		parts->alignment = alignment;
 	if (offset % alignment)
-		parts->memory = true;		/* packed */
+		parts->memory = true; /* packed */
 	merge(parts, offset, bytes, part);
 	add_scalar(parts, offset, bytes, part == PART_VECTOR);
 }
@@ -92,10 +95,9 @@ static void add_members(struct parts *parts, Dwarf_Die *die, uint64_t offset, un
 		return;
 	do {
 		switch (dwarf_tag(&child)) {
-		case DW_TAG_variant_part:
-			parts->unknown = true;
-			break;
-		case DW_TAG_member: case DW_TAG_inheritance:
+		case DW_TAG_variant_part: parts->unknown = true; break;
+		case DW_TAG_member:
+		case DW_TAG_inheritance:
 			if (!ada_debug_member_offset(&child, &at))
 				break;
 			if (dwarf_formudata(dwarf_attr(&child, DW_AT_bit_size, &attribute), &bits) == 0)
@@ -120,7 +122,7 @@ static void add_array(struct parts *parts, Dwarf_Die *die, uint64_t offset, uint
 			parts->of[1] = PART_VECTOR_UP;
 		return;
 	}
-	parts->scalars += 3;			/* an array is no scalar */
+	parts->scalars += 3; /* an array is no scalar */
 	if (!ada_debug_type_of(die, &of) || !(one = ada_debug_bytes(&of)))
 		return;
 	for (uint64_t at = 0; at < bytes && at < 16 && parts->work; at += one)
@@ -137,15 +139,11 @@ static void add_type(struct parts *parts, Dwarf_Die *die, uint64_t offset, unsig
 		return;
 	}
 	switch (dwarf_tag(die)) {
-	case DW_TAG_base_type:
-		add_base(parts, die, offset, bytes);
-		return;
-	case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type:
-		add_value(parts, offset, 8, PART_INTEGER);
-		return;
-	case DW_TAG_enumeration_type:
-		add_value(parts, offset, bytes, PART_INTEGER);
-		return;
+	case DW_TAG_base_type: add_base(parts, die, offset, bytes); return;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type: add_value(parts, offset, 8, PART_INTEGER); return;
+	case DW_TAG_enumeration_type: add_value(parts, offset, bytes, PART_INTEGER); return;
 	case DW_TAG_unspecified_type:
 		if (dwarf_diename(die) && strcmp(dwarf_diename(die), "decltype(nullptr)") == 0)
 			add_value(parts, offset, 8, PART_INTEGER);
@@ -161,18 +159,17 @@ static void add_type(struct parts *parts, Dwarf_Die *die, uint64_t offset, unsig
 		if (ada_debug_type_of(die, &of))
 			add_type(parts, &of, offset, nesting + 1);
 		return;
-	case DW_TAG_array_type:
-		add_array(parts, die, offset, bytes, nesting);
-		return;
-	case DW_TAG_structure_type: case DW_TAG_class_type: case DW_TAG_union_type:
+	case DW_TAG_array_type: add_array(parts, die, offset, bytes, nesting); return;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
 		if (dwarf_hasattr(die, DW_AT_declaration))
 			parts->unknown = true;
 		if (dwarf_tag(die) == DW_TAG_union_type)
 			parts->scalars += 3;
 		add_members(parts, die, offset, nesting);
 		return;
-	default:
-		parts->unknown = true;
+	default: parts->unknown = true;
 	}
 }
 
@@ -206,8 +203,8 @@ static bool is_own_copy(Dwarf_Die *method, Dwarf_Die *class)
 	Dwarf_Die child, type;
 	bool same = false;
 
-	if (!name || !of || strncmp(name, of, strcspn(of, "<")) != 0 || name[strcspn(of, "<")] ||
-	    dwarf_hasattr(method, DW_AT_deleted) || dwarf_hasattr(method, DW_AT_defaulted) || dwarf_child(method, &child) != 0)
+	if (!name || !of || strncmp(name, of, strcspn(of, "<")) != 0 || name[strcspn(of, "<")] || dwarf_hasattr(method, DW_AT_deleted) ||
+	    dwarf_hasattr(method, DW_AT_defaulted) || dwarf_child(method, &child) != 0)
 		return false;
 	do {
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter || dwarf_hasattr(&child, DW_AT_artificial))
@@ -216,7 +213,7 @@ static bool is_own_copy(Dwarf_Die *method, Dwarf_Die *class)
 		if (!ada_debug_type_of(&child, &type))
 			continue;
 		same = (dwarf_tag(&type) == DW_TAG_reference_type || dwarf_tag(&type) == DW_TAG_rvalue_reference_type) &&
-			ada_debug_type_of(&type, &type) && type.addr == class->addr;
+		       ada_debug_type_of(&type, &type) && type.addr == class->addr;
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return parameters == 1 && same;
 }
@@ -243,7 +240,8 @@ static bool by_reference(Dwarf_Die *type, unsigned nesting, unsigned *work)
 			if (is_own_copy(&child, type))
 				return true;
 			break;
-		case DW_TAG_member: case DW_TAG_inheritance:
+		case DW_TAG_member:
+		case DW_TAG_inheritance:
 			if (name && strncmp(name, "_vptr", 5) == 0)
 				return true;
 			if (dwarf_hasattr(&child, DW_AT_external) || !ada_debug_type_of(&child, &of))
@@ -266,8 +264,7 @@ static bool passed_by_reference(Dwarf_Die *type, enum ada_debug_language languag
 	int tag = dwarf_tag(type);
 
 	return language != ADA_DEBUG_RUST && language != ADA_DEBUG_C &&
-	       (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type) &&
-	       by_reference(type, 0, &work);
+	       (tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type) && by_reference(type, 0, &work);
 }
 
 /* --- Rust -------------------------------------------------------------------------------------------------------------------- */
@@ -275,8 +272,10 @@ static bool passed_by_reference(Dwarf_Die *type, enum ada_debug_language languag
 static bool is_aggregate(Dwarf_Die *type)
 {
 	switch (dwarf_tag(type)) {
-	case DW_TAG_structure_type: case DW_TAG_class_type: case DW_TAG_union_type: case DW_TAG_array_type:
-		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_array_type: return true;
 	}
 	return false;
 }
@@ -361,8 +360,7 @@ void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *
 		return;
 	parts = parts_of(&type);
 	indirect = passed_by_reference(&type, convention->language) || parts.memory;
-	if (convention->language == ADA_DEBUG_RUST && is_aggregate(&type) && parts.bytes &&
-	    !rust_parts(&parts, convention, &indirect)) {
+	if (convention->language == ADA_DEBUG_RUST && is_aggregate(&type) && parts.bytes && !rust_parts(&parts, convention, &indirect)) {
 		convention->lost = parts.bytes > 8;
 		return;
 	}
@@ -416,7 +414,7 @@ void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Di
 		convention->general += general;
 		convention->vector += vector;
 	} else if (rust && general + vector > 1) {
-		convention->lost = true;	/* the two halves go ways of their own */
+		convention->lost = true; /* the two halves go ways of their own */
 	} else {
 		on_stack(convention, where, parts.bytes, parts.alignment);
 	}
@@ -431,7 +429,7 @@ static bool register_of(const Dwarf_Op *operation, int8_t *number)
 	if (operation->atom != DW_OP_regx && (operation->atom < DW_OP_reg0 || operation->atom > DW_OP_reg31))
 		return false;
 	switch (dwarf) {
-	case 5: *number = 0; return true;	/* rdi rsi rdx rcx r8 r9 */
+	case 5: *number = 0; return true; /* rdi rsi rdx rcx r8 r9 */
 	case 4: *number = 1; return true;
 	case 1: *number = 2; return true;
 	case 2: *number = 3; return true;
@@ -440,7 +438,7 @@ static bool register_of(const Dwarf_Op *operation, int8_t *number)
 	}
 	if (dwarf < 17 || dwarf >= 17 + VECTOR)
 		return false;
-	*number = (int8_t)~(dwarf - 17);
+	*number = (int8_t) ~(dwarf - 17);
 	return true;
 }
 

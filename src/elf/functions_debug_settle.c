@@ -11,12 +11,15 @@
  */
 #include "elf/functions_debug_internal.h"
 
-struct order { int general, vector; };	/* the last registers that entries have claimed */
+struct order {
+	int general, vector;
+}; /* the last registers that entries have claimed */
 
 static bool same_place(const struct ada_debug_where *a, const struct ada_debug_where *b)
 {
 	return a->place == b->place && a->indirect == b->indirect && a->count == b->count && a->stack == b->stack &&
-	       a->registers[0] == b->registers[0] && (a->count < 2 || (a->registers[1] == b->registers[1] && a->offsets[1] == b->offsets[1])) &&
+	       a->registers[0] == b->registers[0] &&
+	       (a->count < 2 || (a->registers[1] == b->registers[1] && a->offsets[1] == b->offsets[1])) &&
 	       (!a->count || a->offsets[0] == b->offsets[0]);
 }
 
@@ -90,12 +93,9 @@ static bool is_used(const struct ada_debug_parameter *parameter, const struct ad
 	case ADA_DEBUG_LOCATED:
 		return where->place == ADA_DEBUG_REGISTERS && where->count == at_entry->where.count &&
 		       !memcmp(where->registers, at_entry->where.registers, where->count);
-	case ADA_DEBUG_BEHIND:
-		return where->indirect && where->registers[0] == at_entry->where.registers[0];
-	case ADA_DEBUG_IN_MEMORY:
-		return true;
-	default:
-		break;
+	case ADA_DEBUG_BEHIND: return where->indirect && where->registers[0] == at_entry->where.registers[0];
+	case ADA_DEBUG_IN_MEMORY: return true;
+	default: break;
 	}
 	for (unsigned i = 0; i < where->count; i++)
 		wanted |= 1u << (where->registers[i] >= 0 ? where->registers[i] : 8 + ~where->registers[i]);
@@ -106,7 +106,7 @@ void ada_debug_settle_places(struct ada_debug_function *function, const struct a
 			     enum ada_debug_language language)
 {
 	struct order order = { -1, -1 };
-	bool intact = true;		/* every parameter so far is where the convention has it: so none was removed */
+	bool intact = true; /* every parameter so far is where the convention has it: so none was removed */
 
 	for (size_t i = 0; i < function->parameters.count; i++) {
 		struct ada_debug_parameter *parameter = &function->parameters.items[i];

@@ -5,10 +5,10 @@
 #include "elf/functions_debug_internal.h"
 
 #define NAME_MAX_BYTES 160
-#define QUALIFIERS_MAX 32		/* typedefs and the like one upon the other */
+#define QUALIFIERS_MAX 32 /* typedefs and the like one upon the other */
 #define ENUMERATORS_MAX 1024
-#define MEMBERS_MAX 16			/* of what is shown as a structure with its members, */
-#define MEMBERS_BYTES_MAX 128		/* the size */
+#define MEMBERS_MAX 16	      /* of what is shown as a structure with its members, */
+#define MEMBERS_BYTES_MAX 128 /* the size */
 #define MEMBERS_NESTING_MAX 3
 
 bool ada_debug_follow(Dwarf_Die *die, unsigned attribute, Dwarf_Die *to)
@@ -35,8 +35,14 @@ bool ada_debug_type_of(Dwarf_Die *die, Dwarf_Die *type)
 		return false;
 	for (unsigned i = 0; i < QUALIFIERS_MAX; i++)
 		switch (dwarf_tag(type)) {
-		case DW_TAG_typedef: case DW_TAG_const_type: case DW_TAG_volatile_type: case DW_TAG_restrict_type:
-		case DW_TAG_atomic_type: case DW_TAG_immutable_type: case DW_TAG_packed_type: case DW_TAG_shared_type:
+		case DW_TAG_typedef:
+		case DW_TAG_const_type:
+		case DW_TAG_volatile_type:
+		case DW_TAG_restrict_type:
+		case DW_TAG_atomic_type:
+		case DW_TAG_immutable_type:
+		case DW_TAG_packed_type:
+		case DW_TAG_shared_type:
 			if (!named_type_of(type, type))
 				return false;
 			break;
@@ -89,16 +95,16 @@ uint64_t ada_debug_bytes(Dwarf_Die *type)
 		if (number_at(&die, DW_AT_byte_size, &number))
 			return __builtin_mul_overflow(bytes, number, &bytes) ? 0 : bytes;
 		switch (dwarf_tag(&die)) {
-		case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type:
-			return __builtin_mul_overflow(bytes, 8, &bytes) ? 0 : bytes;
+		case DW_TAG_pointer_type:
+		case DW_TAG_reference_type:
+		case DW_TAG_rvalue_reference_type: return __builtin_mul_overflow(bytes, 8, &bytes) ? 0 : bytes;
 		case DW_TAG_array_type:
 			if (__builtin_mul_overflow(bytes, elements_of(&die), &bytes))
 				return 0;
 			break;
-		case DW_TAG_enumeration_type: case DW_TAG_subrange_type:
-			break;
-		default:
-			return 0;
+		case DW_TAG_enumeration_type:
+		case DW_TAG_subrange_type: break;
+		default: return 0;
 		}
 		if (!ada_debug_type_of(&die, &die))
 			return 0;
@@ -113,7 +119,11 @@ bool ada_debug_is_vector(Dwarf_Die *array)
 
 /* --- names --------------------------------------------------------------------------------------------------------------- */
 
-struct text { char bytes[NAME_MAX_BYTES]; size_t length; enum ada_debug_language language; };
+struct text {
+	char bytes[NAME_MAX_BYTES];
+	size_t length;
+	enum ada_debug_language language;
+};
 
 static void put(struct text *text, const char *string)
 {
@@ -283,7 +293,7 @@ static bool is_plain_char(Dwarf_Die *type, enum ada_debug_language language)
 
 	if (dwarf_tag(type) != DW_TAG_base_type || !name || ada_debug_bytes(type) != 1)
 		return false;
-	if (language == ADA_DEBUG_RUST)	/* what C's char is there */
+	if (language == ADA_DEBUG_RUST) /* what C's char is there */
 		return strcmp(name, "i8") == 0;
 	return strcmp(name, "char") == 0 && (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char);
 }
@@ -293,7 +303,7 @@ static enum ada_debug_class base_class(Dwarf_Die *die, enum ada_debug_language l
 	Dwarf_Word encoding = encoding_of(die);
 
 	if (!type->bytes)
-		return ADA_DEBUG_VOID;	/* Rust's () */
+		return ADA_DEBUG_VOID; /* Rust's () */
 	if (is_plain_char(die, language) && language != ADA_DEBUG_RUST) {
 		type->is_unsigned = encoding == DW_ATE_unsigned_char;
 		return ADA_DEBUG_CHAR;
@@ -307,15 +317,13 @@ static enum ada_debug_class base_class(Dwarf_Die *die, enum ada_debug_language l
 			return ADA_DEBUG_OTHER;
 		return type->bytes == 4 || type->bytes == 8 || type->bytes == 16 ? ADA_DEBUG_REAL : ADA_DEBUG_OTHER;
 	}
-	case DW_ATE_UTF:
-		type->is_unsigned = true;
-		return type->bytes <= 4 ? ADA_DEBUG_CHAR : ADA_DEBUG_OTHER;
-	case DW_ATE_boolean:
-		return type->bytes <= 8 ? ADA_DEBUG_BOOL : ADA_DEBUG_OTHER;
-	case DW_ATE_signed: case DW_ATE_signed_char:
-		return type->bytes <= 16 ? ADA_DEBUG_SIGNED : ADA_DEBUG_OTHER;
-	case DW_ATE_unsigned: case DW_ATE_unsigned_char: case DW_ATE_address:
-		return type->bytes <= 16 ? ADA_DEBUG_UNSIGNED : ADA_DEBUG_OTHER;
+	case DW_ATE_UTF: type->is_unsigned = true; return type->bytes <= 4 ? ADA_DEBUG_CHAR : ADA_DEBUG_OTHER;
+	case DW_ATE_boolean: return type->bytes <= 8 ? ADA_DEBUG_BOOL : ADA_DEBUG_OTHER;
+	case DW_ATE_signed:
+	case DW_ATE_signed_char: return type->bytes <= 16 ? ADA_DEBUG_SIGNED : ADA_DEBUG_OTHER;
+	case DW_ATE_unsigned:
+	case DW_ATE_unsigned_char:
+	case DW_ATE_address: return type->bytes <= 16 ? ADA_DEBUG_UNSIGNED : ADA_DEBUG_OTHER;
 	}
 	return ADA_DEBUG_OTHER;
 }
@@ -331,8 +339,7 @@ static void read_enumerators(Dwarf_Die *die, struct ada_debug_type *type)
 	if (ada_debug_type_of(die, &underlying)) {
 		Dwarf_Word encoding = encoding_of(&underlying);
 
-		type->is_unsigned = encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
-				    encoding == DW_ATE_boolean;
+		type->is_unsigned = encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_boolean;
 	}
 	if (dwarf_child(die, &child) != 0)
 		return;
@@ -342,7 +349,8 @@ static void read_enumerators(Dwarf_Die *die, struct ada_debug_type *type)
 		enumerator.name = dwarf_diename(&child);
 		/* Compilers write negative ones as sdata, and all of another form without a sign. */
 		switch (dwarf_whatform(&attribute)) {
-		case DW_FORM_sdata: case DW_FORM_implicit_const:
+		case DW_FORM_sdata:
+		case DW_FORM_implicit_const:
 			if (dwarf_formsdata(&attribute, &number))
 				continue;
 			enumerator.value = number;
@@ -501,7 +509,8 @@ static void read_pointer(Dwarf_Die *die, enum ada_debug_language language, struc
 		if (dwarf_tag(die) == DW_TAG_pointer_type && is_plain_char(&to, language))
 			type->class = ADA_DEBUG_C_STRING;
 		break;
-	case DW_TAG_class_type: case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
 		if (is_string_class(&to)) {
 			type->class = ADA_DEBUG_STD_STRING;
 			type->is_pointer = true;
@@ -519,18 +528,16 @@ static void read_peeled(Dwarf_Die *die, enum ada_debug_language language, struct
 	type->class = ADA_DEBUG_OTHER;
 	type->bytes = bytes <= UINT32_MAX ? (uint32_t)bytes : 0;
 	switch (dwarf_tag(die)) {
-	case DW_TAG_base_type:
-		type->class = base_class(die, language, type);
-		break;
+	case DW_TAG_base_type: type->class = base_class(die, language, type); break;
 	case DW_TAG_unspecified_type:
 		if (name && strcmp(name, "decltype(nullptr)") == 0) {
 			type->class = ADA_DEBUG_POINTER;
 			type->bytes = 8;
 		}
 		break;
-	case DW_TAG_pointer_type: case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type:
-		read_pointer(die, language, type);
-		break;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type: read_pointer(die, language, type); break;
 	case DW_TAG_ptr_to_member_type:
 		if (ada_debug_type_of(die, &of) && dwarf_tag(&of) != DW_TAG_subroutine_type) {
 			type->class = ADA_DEBUG_SIGNED;
@@ -547,12 +554,10 @@ static void read_peeled(Dwarf_Die *die, enum ada_debug_language language, struct
 		if (nesting < ADA_DEBUG_NESTING_MAX && ada_debug_type_of(die, &of))
 			read_peeled(&of, language, type, nesting + 1);
 		break;
-	case DW_TAG_array_type:
-		read_array(die, language, type, nesting);
-		break;
-	case DW_TAG_structure_type: case DW_TAG_class_type: case DW_TAG_union_type:
-		read_aggregate(die, language, type, nesting);
-		break;
+	case DW_TAG_array_type: read_array(die, language, type, nesting); break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type: read_aggregate(die, language, type, nesting); break;
 	}
 }
 

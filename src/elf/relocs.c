@@ -38,22 +38,18 @@ static int read_rela(const struct ada_elf *elf, uint64_t address, uint64_t bytes
 
 		memcpy(&rela, table + i * sizeof rela, sizeof rela);
 		switch (ELF64_R_TYPE(rela.r_info)) {
-		case R_X86_64_RELATIVE:
-			result = put_pointer(elf, relocs, (uint64_t)rela.r_addend);
-			break;
+		case R_X86_64_RELATIVE: result = put_pointer(elf, relocs, (uint64_t)rela.r_addend); break;
 		case R_X86_64_64:
 			value = symbol_value(elf, ELF64_R_SYM(rela.r_info));
 			result = value ? put_pointer(elf, relocs, value + (uint64_t)rela.r_addend) : 0;
 			break;
-		case R_X86_64_IRELATIVE:
-			result = ada_array_push(&relocs->resolvers, (uint64_t)rela.r_addend);
-			break;
+		case R_X86_64_IRELATIVE: result = ada_array_push(&relocs->resolvers, (uint64_t)rela.r_addend); break;
 		case R_X86_64_GLOB_DAT:
 		case R_X86_64_JUMP_SLOT:
-			result = ada_array_push(&relocs->slots, (struct ada_elf_slot){
-				.address = rela.r_offset, .symbol = ELF64_R_SYM(rela.r_info),
-				.jump_slot = ELF64_R_TYPE(rela.r_info) == R_X86_64_JUMP_SLOT,
-			});
+			result = ada_array_push(&relocs->slots,
+						(struct ada_elf_slot){ .address = rela.r_offset,
+								       .symbol = ELF64_R_SYM(rela.r_info),
+								       .jump_slot = ELF64_R_TYPE(rela.r_info) == R_X86_64_JUMP_SLOT });
 			break;
 		}
 	}
@@ -103,8 +99,7 @@ static int read_words(const struct ada_elf *elf, struct ada_elf_relocs *relocs)
 		for (uint64_t at = first; at + 8 <= segment->data_bytes; at += 8) {
 			uint64_t word = ada_read64(segment->data + at);
 
-			if (word - elf->address_start < elf->address_end - elf->address_start &&
-			    put_pointer(elf, relocs, word))
+			if (word - elf->address_start < elf->address_end - elf->address_start && put_pointer(elf, relocs, word))
 				return -ENOMEM;
 		}
 	}

@@ -5,13 +5,13 @@
 
 struct ada_elf_slot {
 	uint64_t address;
-	uint32_t symbol;		/* in .dynsym */
-	bool jump_slot;			/* R_X86_64_JUMP_SLOT, else R_X86_64_GLOB_DAT */
+	uint32_t symbol; /* in .dynsym */
+	bool jump_slot;	 /* R_X86_64_JUMP_SLOT, else R_X86_64_GLOB_DAT */
 };
 
 struct ada_elf_relocs {
-	ADA_ARRAY(uint64_t) pointers;	/* into code, as relocations or (fixed addresses) as words say; unsorted */
-	ADA_ARRAY(uint64_t) resolvers;	/* of R_X86_64_IRELATIVE */
+	ADA_ARRAY(uint64_t) pointers;  /* into code, as relocations or (fixed addresses) as words say; unsorted */
+	ADA_ARRAY(uint64_t) resolvers; /* of R_X86_64_IRELATIVE */
 	ADA_ARRAY(struct ada_elf_slot) slots;
 };
 

@@ -6,7 +6,7 @@
 
 struct symbol_table {
 	const uint8_t *symbols, *strings;
-	uint64_t count, strings_bytes;	/* the strings end in NUL */
+	uint64_t count, strings_bytes; /* the strings end in NUL */
 };
 
 static void cut_strings(struct symbol_table *table)
@@ -24,7 +24,7 @@ static void table_of_section(const struct ada_elf *elf, const struct ada_elf_sec
 {
 	const struct ada_elf_section *strings = section->link < elf->sections.count ? &elf->sections.items[section->link] : NULL;
 
-	*table = (struct symbol_table){.symbols = section->data, .count = section->data ? section->bytes / sizeof(Elf64_Sym) : 0};
+	*table = (struct symbol_table){ .symbols = section->data, .count = section->data ? section->bytes / sizeof(Elf64_Sym) : 0 };
 	if (strings && strings->data) {
 		table->strings = strings->data;
 		table->strings_bytes = strings->bytes;
@@ -38,7 +38,7 @@ static void table_of_dynamic(const struct ada_elf *elf, struct symbol_table *tab
 	const struct ada_elf_dynamic *dynamic = &elf->dynamic;
 	uint64_t rest;
 
-	*table = (struct symbol_table){.symbols = ada_elf_rest(elf, dynamic->symbols, &rest)};
+	*table = (struct symbol_table){ .symbols = ada_elf_rest(elf, dynamic->symbols, &rest) };
 	table->count = rest / sizeof(Elf64_Sym);
 	if (dynamic->strings > dynamic->symbols && (dynamic->strings - dynamic->symbols) / sizeof(Elf64_Sym) < table->count)
 		table->count = (dynamic->strings - dynamic->symbols) / sizeof(Elf64_Sym);
@@ -56,10 +56,10 @@ static void table_of_dynamic(const struct ada_elf *elf, struct symbol_table *tab
 
 static int read_table(const struct symbol_table *table, bool exported, struct ada_elf_symbols *symbols)
 {
-	static const uint8_t kinds[16] = {
-		[STT_NOTYPE] = ADA_SYMBOL_LABEL, [STT_FUNC] = ADA_SYMBOL_FUNCTION, [STT_GNU_IFUNC] = ADA_SYMBOL_IFUNC,
-		[STT_OBJECT] = ADA_SYMBOL_DATA,
-	};
+	static const uint8_t kinds[16] = { [STT_NOTYPE] = ADA_SYMBOL_LABEL,
+					   [STT_FUNC] = ADA_SYMBOL_FUNCTION,
+					   [STT_GNU_IFUNC] = ADA_SYMBOL_IFUNC,
+					   [STT_OBJECT] = ADA_SYMBOL_DATA };
 	Elf64_Sym symbol;
 
 	if (!table->symbols)
@@ -73,10 +73,12 @@ static int read_table(const struct symbol_table *table, bool exported, struct ad
 		kind = kinds[ELF64_ST_TYPE(symbol.st_info)];
 		if (!kind || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || !symbol.st_value)
 			continue;
-		symbols->items[symbols->count++] = (struct ada_elf_symbol){
-			.address = symbol.st_value, .size = symbol.st_size, .name = symbol_name(table, symbol.st_name),
-			.kind = kind, .binding = ELF64_ST_BIND(symbol.st_info), .exported = exported,
-		};
+		symbols->items[symbols->count++] = (struct ada_elf_symbol){ .address = symbol.st_value,
+									    .size = symbol.st_size,
+									    .name = symbol_name(table, symbol.st_name),
+									    .kind = kind,
+									    .binding = ELF64_ST_BIND(symbol.st_info),
+									    .exported = exported };
 	}
 	return 0;
 }
@@ -118,8 +120,8 @@ struct ada_elf *ada_elf_open_debug(const struct ada_elf *elf)
 
 struct ada_elf_imports {
 	struct symbol_table table;
-	const uint8_t *versions;		/* one u16 a symbol, or NULL */
-	const char **version_names;		/* by version index */
+	const uint8_t *versions;    /* one u16 a symbol, or NULL */
+	const char **version_names; /* by version index */
 	uint32_t version_count;
 };
 
@@ -191,11 +193,10 @@ bool ada_elf_imports_get(const struct ada_elf_imports *imports, uint32_t index, 
 		return false;
 	memcpy(&symbol, imports->table.symbols + index * sizeof symbol, sizeof symbol);
 	version = imports->versions ? ada_read16(imports->versions + index * 2) & 0x7fff : 0;
-	*import = (struct ada_elf_import){
-		.name = symbol_name(&imports->table, symbol.st_name),
-		.version = version < imports->version_count ? imports->version_names[version] : "",
-		.defined = symbol.st_shndx != SHN_UNDEF, .address = symbol.st_value,
-	};
+	*import = (struct ada_elf_import){ .name = symbol_name(&imports->table, symbol.st_name),
+					   .version = version < imports->version_count ? imports->version_names[version] : "",
+					   .defined = symbol.st_shndx != SHN_UNDEF,
+					   .address = symbol.st_value };
 	return true;
 }
 

@@ -7,10 +7,10 @@ enum ada_symbol_kind { ADA_SYMBOL_FUNCTION = 1, ADA_SYMBOL_IFUNC, ADA_SYMBOL_LAB
 
 struct ada_elf_symbol {
 	uint64_t address, size;
-	const char *name;		/* mangled, may end in "@VERSION"; lives as long as the file */
-	uint8_t kind;			/* enum ada_symbol_kind */
-	uint8_t binding;		/* STB_* */
-	bool exported;			/* from .dynsym */
+	const char *name; /* mangled, may end in "@VERSION"; lives as long as the file */
+	uint8_t kind;	  /* enum ada_symbol_kind */
+	uint8_t binding;  /* STB_* */
+	bool exported;	  /* from .dynsym */
 };
 struct ada_elf_symbols {
 	struct ada_elf_symbol *items;

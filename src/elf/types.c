@@ -7,7 +7,7 @@
 /* Not of a resolver: its type is a pointer's, whatever it resolves. */
 static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t *address)
 {
-	struct ada_elf_symbols symbols = {0};
+	struct ada_elf_symbols symbols = { 0 };
 	size_t length = strcspn(mangled, "@");
 	bool found = false;
 
@@ -26,18 +26,17 @@ static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t 
 static struct ada_elf_type type_of(const struct ada_debug_type *type, const struct ada_debug_where *where)
 {
 	if (where->indirect || type->is_pointer)
-		return (struct ada_elf_type){ADA_ELF_UNSIGNED, 8};
+		return (struct ada_elf_type){ ADA_ELF_UNSIGNED, 8 };
 	switch (type->class) {
-	case ADA_DEBUG_SIGNED:
-		return (struct ada_elf_type){ADA_ELF_SIGNED, type->bytes};
-	case ADA_DEBUG_CHAR: case ADA_DEBUG_ENUM:
-		return (struct ada_elf_type){type->is_unsigned ? ADA_ELF_UNSIGNED : ADA_ELF_SIGNED, type->bytes};
-	case ADA_DEBUG_UNSIGNED: case ADA_DEBUG_BOOL: case ADA_DEBUG_POINTER: case ADA_DEBUG_C_STRING:
-		return (struct ada_elf_type){ADA_ELF_UNSIGNED, type->bytes};
-	case ADA_DEBUG_REAL:
-		return (struct ada_elf_type){type->bytes <= 8 ? ADA_ELF_REAL : ADA_ELF_OTHER, type->bytes};
-	default:
-		return (struct ada_elf_type){ADA_ELF_OTHER, type->bytes};
+	case ADA_DEBUG_SIGNED: return (struct ada_elf_type){ ADA_ELF_SIGNED, type->bytes };
+	case ADA_DEBUG_CHAR:
+	case ADA_DEBUG_ENUM: return (struct ada_elf_type){ type->is_unsigned ? ADA_ELF_UNSIGNED : ADA_ELF_SIGNED, type->bytes };
+	case ADA_DEBUG_UNSIGNED:
+	case ADA_DEBUG_BOOL:
+	case ADA_DEBUG_POINTER:
+	case ADA_DEBUG_C_STRING: return (struct ada_elf_type){ ADA_ELF_UNSIGNED, type->bytes };
+	case ADA_DEBUG_REAL: return (struct ada_elf_type){ type->bytes <= 8 ? ADA_ELF_REAL : ADA_ELF_OTHER, type->bytes };
+	default: return (struct ada_elf_type){ ADA_ELF_OTHER, type->bytes };
 	}
 }
 
@@ -50,13 +49,13 @@ static int read_type(const struct ada_debug_function *function, int argument, st
 		return function->has_result ? 0 : -ENOENT;
 	}
 	if (argument == 1 && function->result_where.indirect) {
-		*type = (struct ada_elf_type){ADA_ELF_UNSIGNED, 8};	/* the place for the result */
+		*type = (struct ada_elf_type){ ADA_ELF_UNSIGNED, 8 }; /* the place for the result */
 		return 0;
 	}
 	for (size_t i = 0; i < function->parameters.count; i++) {
 		const struct ada_debug_parameter *parameter = &function->parameters.items[i];
-		const struct ada_debug_where *where =
-			parameter->where.place == ADA_DEBUG_NOWHERE ? &parameter->convention : &parameter->where;
+		const struct ada_debug_where *where = parameter->where.place == ADA_DEBUG_NOWHERE ? &parameter->convention :
+												    &parameter->where;
 
 		for (unsigned j = 0; where->place == ADA_DEBUG_REGISTERS && j < where->count; j++)
 			if (where->registers[j] == argument - 1) {

@@ -4,11 +4,15 @@
 #include <stdint.h>
 
 enum ada_elf_class {
-	ADA_ELF_SIGNED = 1, ADA_ELF_UNSIGNED,	/* in a general register; also pointers, bool, enumerations */
-	ADA_ELF_REAL,				/* float, double: in a vector register */
-	ADA_ELF_OTHER,				/* void, a structure, long double, ... */
+	ADA_ELF_SIGNED = 1,
+	ADA_ELF_UNSIGNED, /* in a general register; also pointers, bool, enumerations */
+	ADA_ELF_REAL,	  /* float, double: in a vector register */
+	ADA_ELF_OTHER	  /* void, a structure, long double, ... */
 };
-struct ada_elf_type { enum ada_elf_class class; uint32_t bytes; };
+struct ada_elf_type {
+	enum ada_elf_class class;
+	uint32_t bytes;
+};
 
 /* Of the function that the symbol `mangled` names in the file at `path`: argument 0 is the result, N the argument in the Nth
  * general register, as the x86-64 convention fills them. Debug information lies in the file, or in the separate one of its

@@ -29,15 +29,15 @@
 #define BUSY_MS 1
 #define IDLE_MS 5
 #define STRAY_NS 20000000ull
-#define QUIET_NS 500000000ull		/* how long a quiet thread's events may wait */
+#define QUIET_NS 500000000ull /* how long a quiet thread's events may wait */
 #define LAST_WORDS_NS 2000000000ull
 #define CALIBRATE_NS 100000000ull
-#define MANIFEST_NS 2000000000ull	/* how often a changed manifest is written anew */
-#define MANIFEST_COST 20		/* at once where a window closed, but at most a twentieth of the time goes into it */
-#define SESSION_NS 200000000ull		/* how often session.json is: process trees change it all the time */
-#define DRAIN_NS 5000000ull		/* so long the others may wait while one is prepared or finished */
-#define WAITS_NS 1000000000ull		/* behind the program's end, until it is said who goes on */
-#define STOP_WAIT_MS 20			/* for the agent's threads to see `stop` */
+#define MANIFEST_NS 2000000000ull /* how often a changed manifest is written anew */
+#define MANIFEST_COST 20	  /* at once where a window closed, but at most a twentieth of the time goes into it */
+#define SESSION_NS 200000000ull	  /* how often session.json is: process trees change it all the time */
+#define DRAIN_NS 5000000ull	  /* so long the others may wait while one is prepared or finished */
+#define WAITS_NS 1000000000ull	  /* behind the program's end, until it is said who goes on */
+#define STOP_WAIT_MS 20		  /* for the agent's threads to see `stop` */
 
 /* --mark-signal */
 static void mark(struct ada_loop *loop)
@@ -53,7 +53,7 @@ static void mark(struct ada_loop *loop)
 static void take_signals(struct ada_loop *loop)
 {
 	struct signalfd_siginfo info;
-	while (read(loop->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (read(loop->signals, &info, sizeof info) == sizeof info) {
 		if ((int)info.ssi_signo == loop->recorder->options->mark_signal) {
 			mark(loop);
 			continue;
@@ -81,9 +81,9 @@ static void reap_main(struct ada_loop *loop)
 	loop->recorder->main_exit = ada_exit_of_status(status);
 }
 
-void ada_loop_tell(int rc, const struct ada_error *error)
+void ada_loop_tell(int status, const struct ada_error *error)
 {
-	if (rc)
+	if (status)
 		ada_say("ada: %s\n", error->text);
 }
 
@@ -121,7 +121,7 @@ static void notice_escape(struct ada_provider *provider)
 	if (provider->unused_turns < 2 || ada_provider_gone(provider) || ada_process_is_ending(provider->pid))
 		return;
 	if (pthread_mutex_trylock(&provider->lock))
-		return;			/* half a second later */
+		return; /* half a second later */
 	bool own = ada_heirs_own(provider);
 	pthread_mutex_unlock(&provider->lock);
 	/* What it announced is heard of, or named at the end. */
@@ -224,7 +224,7 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	bool gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
 	if (quiet && !gone)
 		notice_escape(provider);
-	if (quiet && !pthread_mutex_trylock(&provider->lock)) {		/* else half a second later */
+	if (quiet && !pthread_mutex_trylock(&provider->lock)) { /* else half a second later */
 		if (provider->mapped)
 			ada_heirs_collect(provider, false);
 		pthread_mutex_unlock(&provider->lock);
@@ -376,7 +376,7 @@ void ada_loop_end(struct ada_loop *loop)
 	struct ada_error error = { "" };
 	struct ada_provider *provider;
 	leave_all(recorder);
-	pthread_mutex_lock(&recorder->starting);	/* one may be waiting for its memory */
+	pthread_mutex_lock(&recorder->starting); /* one may be waiting for its memory */
 	pthread_mutex_lock(&recorder->lock);
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);

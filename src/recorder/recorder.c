@@ -27,9 +27,9 @@
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
-#define PRIORITY -5			/* where allowed: the drain comes before what else the machine does */
+#define PRIORITY -5 /* where allowed: the drain comes before what else the machine does */
 #define HEAP_BLOCK_BYTES (32 << 20)
-#define SPARED_FILES 1024		/* descriptors that lanes leave to processes, conversations and manifests; half of few */
+#define SPARED_FILES 1024 /* descriptors that lanes leave to processes, conversations and manifests; half of few */
 
 /* Of every process: descriptors are this one's. */
 static bool make_room(void *context)
@@ -56,27 +56,33 @@ static void spare_some(void *context)
 static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
-	int rc = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
-	if (!rc)
-		rc = ada_shared_open(&recorder->shared, error);
-	if (rc)
-		return rc;
-	rc = ada_plans_open(&recorder->plans, recorder->filter) ?: ada_clock_open(&recorder->clock) ?:
-	     ada_sink_open(&recorder->sink, false);
-	if (rc)
-		return ada_error_system(error, -rc, "ada can't start");
+	int status = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
+	if (!status)
+		status = ada_shared_open(&recorder->shared, error);
+	if (status)
+		return status;
+	status = ada_plans_open(&recorder->plans, recorder->filter) ?:
+			 ada_clock_open(&recorder->clock)	    ?:
+								      ada_sink_open(&recorder->sink, false);
+	if (status)
+		return ada_error_system(error, -status, "ada can't start");
 	const struct ada_clock_anchor *anchors;
 	size_t anchor_count = ada_clock_anchors(recorder->clock, &anchors);
-	rc = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
-	if (rc)
-		return rc;
+	status = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
+	if (status)
+		return status;
 	ada_policy_attach(recorder->policy, recorder);
 	recorder->lane_options = (struct ada_lane_options){
-		.sink = ada_sink_atf(recorder->sink), .clock = recorder->clock,
-		.circular = options->index_mode == ADA_INDEX_CIRCULAR, .make_room = make_room,
-		.spare_some = spare_some, .context = recorder,
+		.sink = ada_sink_atf(recorder->sink),
+		.clock = recorder->clock,
+		.circular = options->index_mode == ADA_INDEX_CIRCULAR,
+		.make_room = make_room,
+		.spare_some = spare_some,
+		.context = recorder,
 		.segment_events = options->segment_bytes ? (options->segment_bytes - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) /
-							   sizeof(struct ada_event) : 0 };
+								   sizeof(struct ada_event) :
+							   0
+	};
 	recorder->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return recorder->wake < 0 ? ada_error_system(error, errno, "eventfd") : 0;
 }
@@ -84,12 +90,12 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower)
 {
 	struct ada_provider *provider;
-	if (recorder->control)		/* first: `ada stop` hears that all is written, whatever the rest waits for */
+	if (recorder->control) /* first: `ada stop` hears that all is written, whatever the rest waits for */
 		ada_control_close(recorder->control);
 	if (recorder->server)
 		ada_server_close(recorder->server);
 	ada_presence_close(&recorder->presence);
-	ada_grower_close(grower);	/* behind the conversations, which wake it */
+	ada_grower_close(grower); /* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -130,14 +136,15 @@ static uint64_t file_limit(void)
 static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 {
 	uint64_t space = ada_space_left(getpid()), file = file_limit();
-	struct ada_arena_options options = { .space_bytes = space < file ? space : file, .start_ns = recorder->session.start_ns,
+	struct ada_arena_options options = { .space_bytes = space < file ? space : file,
+					     .start_ns = recorder->session.start_ns,
 					     .segment_events = recorder->lane_options.segment_events,
 					     .index_mode = recorder->options->index_mode };
 	if (!recorder->shared.named)
 		return 0;
-	int rc = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
-		 ada_shared_tell_session(&recorder->shared, recorder->session.directory);
-	if (!rc) {
+	int status = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
+			     ada_shared_tell_session(&recorder->shared, recorder->session.directory);
+	if (!status) {
 		ada_arena_note_clock(recorder->arena, recorder->clock);
 		ada_sink_use_arena(recorder->sink, recorder->arena);
 		recorder->lane_options.arena = recorder->arena;
@@ -151,7 +158,9 @@ static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 /* Before there is any thread, whose locks it would have as they happen to be. Without one, who recovers has the disk, and /dev/shm. */
 static void open_keeper(struct ada_recorder *recorder)
 {
-	struct ada_keeping keeping = { .shared = recorder->shared, .arena = ada_arena_fd(recorder->arena), .session = recorder->session.fd };
+	struct ada_keeping keeping = { .shared = recorder->shared,
+				       .arena = ada_arena_fd(recorder->arena),
+				       .session = recorder->session.fd };
 	if (recorder->options->keep)
 		recorder->keeper = recorder->options->keep(&keeping);
 }
@@ -165,7 +174,7 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	struct rlimit files;
 	sigset_t set;
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaddset(&set, signals[i]);
 	if (recorder->options->mark_signal)
 		sigaddset(&set, recorder->options->mark_signal);
@@ -187,21 +196,24 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	int rc = ada_presence_open(&recorder->presence, error);
-	if (!rc && (rc = ada_scribe_open(&recorder->scribe)))
-		ada_error_system(error, -rc, "ada can't start");
-	if (!rc)
-		rc = ada_server_open(&recorder->server, recorder, error);
-	if (!rc)
-		rc = ada_control_open(&recorder->control, recorder, error);
-	if (!rc)
-		rc = ada_session_write(recorder, false, error);
-	if (!rc)
-		rc = ada_grower_open(&loop->grower, recorder, error);
-	if (rc)
-		return rc;
-	struct ada_spawn spawn = { .path = recorder->program.path, .arguments = recorder->options->command, .agent = recorder->agent,
-				   .socket = ada_server_entry(recorder->server), .inheritance = &recorder->inheritance };
+	int status = ada_presence_open(&recorder->presence, error);
+	if (!status && (status = ada_scribe_open(&recorder->scribe)))
+		ada_error_system(error, -status, "ada can't start");
+	if (!status)
+		status = ada_server_open(&recorder->server, recorder, error);
+	if (!status)
+		status = ada_control_open(&recorder->control, recorder, error);
+	if (!status)
+		status = ada_session_write(recorder, false, error);
+	if (!status)
+		status = ada_grower_open(&loop->grower, recorder, error);
+	if (status)
+		return status;
+	struct ada_spawn spawn = { .path = recorder->program.path,
+				   .arguments = recorder->options->command,
+				   .agent = recorder->agent,
+				   .socket = ada_server_entry(recorder->server),
+				   .inheritance = &recorder->inheritance };
 	/* Under the lock: a HELLO must find main_pid set. */
 	pthread_mutex_lock(&recorder->lock);
 	pid_t pid = ada_spawn(&spawn, error);
@@ -210,36 +222,40 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 	pthread_mutex_unlock(&recorder->lock);
 	if (pid < 0)
 		return pid;
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY);	/* this thread; the child has gone on without */
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; the child has gone on without */
 	recorder->main_pidfd = pidfd_open(pid, 0);
 	return 0;
 }
 
 int ada_trace(const struct ada_trace_options *options, int *exit_status, struct ada_error *error)
 {
-	struct ada_recorder recorder = { .options = options, .shared.directory = -1, .presence = { .fd = -1, .quit = -1 }, .wake = -1, .main_pidfd = -1,
+	struct ada_recorder recorder = { .options = options,
+					 .shared.directory = -1,
+					 .presence = { .fd = -1, .quit = -1 },
+					 .wake = -1,
+					 .main_pidfd = -1,
 					 .session = { .output_fd = -1, .fd = -1 } };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
 	bool made = false, launched = false;
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
-	int rc = ada_program_find(&recorder.program, options->command[0], exit_status, error);
-	if (rc)
+	int status = ada_program_find(&recorder.program, options->command[0], exit_status, error);
+	if (status)
 		goto out;
 	*exit_status = ADA_EXIT_FAILED;
-	rc = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, error);
-	if (rc)
+	status = ada_agent_find(recorder.agent, options->agent, error) ?: prepare_process(&loop, error);
+	if (status)
 		goto out;
-	rc = open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
-	if (rc)
+	status = open_parts(&recorder, error) ?: ada_session_make(&recorder.session, options->output, error);
+	if (status)
 		goto out;
 	made = true;
-	rc = open_arena(&recorder, error);
-	if (!rc)
+	status = open_arena(&recorder, error);
+	if (!status)
 		open_keeper(&recorder);
 	ada_say_open();
-	rc = rc ?: launch(&loop, error);
-	if (rc)
+	status = status ?: launch(&loop, error);
+	if (status)
 		goto out;
 	launched = true;
 	struct ada_error latest = { "" };
@@ -257,8 +273,8 @@ out:
 	ada_session_leave(&recorder.session);
 	if (loop.signals >= 0)
 		close(loop.signals);
-	ada_say_close();		/* last: all is written but this */
+	ada_say_close(); /* last: all is written but this */
 	ada_array_free(&loop.polls);
 	ada_array_free(&loop.live);
-	return rc;
+	return status;
 }

@@ -42,7 +42,7 @@ static bool has_ending(const char *name, const char *ending)
 
 struct walk {
 	struct ada_recovery *recovery;
-	const char *process;		/* its directory's name; NULL: of the session */
+	const char *process; /* its directory's name; NULL: of the session */
 	uint32_t thread;
 	struct ada_error *error;
 };
@@ -60,8 +60,7 @@ static int each_entry(struct walk *walk, const char *directory, mode_t kind,
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 
-		if (!result && strcmp(name, ".") && strcmp(name, "..") && !ada_path(path, "%s/%s", directory, name) &&
-		    is_kind(path, kind))
+		if (!result && strcmp(name, ".") && strcmp(name, "..") && !ada_path(path, "%s/%s", directory, name) && is_kind(path, kind))
 			result = what(walk, path, name);
 		free(entries[i]);
 	}
@@ -81,8 +80,7 @@ static bool is_torn(const char *path)
 {
 	struct atf_index *index = NULL;
 	struct stat status;
-	bool torn = !stat(path, &status) && !atf_index_open(&index, path, NULL) &&
-		    atf_index_completeness(index) == ATF_NO_FOOTER &&
+	bool torn = !stat(path, &status) && !atf_index_open(&index, path, NULL) && atf_index_completeness(index) == ATF_NO_FOOTER &&
 		    ((uint64_t)status.st_size - atf_index_header(index)->events_offset) % sizeof(struct ada_event);
 
 	atf_index_close(index);
@@ -126,7 +124,7 @@ static int take_thread(struct walk *walk, const char *path, const char *name)
 	if (!ada_directory_number(name, "thread_", &walk->thread))
 		return 0;
 	result = each_entry(walk, path, S_IFREG, take_thread_file);
-	rmdir(path);	/* where nothing is in it */
+	rmdir(path); /* where nothing is in it */
 	return result;
 }
 

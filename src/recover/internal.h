@@ -19,18 +19,18 @@ struct ada_salvaged_thread {
 };
 struct ada_salvaged {
 	char directory[32];
-	bool known;			/* the rest is */
-	bool exact;			/* nothing is missing that memory told of: what is lost was counted */
-	ADA_ARRAY(struct ada_salvaged_thread) threads;		/* by id */
+	bool known;				       /* the rest is */
+	bool exact;				       /* nothing is missing that memory told of: what is lost was counted */
+	ADA_ARRAY(struct ada_salvaged_thread) threads; /* by id */
 	struct ada_shm header;
-	uint64_t crash_ns;		/* of the crash in it */
+	uint64_t crash_ns; /* of the crash in it */
 };
 
 struct ada_recovery {
 	const struct ada_recover_options *options;
 	struct ada_recovered *result;
-	uint64_t at_ns;			/* CLOCK_BOOTTIME */
-	char at[32];			/* the same as a date, in UTC */
+	uint64_t at_ns; /* CLOCK_BOOTTIME */
+	char at[32];	/* the same as a date, in UTC */
 	ADA_ARRAY(struct ada_torn) torn;
 	ADA_ARRAY(struct ada_salvaged *) salvaged;
 };
@@ -52,14 +52,14 @@ int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error);
 
 /* --- windows.c --- */
 struct ada_saved_window {
-	AtfDetailWindow bounds;		/* window_id: its position */
-	uint64_t records;		/* of all threads */
-	const json_object *entry;	/* what the manifest said of it; NULL: nothing */
-	bool cut;			/* less than what the manifest said */
+	AtfDetailWindow bounds;	  /* window_id: its position */
+	uint64_t records;	  /* of all threads */
+	const json_object *entry; /* what the manifest said of it; NULL: nothing */
+	bool cut;		  /* less than what the manifest said */
 };
 struct ada_saved_windows {
 	ADA_ARRAY(struct ada_saved_window) kept;
-	ADA_ARRAY(const json_object *) gone;		/* entries of the manifest of whose detail nothing is left */
+	ADA_ARRAY(const json_object *) gone; /* entries of the manifest of whose detail nothing is left */
 };
 /* What is left of the process's windows, found from its files and the manifest as the recorder left it. 0 or -errno. */
 int ada_recover_windows(const struct ada_process *process, struct ada_saved_windows *windows);
@@ -69,8 +69,8 @@ int ada_recover_detail(struct ada_recovery *recovery, const struct ada_process *
 		       struct ada_error *error);
 
 /* --- manifest.c --- */
-int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process,
-			 const struct ada_saved_windows *windows, struct ada_error *error);
+int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process, const struct ada_saved_windows *windows,
+			 struct ada_error *error);
 /* "recovered" of session.json and of manifests, without what only manifests say. */
 json_object *ada_recover_note(const struct ada_recovery *recovery);
 void ada_recover_set(json_object *object, const char *key, uint64_t value);

@@ -24,8 +24,9 @@ enum { RECORDER = 3, MEMORY, ARENA, SESSION, DESCRIPTORS };
 /* Above those first: each may be another's place. */
 static void keep_descriptors(const struct ada_keeping *keeping, int recorder)
 {
-	int fds[DESCRIPTORS] = { [RECORDER] = recorder, [MEMORY] = keeping->shared.directory, [ARENA] = keeping->arena,
-				 [SESSION] = keeping->session };
+	int fds[DESCRIPTORS] = {
+		[RECORDER] = recorder, [MEMORY] = keeping->shared.directory, [ARENA] = keeping->arena, [SESSION] = keeping->session
+	};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int i = RECORDER; i < DESCRIPTORS; i++)
@@ -50,7 +51,7 @@ static void stand_aside(void)
 	for (size_t i = 0; i < sizeof meant_for_others / sizeof *meant_for_others; i++)
 		signal(meant_for_others[i], SIG_IGN);
 	if (chdir("/"))
-		return;			/* some other directory can't be unmounted, that is all */
+		return; /* some other directory can't be unmounted, that is all */
 }
 
 /* --- recover.log -------------------------------------------------------------------------------------------------------- */
@@ -99,8 +100,12 @@ static void write_log(const struct ada_recovered *result, const char *failure)
 static int finish(struct ada_recovered *result, struct ada_error *error, bool has_arena)
 {
 	char place[ADA_DIRECTORY_PATH_BYTES];
-	struct ada_recover_options options = { .session = place, .directory = SESSION, .memory = MEMORY, .arena = has_arena ? ARENA : -1,
-					       .by = "keeper", .reason = "its recorder was killed" };
+	struct ada_recover_options options = { .session = place,
+					       .directory = SESSION,
+					       .memory = MEMORY,
+					       .arena = has_arena ? ARENA : -1,
+					       .by = "keeper",
+					       .reason = "its recorder was killed" };
 	int status = 0;
 
 	ada_directory_path(SESSION, place);
@@ -156,7 +161,7 @@ __attribute__((noreturn)) static void keep(const struct ada_keeping *keeping, in
 		if (status || !result.was_complete)
 			write_log(&result, status ? error.text : NULL);
 		if (status)
-			_exit(1);	/* memory that has names stays */
+			_exit(1); /* memory that has names stays */
 	}
 	ada_shared_remove(&shared);
 	_exit(0);

@@ -11,5 +11,5 @@
 #define ADA_KEEPER_NAME "ada-keeper"
 #define ADA_KEEPER_LOG "recover.log"
 
-pid_t ada_keeper_start(const struct ada_keeping *keeping);	/* in the recorder: the keeper's pid, or -errno */
+pid_t ada_keeper_start(const struct ada_keeping *keeping); /* in the recorder: the keeper's pid, or -errno */
 #endif

@@ -16,8 +16,8 @@
 #include "recorder/index/shared.h"
 #include "recorder/process/server.h"
 
-#define RANDOM_CHARACTERS 6	/* of mkdtemp */
-#define YOUNG_SECONDS 60	/* it may be about to begin: its lock, or whoever listens, comes after its name */
+#define RANDOM_CHARACTERS 6 /* of mkdtemp */
+#define YOUNG_SECONDS 60    /* it may be about to begin: its lock, or whoever listens, comes after its name */
 
 static bool is_young(int directory)
 {
@@ -210,7 +210,10 @@ int ada_leftovers_find(struct ada_leftovers *leftovers)
 
 /* --- of one session ----------------------------------------------------------------------------------------------------- */
 
-struct wanted { struct ada_leftover_memory *memory; const char *session, *home; };
+struct wanted {
+	struct ada_leftover_memory *memory;
+	const char *session, *home;
+};
 
 static bool hold_it(int parent, const char *name, void *context)
 {

@@ -11,11 +11,11 @@
 #include "base/array.h"
 
 struct ada_leftover {
-	bool memory;			/* else sockets */
-	bool young;			/* of the last minute: a recorder that died just now */
-	uint64_t bytes;			/* of memory that it takes up */
+	bool memory;	/* else sockets */
+	bool young;	/* of the last minute: a recorder that died just now */
+	uint64_t bytes; /* of memory that it takes up */
 	char path[256];
-	char session[PATH_MAX];		/* whose memory it was; "": not known */
+	char session[PATH_MAX]; /* whose memory it was; "": not known */
 };
 struct ada_leftovers {
 	ADA_ARRAY(struct ada_leftover) dead;
@@ -23,13 +23,13 @@ struct ada_leftovers {
 
 /* Those that are surely dead: what is young and has no arena yet may be about to begin. 0 or -ENOMEM; the caller frees the array. */
 int ada_leftovers_find(struct ada_leftovers *leftovers);
-bool ada_leftover_remove(const struct ada_leftover *leftover);	/* true: it is gone; false: it is alive again, or can't be removed */
+bool ada_leftover_remove(const struct ada_leftover *leftover); /* true: it is gone; false: it is alive again, or can't be removed */
 /* The directory of a socket that a session names whose recorder is known to be dead. */
 void ada_leftover_remove_sockets(const char *directory);
 
 /* Memory of a dead recorder. */
 struct ada_leftover_memory {
-	int directory, arena;		/* -1: none. The arena's lock is ours */
+	int directory, arena; /* -1: none. The arena's lock is ours */
 	char path[256];
 };
 /* What is left of that session's, however young: its recorder is known to be dead. False: nothing, or somebody lives who has it. */

@@ -13,15 +13,17 @@
 #include "recorder/files/json.h"
 #include "recover/internal.h"
 
-struct sums { uint64_t events, lost, gaps, records; };
+struct sums {
+	uint64_t events, lost, gaps, records;
+};
 
 struct draft {
 	const struct ada_recovery *recovery;
 	const struct ada_process *process;
 	const struct ada_saved_windows *windows;
-	const struct ada_salvaged *salvaged;	/* NULL: nothing of its memory was there */
+	const struct ada_salvaged *salvaged; /* NULL: nothing of its memory was there */
 	json_object *manifest;
-	struct sums sums;		/* of all threads */
+	struct sums sums; /* of all threads */
 };
 
 void ada_recover_set(json_object *object, const char *key, uint64_t value)
@@ -194,7 +196,8 @@ static uint64_t torn_of(const struct draft *draft, const struct ada_thread *thre
 static void take_salvaged(const struct draft *draft, json_object *object, uint32_t number, uint64_t *lost)
 {
 	const struct ada_salvaged_thread *thread = draft->salvaged && number < draft->salvaged->threads.count ?
-						   &draft->salvaged->threads.items[number] : NULL;
+							   &draft->salvaged->threads.items[number] :
+							   NULL;
 
 	if (!thread)
 		return;
@@ -242,7 +245,7 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 		sums.lost = draft->salvaged->threads.items[thread->number].lost;
 		sums.gaps = draft->salvaged->threads.items[thread->number].gaps;
 	} else if (thread->events) {
-		sum_losses(thread, &sums);	/* a look at every event */
+		sum_losses(thread, &sums); /* a look at every event */
 	}
 	sums.lost = sums.lost > lost ? sums.lost : lost;
 	set(object, "segments", segments_of(thread));
@@ -268,7 +271,8 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 static void add_absent(struct draft *draft, json_object *threads)
 {
 	for (uint32_t id = 0; draft->salvaged && id < draft->salvaged->threads.count; id++) {
-		struct ada_thread thread = { .number = id, .tid = draft->salvaged->threads.items[id].tid,
+		struct ada_thread thread = { .number = id,
+					     .tid = draft->salvaged->threads.items[id].tid,
 					     .process = (struct ada_process *)draft->process };
 
 		if (!find_thread(threads, id))
@@ -556,11 +560,12 @@ static void fill(struct draft *draft)
 	set(manifest, "finalized", json_object_new_boolean(true));
 }
 
-int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process,
-			 const struct ada_saved_windows *windows, struct ada_error *error)
+int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_process *process, const struct ada_saved_windows *windows,
+			 struct ada_error *error)
 {
-	struct draft draft = { .recovery = recovery, .process = process, .windows = windows,
-			       .salvaged = ada_recover_salvaged(recovery, process->directory) };
+	struct draft draft = {
+		.recovery = recovery, .process = process, .windows = windows, .salvaged = ada_recover_salvaged(recovery, process->directory)
+	};
 	char path[PATH_MAX];
 
 	if (ada_path(path, "%s/manifest.json", process->path))

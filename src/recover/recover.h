@@ -16,16 +16,16 @@
 #include "base/error.h"
 
 struct ada_recover_options {
-	const char *session;		/* its directory, absolute */
-	int directory;			/* a descriptor of it: the lock is this one's, and stays until it is closed */
-	int memory, arena;		/* the dead recorder's shared directory, and the arena in it, locked; -1: there is none */
-	const char *by;			/* "command", "keeper" */
-	const char *reason;		/* a sentence without its end: why nobody else finished the session */
+	const char *session; /* its directory, absolute */
+	int directory;	     /* a descriptor of it: the lock is this one's, and stays until it is closed */
+	int memory, arena;   /* the dead recorder's shared directory, and the arena in it, locked; -1: there is none */
+	const char *by;	     /* "command", "keeper" */
+	const char *reason;  /* a sentence without its end: why nobody else finished the session */
 };
 
 struct ada_recovered {
-	bool was_complete;		/* nothing was to be done */
-	ADA_ARRAY(char *) problems;	/* a line each: what could not be saved, and why */
+	bool was_complete;	    /* nothing was to be done */
+	ADA_ARRAY(char *) problems; /* a line each: what could not be saved, and why */
 };
 
 /* 0: done, but for what the problems name. Otherwise -errno, and the session stays unfinished: -EBUSY where another has the lock

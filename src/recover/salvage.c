@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "base/file.h"
 
-#define STOP_WAIT_MS 20			/* for the agents' threads to see `stop` */
+#define STOP_WAIT_MS 20 /* for the agents' threads to see `stop` */
 
 /* --- finding what is there ---------------------------------------------------------------------------------------------- */
 
@@ -182,8 +182,8 @@ static int take_all(struct ada_salvage *salvage, struct ada_error *error)
 		return result;
 	stop_programs(salvage);
 	if (refused)
-		ada_recover_problem(salvage->recovery, "of %u threads nothing tells what of their shared memory is in their files: it is lost",
-				    refused);
+		ada_recover_problem(salvage->recovery,
+				    "of %u threads nothing tells what of their shared memory is in their files: it is lost", refused);
 	for (uint32_t number = 0; number < used && !result; number++)
 		result = take_process(salvage, number, &at, error);
 	return result;
@@ -202,7 +202,7 @@ int ada_recover_memory(struct ada_recovery *recovery, struct ada_error *error)
 	if (result == -EINVAL)
 		ada_recover_problem(recovery, "%s", why.text);
 	if (result == -ENODATA || result == -EINVAL)
-		return 0;		/* the one: its recorder died before there was anything. The other: no other time will tell more */
+		return 0; /* the one: its recorder died before there was anything. The other: no other time will tell more */
 	if (result)
 		return ada_error_set(error, -result, "%s", why.text);
 	if (__atomic_load_n(&salvage.map.header->state, __ATOMIC_ACQUIRE) == ADA_ARENA_RECORDING)

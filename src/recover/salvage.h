@@ -16,8 +16,13 @@
 #include "recover/internal.h"
 
 /* A thread's note, and its blocks that are not in the file. */
-struct ada_salvage_note { uint32_t provider, id, lane; };
-struct ada_salvage_block { uint64_t lane; uint32_t block; };
+struct ada_salvage_note {
+	uint32_t provider, id, lane;
+};
+struct ada_salvage_block {
+	uint64_t lane;
+	uint32_t block;
+};
 
 struct ada_salvage {
 	struct ada_recovery *recovery;
@@ -25,9 +30,9 @@ struct ada_salvage {
 	struct ada_arena_map map;
 	struct ada_clock *clock;
 	struct ada_sink *sink;
-	struct ada_drain *drain;	/* that is being emptied */
-	ADA_ARRAY(struct ada_salvage_note) notes;	/* by provider and id */
-	ADA_ARRAY(struct ada_salvage_block) blocks;	/* by lane */
+	struct ada_drain *drain;		    /* that is being emptied */
+	ADA_ARRAY(struct ada_salvage_note) notes;   /* by provider and id */
+	ADA_ARRAY(struct ada_salvage_block) blocks; /* by lane */
 };
 
 struct ada_salvage_process {

@@ -88,8 +88,8 @@ static void bar_unnoted(const struct ada_salvage_process *process, struct ada_dr
 	for (size_t i = 0; i < drain->lanes.count; i++) {
 		while (note < process->note_count && process->notes[note].id < i)
 			note++;
-		if ((note == process->note_count || process->notes[note].id != i) &&
-		    !ada_path(path, "%s/thread_%zu", process->path, i) && !access(path, F_OK))
+		if ((note == process->note_count || process->notes[note].id != i) && !ada_path(path, "%s/thread_%zu", process->path, i) &&
+		    !access(path, F_OK))
 			leave_alone(&drain->lanes.items[i]);
 	}
 }
@@ -108,7 +108,8 @@ static uint32_t consumed_of(const struct ada_drain *drain, uint32_t number)
 	if (seq >= next_seq)
 		return 0;
 	return next_seq - seq < (end - begin) / sizeof(struct ada_event) ?
-	       begin + (uint32_t)(next_seq - seq) * (uint32_t)sizeof(struct ada_event) : end;
+		       begin + (uint32_t)(next_seq - seq) * (uint32_t)sizeof(struct ada_event) :
+		       end;
 }
 
 static void skip_consumed(struct ada_drain *drain)
@@ -132,9 +133,9 @@ static int tell_threads(const struct ada_drain *drain, struct ada_salvaged *resu
 	for (uint32_t id = 0; id < drain->lanes.count; id++) {
 		const struct ada_shm_thread *thread = ada_drain_thread(drain, id);
 		const struct ada_lane *lane = &drain->lanes.items[id];
-		struct ada_salvaged_thread salvaged = { .id = id, .tid = lane->thread_id, .lost = lane->lost,
-							.overwritten = lane->overwritten,
-							.gaps = lane->gaps };
+		struct ada_salvaged_thread salvaged = {
+			.id = id, .tid = lane->thread_id, .lost = lane->lost, .overwritten = lane->overwritten, .gaps = lane->gaps
+		};
 
 		if (thread) {
 			salvaged.entry = *thread;
@@ -160,7 +161,7 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 	restore_entries(drain);
 	bar_unnoted(process, drain);
 	skip_consumed(drain);
-	drain->tail = UINT64_MAX;	/* the ring's order is of no use any more: all that is in chunks is taken by its numbers */
+	drain->tail = UINT64_MAX; /* the ring's order is of no use any more: all that is in chunks is taken by its numbers */
 	process->salvage->drain = drain;
 	ada_drain_finish(drain);
 	process->salvage->drain = NULL;
@@ -171,8 +172,8 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 				    (unsigned long long)drain->bad_chunks);
 	for (size_t i = 0; i < drain->lanes.count && !process->has_events; i++)
 		process->has_events = drain->lanes.items[i].events;
-	result = tell_threads(drain, process->result, process->salvage->recovery->result->problems.count ||
-						       process->salvage->map.header->blocks_refused);
+	result = tell_threads(drain, process->result,
+			      process->salvage->recovery->result->problems.count || process->salvage->map.header->blocks_refused);
 	return result ? ada_error_system(error, -result, "%s", process->path) : 0;
 }
 
@@ -188,10 +189,13 @@ static uint64_t segment_events(const struct ada_salvage *salvage)
 int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *error)
 {
 	struct ada_salvage *salvage = process->salvage;
-	struct ada_lane_options options = { .sink = ada_sink_atf(salvage->sink), .clock = salvage->clock,
-					    .segment_events = segment_events(salvage), .numbers_detail = true,
+	struct ada_lane_options options = { .sink = ada_sink_atf(salvage->sink),
+					    .clock = salvage->clock,
+					    .segment_events = segment_events(salvage),
+					    .numbers_detail = true,
 					    .circular = salvage->map.header->index_mode == ADA_INDEX_CIRCULAR,
-					    .make_room = make_room, .context = salvage };
+					    .make_room = make_room,
+					    .context = salvage };
 	struct ada_segment_options layout;
 	struct ada_segment segment;
 	struct ada_error why = { "" };

@@ -69,7 +69,8 @@ static int remove_unnoted(const struct ada_salvage_process *process, struct ada_
 		if (!ada_directory_number(entry->d_name, "thread_", &id) || find_note(process, id))
 			continue;
 		result = ada_path(thread, "%s/%s", process->path, entry->d_name) ?
-			 ada_error_system(error, ENAMETOOLONG, "%s", process->path) : remove_segments(thread, 0, error);
+				 ada_error_system(error, ENAMETOOLONG, "%s", process->path) :
+				 remove_segments(thread, 0, error);
 	}
 	closedir(directory);
 	return result;
@@ -106,13 +107,14 @@ static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t
 {
 	int result = 0;
 
-	for (size_t i = ada_array_below(&salvage->blocks, lane, lane); i < salvage->blocks.count && salvage->blocks.items[i].lane == lane && !result; i++) {
+	for (size_t i = ada_array_below(&salvage->blocks, lane, lane);
+	     i < salvage->blocks.count && salvage->blocks.items[i].lane == lane && !result; i++) {
 		uint32_t number = salvage->blocks.items[i].block;
 		struct ada_arena_block block = salvage->map.blocks[number];
 
 		if (block.segment == segment && block.offset < end)
 			result = ada_file_write_at(fd, ada_arena_bytes(&salvage->map, number),
-					  end - block.offset < block.bytes ? end - block.offset : block.bytes, block.offset);
+						   end - block.offset < block.bytes ? end - block.offset : block.bytes, block.offset);
 	}
 	return result;
 }
@@ -121,8 +123,9 @@ static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t
 static int mark_missing(const struct ada_salvage_process *process, const struct ada_salvage_note *note,
 			const struct ada_arena_lane_state *state, int fd, uint64_t end)
 {
-	struct ada_event event = { .timestamp_ns = state->last_ns, .thread_id = state->thread_id, .event_kind = ADA_EVENT_LOST,
-				   .detail_seq = ADA_NO_DETAIL };
+	struct ada_event event = {
+		.timestamp_ns = state->last_ns, .thread_id = state->thread_id, .event_kind = ADA_EVENT_LOST, .detail_seq = ADA_NO_DETAIL
+	};
 	struct stat status;
 	uint64_t at;
 

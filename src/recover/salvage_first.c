@@ -9,17 +9,17 @@
 #include "recorder/files/json.h"
 #include "recover/salvage.h"
 
-static const char begun[] =
-	"{\"format\":\"ada-manifest\",\"version\":1,\"mode\":\"index_only\",\"endNs\":null,"
-	"\"index_lane\":{\"always_persisted\":true,\"event_count\":0,\"lost\":0,\"overwritten\":0,\"gaps\":0},"
-	"\"detail_lane\":{\"capture\":\"off\",\"persistence\":\"off\",\"windows\":[],\"event_count\":0,\"coverage_ratio\":0.0},"
-	"\"marking_policy\":{\"version\":\"\",\"hash\":\"\",\"rules\":[],\"history\":[]},\"threads\":[],\"modules\":[],"
-	"\"hooks\":{\"functions\":0,\"hooked\":0,\"imports\":0,\"skipped\":{}},"
-	"\"metrics\":{\"events_processed\":0,\"marked_events_detected\":0,\"selective_dumps_performed\":0,\"windows_discarded\":0,"
-	"\"avg_window_duration_ns\":0,\"avg_events_per_window\":0},"
-	"\"exit\":{\"kind\":\"running\"},\"crash\":null,"
-	"\"recording\":{\"state\":\"running\",\"reason\":null,\"threadsRefused\":0,\"modulesRefused\":0,\"internalErrors\":0},"
-	"\"finalized\":false}";
+static const char begun
+	[] = "{\"format\":\"ada-manifest\",\"version\":1,\"mode\":\"index_only\",\"endNs\":null,"
+	     "\"index_lane\":{\"always_persisted\":true,\"event_count\":0,\"lost\":0,\"overwritten\":0,\"gaps\":0},"
+	     "\"detail_lane\":{\"capture\":\"off\",\"persistence\":\"off\",\"windows\":[],\"event_count\":0,\"coverage_ratio\":0.0},"
+	     "\"marking_policy\":{\"version\":\"\",\"hash\":\"\",\"rules\":[],\"history\":[]},\"threads\":[],\"modules\":[],"
+	     "\"hooks\":{\"functions\":0,\"hooked\":0,\"imports\":0,\"skipped\":{}},"
+	     "\"metrics\":{\"events_processed\":0,\"marked_events_detected\":0,\"selective_dumps_performed\":0,\"windows_discarded\":0,"
+	     "\"avg_window_duration_ns\":0,\"avg_events_per_window\":0},"
+	     "\"exit\":{\"kind\":\"running\"},\"crash\":null,"
+	     "\"recording\":{\"state\":\"running\",\"reason\":null,\"threadsRefused\":0,\"modulesRefused\":0,\"internalErrors\":0},"
+	     "\"finalized\":false}";
 
 static void add(json_object *object, const char *key, json_object *value)
 {
@@ -34,7 +34,8 @@ static json_object *program_of(const struct ada_segment *segment)
 
 	for (uint32_t i = 0; i < count; i++)
 		if (segment->modules[i].flags & ADA_MODULE_MAIN)
-			return ada_json_text_of(segment->modules[i].path, strnlen(segment->modules[i].path, sizeof segment->modules[i].path));
+			return ada_json_text_of(segment->modules[i].path,
+						strnlen(segment->modules[i].path, sizeof segment->modules[i].path));
 	return json_object_new_string("");
 }
 

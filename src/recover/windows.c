@@ -19,16 +19,16 @@
 #include "base/file.h"
 #include "recover/internal.h"
 
-#define PIECES_WORTH 16		/* of unknown windows: one that has less than such a part of the records is none */
+#define PIECES_WORTH 16 /* of unknown windows: one that has less than such a part of the records is none */
 
 /* A thread's segment: its index, and the detail file beside it. */
 struct lane {
 	const struct atf_index *index;
-	struct atf_detail_file *detail;	/* NULL: none, or it can't be read */
+	struct atf_detail_file *detail; /* NULL: none, or it can't be read */
 	uint64_t records;		/* of events that are in the index */
 	/* Where the cutting stands */
-	uint64_t ordinal;		/* of the first record at or behind it */
-	uint64_t hole_ns;		/* of the first hole at or behind it; UINT64_MAX: none up to the region's end */
+	uint64_t ordinal; /* of the first record at or behind it */
+	uint64_t hole_ns; /* of the first hole at or behind it; UINT64_MAX: none up to the region's end */
 };
 
 struct lanes {
@@ -36,7 +36,9 @@ struct lanes {
 	size_t count, capacity;
 };
 
-struct piece { uint64_t start_ns, end_ns, records; };
+struct piece {
+	uint64_t start_ns, end_ns, records;
+};
 
 static uint64_t record_ns(const struct lane *lane, uint64_t ordinal)
 {
@@ -91,7 +93,7 @@ static uint64_t first_hole(const struct lane *lane, uint64_t from_ns, uint64_t t
 
 	for (; i < count && events[i].timestamp_ns <= to_ns; i++) {
 		if (!events[i].event_kind || events[i].detail_seq == ADA_NO_DETAIL || events[i].timestamp_ns < from_ns)
-			continue;	/* the last: of a damaged file, whose times fall */
+			continue; /* the last: of a damaged file, whose times fall */
 		if (i != seq)
 			return events[i].timestamp_ns;
 		seq = record_seq(lane, ++ordinal);
@@ -177,7 +179,7 @@ static void keep_largest(void *context, const struct piece *piece)
 		*largest = *piece;
 }
 
-struct unknown {			/* pieces of a region for which no window is known */
+struct unknown { /* pieces of a region for which no window is known */
 	struct ada_saved_windows *windows;
 	struct piece largest;
 	uint64_t least;
@@ -188,7 +190,8 @@ static void keep_large(void *context, const struct piece *piece)
 {
 	struct unknown *unknown = context;
 	struct ada_saved_window window = { .bounds = { .start_ns = piece->start_ns, .end_ns = piece->end_ns, .marked_ns = piece->start_ns },
-					   .records = piece->records, .cut = true };
+					   .records = piece->records,
+					   .cut = true };
 
 	if (piece->records >= unknown->least && !unknown->result)
 		unknown->result = ada_array_push(&unknown->windows->kept, window);
@@ -238,7 +241,8 @@ static int add_known(struct lanes *lanes, const struct ada_recorded_window *know
 	}
 	if (!largest.records)
 		return ada_array_push(&windows->gone, known->entry);
-	window.bounds = (AtfDetailWindow){ .start_ns = largest.start_ns, .end_ns = largest.end_ns,
+	window.bounds = (AtfDetailWindow){ .start_ns = largest.start_ns,
+					   .end_ns = largest.end_ns,
 					   .marked_ns = ada_json_u64(known->entry, "markedNs", largest.start_ns),
 					   .marked_count = (uint32_t)ada_json_u64(known->entry, "markedCount", 0) };
 	window.records = largest.records;
@@ -257,7 +261,8 @@ static int add_all(struct lanes *lanes, const struct ada_process *process, struc
 		if (known[i].start_ns)
 			result = add_unknown(lanes, next_ns, known[i].start_ns - 1, windows);
 		if (!result)
-			result = add_known(lanes, &known[i], &next_ns, bound_ns && bound_ns != UINT64_MAX ? bound_ns - 1 : bound_ns, windows);
+			result = add_known(lanes, &known[i], &next_ns, bound_ns && bound_ns != UINT64_MAX ? bound_ns - 1 : bound_ns,
+					   windows);
 	}
 	if (!result)
 		result = add_unknown(lanes, next_ns, UINT64_MAX, windows);

@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include "abi/policy.h"
 
-struct ada_gate { uint64_t after, every, limit, limit_span; };	/* limit_span in the unit of `now` */
+struct ada_gate {
+	uint64_t after, every, limit, limit_span;
+}; /* limit_span in the unit of `now` */
 
 /* An event fits the rule: counts it, and says whether it marks. */
 static inline bool ada_gate_pass(struct ada_rule_state *state, const struct ada_gate *gate, uint64_t now)
 {
-	uint64_t number = state->matches++;	/* of this match, from 0 */
+	uint64_t number = state->matches++; /* of this match, from 0 */
 	if (number < gate->after || (gate->every > 1 && (number - gate->after) % gate->every))
 		return false;
 	if (gate->limit) {

@@ -84,10 +84,10 @@ int ada_parse_head(const struct ada_parser *parser, const char *at, struct ada_h
 	}
 	if (status)
 		return status;
-	*head = (struct ada_head){.names = {start, op ? op : at}, .op = {at, at}, .value = {at, at}, .end = at};
+	*head = (struct ada_head){ .names = { start, op ? op : at }, .op = { at, at }, .value = { at, at }, .end = at };
 	if (op) {
-		head->op = (struct ada_span){op, op + comparison(op)};
-		head->value = ada_span_trim((struct ada_span){head->op.end, at});
+		head->op = (struct ada_span){ op, op + comparison(op) };
+		head->value = ada_span_trim((struct ada_span){ head->op.end, at });
 	}
 	head->names = ada_span_trim(head->names);
 	return 0;
@@ -117,8 +117,8 @@ static const char *closing(const char *at, const char *end)
 /* Past "operator<" and the like, whose signs are no brackets. */
 static const char *skip_operator(const char *at, const char *end)
 {
-	static const char *const operators[] = {"<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "&&", "||", ",",
-		"<", ">"};
+	static const char *const operators[] = { "<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>",
+						 "<=",	">=",  "->",  "&&",  "||", ",",	 "<",  ">" };
 
 	if (!starts(at, end, "operator"))
 		return at;
@@ -158,7 +158,7 @@ static char *cut(const char *at, const char *end)
 /* `text` is "re:..."; `at` where its regex begins in the rule. What doesn't compile is a literal, unless strict. */
 static int add_regex(const struct ada_parser *parser, struct ada_pattern *pattern, const char *text, const char *at)
 {
-	struct ada_error reason = {""}, warning = {""};
+	struct ada_error reason = { "" }, warning = { "" };
 	size_t offset;
 	bool nocase = parser->trigger->nocase;
 	int status = ada_pattern_compile(pattern, text, nocase, &offset, &reason);
@@ -182,7 +182,7 @@ static int add_regex(const struct ada_parser *parser, struct ada_pattern *patter
 static int add_name(const struct ada_parser *parser, struct ada_span *span, bool compares)
 {
 	const char *start = span->at, *loose = NULL;
-	struct ada_pattern pattern = {0};
+	struct ada_pattern pattern = { 0 };
 	char *text = NULL;
 	size_t offset;
 	int status = 0;
@@ -212,11 +212,12 @@ static int add_name(const struct ada_parser *parser, struct ada_span *span, bool
 		struct ada_span name;
 
 		span->at = bare_end(*span, &loose);
-		name = ada_span_trim((struct ada_span){start, span->at});
+		name = ada_span_trim((struct ada_span){ start, span->at });
 		if (name.at == name.end)
 			return ada_parse_fail(parser, start, "a name is missing");
 		if (loose && !compares && !memchr(name.at, '*', (size_t)(name.end - name.at)))
-			return ada_parse_fail(parser, loose, "no comparison is taken here; a name that holds %c is written in quotes", *loose);
+			return ada_parse_fail(parser, loose, "no comparison is taken here; a name that holds %c is written in quotes",
+					      *loose);
 		text = cut(name.at, name.end);
 		if (text)
 			status = ada_pattern_compile(&pattern, text, parser->trigger->nocase, &offset, parser->error);

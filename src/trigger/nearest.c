@@ -12,9 +12,12 @@
 struct ada_nearest {
 	char wanted[LENGTH_MAX + 1];
 	size_t length;
-	unsigned farthest;		/* no name farther than this is near */
+	unsigned farthest; /* no name farther than this is near */
 	size_t count;
-	struct { unsigned distance; char name[LENGTH_MAX + 1]; } kept[KEPT];
+	struct {
+		unsigned distance;
+		char name[LENGTH_MAX + 1];
+	} kept[KEPT];
 };
 
 struct ada_nearest *ada_nearest_open(const char *wanted)

@@ -6,16 +6,23 @@
 #include <string.h>
 #include "trigger/parse.h"
 
-struct unit { const char *name; uint64_t scale; };
+struct unit {
+	const char *name;
+	uint64_t scale;
+};
 
-static const struct unit durations[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
-	{"min", 60000000000}, {"m", 60000000000}, {"h", 3600000000000}, {NULL, 0}};
+static const struct unit durations[] = {
+	{ "ns", 1 },	      { "us", 1000 },	      { "ms", 1000000 }, { "s", 1000000000 }, { "min", 60000000000 },
+	{ "m", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 }
+};
 #define DURATIONS "ns, us, ms, s, min, h"
-static const struct unit sizes[] = {{"B", 1}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {"T", (uint64_t)1 << 40},
-	{"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}, {"TiB", (uint64_t)1 << 40}, {NULL, 0}};
+static const struct unit sizes[] = { { "B", 1 },	  { "K", 1u << 10 },	      { "M", 1u << 20 },
+				     { "G", 1u << 30 },	  { "T", (uint64_t)1 << 40 }, { "KiB", 1u << 10 },
+				     { "MiB", 1u << 20 }, { "GiB", 1u << 30 },	      { "TiB", (uint64_t)1 << 40 },
+				     { NULL, 0 } };
 #define SIZES "B, K, M, G, T"
-static const struct unit percents[] = {{"%", 1000000000}, {NULL, 0}};	/* so a share is exact to 11 digits */
-static const struct unit plain[] = {{"", 1}, {NULL, 0}};
+static const struct unit percents[] = { { "%", 1000000000 }, { NULL, 0 } }; /* so a share is exact to 11 digits */
+static const struct unit plain[] = { { "", 1 }, { NULL, 0 } };
 
 static bool digit(struct ada_span span, size_t i)
 {
@@ -112,7 +119,7 @@ int ada_parse_percent(const struct ada_parser *parser, struct ada_span span, dou
 int ada_parse_per(const struct ada_parser *parser, struct ada_span span, uint64_t max, uint64_t *count, uint64_t *ns)
 {
 	const char *slash = memchr(span.at, '/', (size_t)(span.end - span.at));
-	struct ada_span number = {span.at, slash ? slash : span.end}, per = {slash ? slash + 1 : span.end, span.end};
+	struct ada_span number = { span.at, slash ? slash : span.end }, per = { slash ? slash + 1 : span.end, span.end };
 	int status = ada_parse_whole(parser, ada_span_trim(number), 1, max, count);
 
 	if (status)
@@ -133,7 +140,7 @@ int ada_parse_per(const struct ada_parser *parser, struct ada_span span, uint64_
 /* 99.9 -> 99,900 */
 int ada_parse_percentile(const struct ada_parser *parser, struct ada_span span, uint32_t *percentile)
 {
-	static const struct unit thousandths[] = {{"", 1000}, {NULL, 0}};
+	static const struct unit thousandths[] = { { "", 1000 }, { NULL, 0 } };
 	uint64_t value;
 	int status = with_unit(parser, span, thousandths, "none", &value);
 
@@ -148,8 +155,8 @@ int ada_parse_percentile(const struct ada_parser *parser, struct ada_span span, 
 /* Decimal, hexadecimal; with K, M, G, T in powers of 1024. 64 bits, signed or not: the value is their pattern. */
 int ada_parse_integer(const struct ada_parser *parser, struct ada_span span, int64_t *value, bool *negative)
 {
-	static const struct unit units[] = {{"", 1}, {"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {"T", (uint64_t)1 << 40},
-		{NULL, 0}};
+	static const struct unit units[] = { { "", 1 },		{ "K", 1u << 10 },	    { "M", 1u << 20 },
+					     { "G", 1u << 30 }, { "T", (uint64_t)1 << 40 }, { NULL, 0 } };
 	struct ada_span digits = span, rest;
 	uint64_t number = 0, scale = 0;
 	unsigned base = 10;
@@ -193,7 +200,7 @@ int ada_parse_real(const struct ada_parser *parser, struct ada_span span, double
 	memcpy(text, span.at, length);
 	text[length] = '\0';
 	*value = strtod(text, &end);
-	if (!length || *end || !(*value - *value == 0))		/* no infinity: strtod gives it for what is too large, too */
+	if (!length || *end || !(*value - *value == 0)) /* no infinity: strtod gives it for what is too large, too */
 		return ada_parse_fail(parser, span.at, "\"%.*s\" is no number", ADA_SPAN(span));
 	return 0;
 }
@@ -214,14 +221,14 @@ static int read_minute(const struct ada_parser *parser, struct ada_span span, bo
 		return 0;
 	if (!end || *minute != 24 * 60)
 		return ada_parse_fail(parser, hour < 24 ? span.at + 3 : span.at, "%.*s is no time of day", ADA_SPAN(span));
-	*minute = 0;	/* 24:00 */
+	*minute = 0; /* 24:00 */
 	return 0;
 }
 
 int ada_parse_minutes(const struct ada_parser *parser, struct ada_span span, uint32_t *from, uint32_t *to)
 {
 	const char *dash = memchr(span.at, '-', (size_t)(span.end - span.at));
-	struct ada_span first = {span.at, dash ? dash : span.end}, last = {dash ? dash + 1 : span.end, span.end};
+	struct ada_span first = { span.at, dash ? dash : span.end }, last = { dash ? dash + 1 : span.end, span.end };
 	int status;
 
 	first = ada_span_trim(first);

@@ -4,19 +4,27 @@
 #include <string.h>
 #include "trigger/parse.h"
 
-static const struct { const char *name; enum ada_value_type type; } types[] = {
-	{"char", ADA_VALUE_I8}, {"uchar", ADA_VALUE_U8}, {"bool", ADA_VALUE_U8}, {"short", ADA_VALUE_I16}, {"ushort", ADA_VALUE_U16},
-	{"int", ADA_VALUE_I32}, {"uint", ADA_VALUE_U32}, {"long", ADA_VALUE_I64}, {"ulong", ADA_VALUE_U64}, {"ptr", ADA_VALUE_U64},
-	{"float", ADA_VALUE_F32}, {"double", ADA_VALUE_F64},
-};
+static const struct {
+	const char *name;
+	enum ada_value_type type;
+} types[] = { { "char", ADA_VALUE_I8 },	   { "uchar", ADA_VALUE_U8 }, { "bool", ADA_VALUE_U8 },	  { "short", ADA_VALUE_I16 },
+	      { "ushort", ADA_VALUE_U16 }, { "int", ADA_VALUE_I32 },  { "uint", ADA_VALUE_U32 },  { "long", ADA_VALUE_I64 },
+	      { "ulong", ADA_VALUE_U64 },  { "ptr", ADA_VALUE_U64 },  { "float", ADA_VALUE_F32 }, { "double", ADA_VALUE_F64 } };
 enum option { NOCASE, PRE, POST, LIMIT, AFTER, EVERY, OVER, LABEL, TYPE, OPTIONS };
-static const struct { const char *name; bool value; unsigned group; const char *example; } options[OPTIONS] = {
-	[NOCASE] = {"nocase", false, ADA_OPTION_NAMES, NULL}, [PRE] = {"pre", true, ADA_OPTION_ALL, "pre=5s"},
-	[POST] = {"post", true, ADA_OPTION_ALL, "post=1000ev"}, [LIMIT] = {"limit", true, ADA_OPTION_COUNTS, "limit=5/min"},
-	[AFTER] = {"after", true, ADA_OPTION_COUNTS, "after=100"}, [EVERY] = {"every", true, ADA_OPTION_COUNTS, "every=10"},
-	[OVER] = {"over", true, ADA_OPTION_OVER, "over=1000"}, [LABEL] = {"label", true, ADA_OPTION_ALL, "label=TEXT"},
-	[TYPE] = {"type", false, ADA_OPTION_TYPE, NULL},
-};
+static const struct {
+	const char *name;
+	bool value;
+	unsigned group;
+	const char *example;
+} options[OPTIONS] = { [NOCASE] = { "nocase", false, ADA_OPTION_NAMES, NULL },
+		       [PRE] = { "pre", true, ADA_OPTION_ALL, "pre=5s" },
+		       [POST] = { "post", true, ADA_OPTION_ALL, "post=1000ev" },
+		       [LIMIT] = { "limit", true, ADA_OPTION_COUNTS, "limit=5/min" },
+		       [AFTER] = { "after", true, ADA_OPTION_COUNTS, "after=100" },
+		       [EVERY] = { "every", true, ADA_OPTION_COUNTS, "every=10" },
+		       [OVER] = { "over", true, ADA_OPTION_OVER, "over=1000" },
+		       [LABEL] = { "label", true, ADA_OPTION_ALL, "label=TEXT" },
+		       [TYPE] = { "type", false, ADA_OPTION_TYPE, NULL } };
 
 static int unknown(const struct ada_parser *parser, struct ada_span name)
 {
@@ -41,7 +49,7 @@ static int read_roll(const struct ada_parser *parser, struct ada_span span, uint
 
 	for (;;) {
 		const char *bar = memchr(span.at, '|', (size_t)(span.end - span.at));
-		struct ada_span part = ada_span_trim((struct ada_span){span.at, bar ? bar : span.end}), number = part;
+		struct ada_span part = ada_span_trim((struct ada_span){ span.at, bar ? bar : span.end }), number = part;
 		int status;
 
 		while (number.end > number.at && strchr("ev", number.end[-1]))
@@ -68,7 +76,7 @@ static int read_label(const struct ada_parser *parser, struct ada_span span)
 	char quote = span.at < span.end ? *span.at : '\0';
 
 	if (quote == '\'' || quote == '"')
-		span = (struct ada_span){span.at + 1, span.end - 1};
+		span = (struct ada_span){ span.at + 1, span.end - 1 };
 	if (span.at >= span.end)
 		return ada_parse_fail(parser, span.at, "a text is missing");
 	if (span.end - span.at > 100)
@@ -82,24 +90,16 @@ static int read_value(const struct ada_parser *parser, enum option option, struc
 	struct ada_trigger *trigger = parser->trigger;
 
 	switch (option) {
-	case PRE:
-		trigger->pre_given = true;
-		return read_roll(parser, value, &trigger->pre_ns, &trigger->pre_events);
-	case POST:
-		trigger->post_given = true;
-		return read_roll(parser, value, &trigger->post_ns, &trigger->post_events);
-	case LIMIT:
-		return ada_parse_per(parser, value, 1000000000, &trigger->limit, &trigger->limit_ns);
-	case AFTER:
-		return ada_parse_whole(parser, value, 1, INT64_MAX, &trigger->after);
-	case EVERY:
-		return ada_parse_whole(parser, value, 1, INT64_MAX, &trigger->every);
-	case OVER:
-		return ada_parse_whole(parser, value, 2, ADA_SAMPLE_BYTES * 8, &trigger->over);
-	case LABEL:
-		return read_label(parser, value);
-	case NOCASE: case TYPE: case OPTIONS:
-		break;
+	case PRE: trigger->pre_given = true; return read_roll(parser, value, &trigger->pre_ns, &trigger->pre_events);
+	case POST: trigger->post_given = true; return read_roll(parser, value, &trigger->post_ns, &trigger->post_events);
+	case LIMIT: return ada_parse_per(parser, value, 1000000000, &trigger->limit, &trigger->limit_ns);
+	case AFTER: return ada_parse_whole(parser, value, 1, INT64_MAX, &trigger->after);
+	case EVERY: return ada_parse_whole(parser, value, 1, INT64_MAX, &trigger->every);
+	case OVER: return ada_parse_whole(parser, value, 2, ADA_SAMPLE_BYTES * 8, &trigger->over);
+	case LABEL: return read_label(parser, value);
+	case NOCASE:
+	case TYPE:
+	case OPTIONS: break;
 	}
 	return 0;
 }
@@ -121,7 +121,7 @@ static enum option find(const struct ada_parser *parser, struct ada_span name, b
 static int read_option(const struct ada_parser *parser, struct ada_span span, const char *kind, unsigned groups, unsigned *seen)
 {
 	const char *equals = memchr(span.at, '=', (size_t)(span.end - span.at));
-	struct ada_span name = ada_span_trim((struct ada_span){span.at, equals ? equals : span.end});
+	struct ada_span name = ada_span_trim((struct ada_span){ span.at, equals ? equals : span.end });
 	bool real = false;
 	enum option option;
 
@@ -141,7 +141,7 @@ static int read_option(const struct ada_parser *parser, struct ada_span span, co
 		return ada_parse_fail(parser, name.end, "a value is missing: write it like %s", options[option].example);
 	parser->trigger->nocase |= option == NOCASE;
 	parser->trigger->type_given |= option == TYPE;
-	return equals ? read_value(parser, option, ada_span_trim((struct ada_span){equals + 1, span.end})) : 0;
+	return equals ? read_value(parser, option, ada_span_trim((struct ada_span){ equals + 1, span.end })) : 0;
 }
 
 /* A comma or "@" ends an option, except in quotes that begin its value. */
@@ -174,7 +174,7 @@ int ada_parse_options(const struct ada_parser *parser, const char *at, const cha
 		int status = option_end(parser, at + 1, &end);
 
 		if (!status)
-			status = read_option(parser, ada_span_trim((struct ada_span){at + 1, end}), kind, groups, &seen);
+			status = read_option(parser, ada_span_trim((struct ada_span){ at + 1, end }), kind, groups, &seen);
 		if (status)
 			return status;
 		at = end;

@@ -7,12 +7,12 @@
 #include <string.h>
 #include "trigger/parse.h"
 
-enum form {			/* what may follow a kind; several: each its own */
-	NOTHING = 1,		/* crash */
-	NAMES = 2,		/* symbol=F */
-	NAMED = 4,		/* latency=F>50ms */
-	BARE = 8,		/* depth>200 */
-	OWN = 16,		/* time=, signal=, exception= : read by themselves */
+enum form {		 /* what may follow a kind; several: each its own */
+	    NOTHING = 1, /* crash */
+	    NAMES = 2,	 /* symbol=F */
+	    NAMED = 4,	 /* latency=F>50ms */
+	    BARE = 8,	 /* depth>200 */
+	    OWN = 16,	 /* time=, signal=, exception= : read by themselves */
 };
 #define OPS_ABOVE (1u << ADA_OP_GT | 1u << ADA_OP_GE)
 #define OPS_ORDER (OPS_ABOVE | 1u << ADA_OP_LT | 1u << ADA_OP_LE)
@@ -27,24 +27,24 @@ struct kind {
 	const char *example;
 };
 static const struct kind kinds[] = {
-	{"symbol", ADA_RULE_SYMBOL, NAMES, 0, CALLS, "symbol=malloc,free"},
-	{"return", ADA_RULE_RETURN, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE | ADA_OPTION_REAL, "return=open<0"},
-	{"arg", ADA_RULE_ARG, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE, "arg=read:3>1048576"},
-	{"latency", ADA_RULE_LATENCY, NAMED, OPS_ORDER, CALLS, "latency=function:F>50ms"},
-	{"rate", ADA_RULE_RATE, NAMED, OPS_ABOVE, CALLS, "rate=function:F>1000/s"},
-	{"depth", ADA_RULE_DEPTH, NAMED | BARE, OPS_ABOVE, CALLS, "depth>200"},
-	{"new-caller", ADA_RULE_NEW_CALLER, NAMES, 0, CALLS, "new-caller=F"},
-	{"cpu", ADA_RULE_CPU, NAMED | BARE, OPS_ORDER, CALLS, "cpu=function:F>10ms"},
-	{"memory", ADA_RULE_MEMORY_SHARE, BARE, OPS_ABOVE, EVENTS, "memory>90%"},
-	{"time", ADA_RULE_TIME, OWN, 0, ADA_OPTION_ALL, "time=10:30-10:45"},
-	{"crash", ADA_RULE_CRASH, NOTHING, 0, ADA_OPTION_ALL, "crash"},
-	{"signal", ADA_RULE_SIGNAL, OWN, 0, EVENTS, "signal=SIGSEGV,SIGABRT"},
-	{"exit", ADA_RULE_EXIT, NOTHING, 0, ADA_OPTION_ALL, "exit"},
-	{"exception", ADA_RULE_EXCEPTION, NOTHING | OWN, 0, EVENTS, "exception=std::bad_alloc"},
-	{"manual", ADA_RULE_MANUAL, NOTHING, 0, ADA_OPTION_ALL, "manual"},
+	{ "symbol", ADA_RULE_SYMBOL, NAMES, 0, CALLS, "symbol=malloc,free" },
+	{ "return", ADA_RULE_RETURN, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE | ADA_OPTION_REAL, "return=open<0" },
+	{ "arg", ADA_RULE_ARG, NAMED, OPS_ALL, CALLS | ADA_OPTION_TYPE, "arg=read:3>1048576" },
+	{ "latency", ADA_RULE_LATENCY, NAMED, OPS_ORDER, CALLS, "latency=function:F>50ms" },
+	{ "rate", ADA_RULE_RATE, NAMED, OPS_ABOVE, CALLS, "rate=function:F>1000/s" },
+	{ "depth", ADA_RULE_DEPTH, NAMED | BARE, OPS_ABOVE, CALLS, "depth>200" },
+	{ "new-caller", ADA_RULE_NEW_CALLER, NAMES, 0, CALLS, "new-caller=F" },
+	{ "cpu", ADA_RULE_CPU, NAMED | BARE, OPS_ORDER, CALLS, "cpu=function:F>10ms" },
+	{ "memory", ADA_RULE_MEMORY_SHARE, BARE, OPS_ABOVE, EVENTS, "memory>90%" },
+	{ "time", ADA_RULE_TIME, OWN, 0, ADA_OPTION_ALL, "time=10:30-10:45" },
+	{ "crash", ADA_RULE_CRASH, NOTHING, 0, ADA_OPTION_ALL, "crash" },
+	{ "signal", ADA_RULE_SIGNAL, OWN, 0, EVENTS, "signal=SIGSEGV,SIGABRT" },
+	{ "exit", ADA_RULE_EXIT, NOTHING, 0, ADA_OPTION_ALL, "exit" },
+	{ "exception", ADA_RULE_EXCEPTION, NOTHING | OWN, 0, EVENTS, "exception=std::bad_alloc" },
+	{ "manual", ADA_RULE_MANUAL, NOTHING, 0, ADA_OPTION_ALL, "manual" },
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
-static const struct kind percentile = {"p99", ADA_RULE_PERCENTILE, NAMED, OPS_ABOVE, CALLS | ADA_OPTION_OVER, "p99=function:F>50ms"};
+static const struct kind percentile = { "p99", ADA_RULE_PERCENTILE, NAMED, OPS_ABOVE, CALLS | ADA_OPTION_OVER, "p99=function:F>50ms" };
 
 int ada_parse_fail(const struct ada_parser *parser, const char *at, const char *format, ...)
 {
@@ -53,7 +53,7 @@ int ada_parse_fail(const struct ada_parser *parser, const char *at, const char *
 	va_list arguments;
 
 	for (const char *byte = parser->text; byte < at; byte++)
-		character += ((unsigned char)*byte & 0xc0) != 0x80;	/* UTF-8: only a character's first byte */
+		character += ((unsigned char)*byte & 0xc0) != 0x80; /* UTF-8: only a character's first byte */
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
@@ -97,14 +97,16 @@ static int unknown_kind(const struct ada_parser *parser, struct ada_span word, b
 	if (alone)
 		return ada_parse_fail(parser, word.at, "unknown kind \"%.*s\": a function is named with symbol=%.*s", ADA_SPAN(word),
 				      ADA_SPAN(word));
-	return ada_parse_fail(parser, word.at, "unknown kind \"%.*s\" (symbol, return, arg, latency, p99, rate, depth, new-caller, cpu, "
-			      "memory, time, crash, signal, exit, exception, manual)", ADA_SPAN(word));
+	return ada_parse_fail(parser, word.at,
+			      "unknown kind \"%.*s\" (symbol, return, arg, latency, p99, rate, depth, new-caller, cpu, "
+			      "memory, time, crash, signal, exit, exception, manual)",
+			      ADA_SPAN(word));
 }
 
 /* *at moves behind the kind. */
 static int read_kind(const struct ada_parser *parser, const char **at, const struct kind **kind)
 {
-	struct ada_span word = {*at, *at};
+	struct ada_span word = { *at, *at };
 
 	while (isalnum((unsigned char)*word.end) || (*word.end && strchr("-_.:", *word.end)))
 		word.end++;
@@ -117,16 +119,18 @@ static int read_kind(const struct ada_parser *parser, const char **at, const str
 			return 0;
 		}
 	*kind = &percentile;
-	if (*word.at == 'p' && isdigit((unsigned char)word.at[1]) &&
-	    strspn(word.at + 1, "0123456789.") == (size_t)(word.end - word.at - 1))
-		return ada_parse_percentile(parser, (struct ada_span){word.at + 1, word.end}, &parser->trigger->percentile);
+	if (*word.at == 'p' && isdigit((unsigned char)word.at[1]) && strspn(word.at + 1, "0123456789.") == (size_t)(word.end - word.at - 1))
+		return ada_parse_percentile(parser, (struct ada_span){ word.at + 1, word.end }, &parser->trigger->percentile);
 	return unknown_kind(parser, word, !**at || **at == '@');
 }
 
 static enum ada_rule_op read_op(struct ada_span op)
 {
-	static const struct { const char *text; enum ada_rule_op op; } ops[] = {{"<", ADA_OP_LT}, {"<=", ADA_OP_LE}, {"==", ADA_OP_EQ},
-		{"!=", ADA_OP_NE}, {">=", ADA_OP_GE}, {">", ADA_OP_GT}};
+	static const struct {
+		const char *text;
+		enum ada_rule_op op;
+	} ops[] = { { "<", ADA_OP_LT },	 { "<=", ADA_OP_LE }, { "==", ADA_OP_EQ },
+		    { "!=", ADA_OP_NE }, { ">=", ADA_OP_GE }, { ">", ADA_OP_GT } };
 
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
 		if (ada_span_is(op, ops[i].text))
@@ -140,9 +144,9 @@ static int read_operand(const struct ada_parser *parser, struct ada_span span, b
 	struct ada_trigger *trigger = parser->trigger;
 	bool real_type = trigger->type_given && trigger->type >= ADA_VALUE_F64;
 	bool hexadecimal = span.end - span.at > 1 && (memchr(span.at, 'x', (size_t)(span.end - span.at)) != NULL);
-	bool real = !hexadecimal && (memchr(span.at, '.', (size_t)(span.end - span.at)) ||
-				     (span.at < span.end && isdigit((unsigned char)span.end[-1]) &&
-				      memchr(span.at, 'e', (size_t)(span.end - span.at))));
+	bool real = !hexadecimal &&
+		    (memchr(span.at, '.', (size_t)(span.end - span.at)) ||
+		     (span.at < span.end && isdigit((unsigned char)span.end[-1]) && memchr(span.at, 'e', (size_t)(span.end - span.at))));
 
 	trigger->unit = real || real_type ? ADA_TRIGGER_REAL : ADA_TRIGGER_INTEGER;
 	if (real && !result)
@@ -222,14 +226,11 @@ static int read_value(const struct ada_parser *parser, struct ada_span span, boo
 	int status;
 
 	switch (trigger->kind) {
-	case ADA_RULE_RETURN: case ADA_RULE_ARG:
-		return read_operand(parser, span, trigger->kind == ADA_RULE_RETURN);
-	case ADA_RULE_RATE:
-		return read_rate(parser, span);
-	case ADA_RULE_DEPTH:
-		return read_depth(parser, span);
-	case ADA_RULE_MEMORY_SHARE:
-		return read_memory(parser, span);
+	case ADA_RULE_RETURN:
+	case ADA_RULE_ARG: return read_operand(parser, span, trigger->kind == ADA_RULE_RETURN);
+	case ADA_RULE_RATE: return read_rate(parser, span);
+	case ADA_RULE_DEPTH: return read_depth(parser, span);
+	case ADA_RULE_MEMORY_SHARE: return read_memory(parser, span);
 	case ADA_RULE_CPU:
 		if (named)
 			return read_duration(parser, span);
@@ -241,8 +242,7 @@ static int read_value(const struct ada_parser *parser, struct ada_span span, boo
 		if (!status)
 			above(trigger);
 		return status;
-	default:
-		return read_duration(parser, span);
+	default: return read_duration(parser, span);
 	}
 }
 
@@ -255,7 +255,7 @@ static int read_argument(const struct ada_parser *parser, struct ada_span *names
 
 	if (!colon || colon + 1 == names->end || !isdigit((unsigned char)colon[1]))
 		return ada_parse_fail(parser, names->end, "which argument? write it like arg=read:3>1048576");
-	status = ada_parse_whole(parser, ada_span_trim((struct ada_span){colon + 1, names->end}), 1, 6, &number);
+	status = ada_parse_whole(parser, ada_span_trim((struct ada_span){ colon + 1, names->end }), 1, 6, &number);
 	parser->trigger->argument = status ? 0 : (int)number;
 	names->end = colon;
 	return status;
@@ -295,7 +295,7 @@ static int read_exception(const struct ada_parser *parser, struct ada_span span,
 	int status;
 
 	if (span.end - span.at > 1 && (*span.at == '\'' || *span.at == '"') && span.end[-1] == *span.at)
-		span = (struct ada_span){span.at + 1, span.end - 1};
+		span = (struct ada_span){ span.at + 1, span.end - 1 };
 	if (type && span.at == span.end)
 		return ada_parse_fail(parser, span.at, "a type is missing: write it like exception=std::bad_alloc");
 	if (span.end - span.at >= (ptrdiff_t)sizeof trigger->exception)
@@ -327,7 +327,7 @@ static int read_own(const struct ada_parser *parser, struct ada_span span)
 /* What follows the kind. `equals`: a "=" does. */
 static int read_rest(const struct ada_parser *parser, const struct kind *kind, struct ada_head *head, const char *at, bool equals)
 {
-	struct ada_span whole = {at, head->end};
+	struct ada_span whole = { at, head->end };
 
 	if (equals && !(kind->forms & (NAMES | NAMED | OWN)))
 		return ada_parse_fail(parser, at - 1, "%s takes no =: write it like %s", kind->name, kind->example);
@@ -364,8 +364,8 @@ static int check_over(const struct ada_parser *parser, const char *options)
 static int set_texts(const struct ada_parser *parser, const char *at, bool equals, const char *end)
 {
 	struct ada_trigger *trigger = parser->trigger;
-	struct ada_span whole = ada_span_trim((struct ada_span){parser->text, end});
-	struct ada_span pattern = ada_span_trim((struct ada_span){equals ? at + 1 : end, end});
+	struct ada_span whole = ada_span_trim((struct ada_span){ parser->text, end });
+	struct ada_span pattern = ada_span_trim((struct ada_span){ equals ? at + 1 : end, end });
 
 	trigger->kind_text = strndup(whole.at, (size_t)(whole.end - whole.at));
 	trigger->pattern_text = strndup(pattern.at, (size_t)(pattern.end - pattern.at));
@@ -419,7 +419,7 @@ int ada_trigger_parse(struct ada_trigger **result, const char *text, bool strict
 		      struct ada_error *error)
 {
 	struct ada_trigger *trigger = calloc(1, sizeof *trigger);
-	struct ada_parser parser = {.trigger = trigger, .strict = strict, .warn = warn, .context = context, .error = error};
+	struct ada_parser parser = { .trigger = trigger, .strict = strict, .warn = warn, .context = context, .error = error };
 	int status = -ENOMEM;
 
 	*result = NULL;

@@ -3,10 +3,12 @@
 #define ADA_TRIGGER_PARSE_H
 #include "trigger/trigger.h"
 
-#define ADA_TRIGGER_NS_MAX (24 * 3600 * 1000000000ull)	/* of any duration in a rule */
+#define ADA_TRIGGER_NS_MAX (24 * 3600 * 1000000000ull) /* of any duration in a rule */
 #define ADA_TRIGGER_TEXT_MAX 4096u
 
-struct ada_span { const char *at, *end; };	/* of the rule's text */
+struct ada_span {
+	const char *at, *end;
+}; /* of the rule's text */
 
 struct ada_parser {
 	const char *text;
@@ -18,13 +20,16 @@ struct ada_parser {
 };
 
 /* What stands after the kind, up to the options. `op` empty: no comparison. */
-struct ada_head { struct ada_span names, op, value; const char *end; };
+struct ada_head {
+	struct ada_span names, op, value;
+	const char *end;
+};
 
 /* -EINVAL; the message begins with the number of the character at `at`, counted from 1. */
 int ada_parse_fail(const struct ada_parser *parser, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 struct ada_span ada_span_trim(struct ada_span span);
 bool ada_span_is(struct ada_span span, const char *text);
-struct ada_nearest *ada_parse_nearest(struct ada_span span);	/* to what stands there */
+struct ada_nearest *ada_parse_nearest(struct ada_span span); /* to what stands there */
 /* At most 40 bytes of a span for a message; for "%.*s": length, start. */
 #define ADA_SPAN(span) ((span).end - (span).at > 40 ? 40 : (int)((span).end - (span).at)), (span).at
 
@@ -50,12 +55,12 @@ int ada_parse_signals(const struct ada_parser *parser, struct ada_span span, uin
 
 /* options.c. `at`: the first "@", or the end. */
 enum ada_option_group {
-	ADA_OPTION_NAMES = 1,		/* nocase */
-	ADA_OPTION_TYPE = 2,		/* int, long, ... */
-	ADA_OPTION_REAL = 4,		/* double, float */
+	ADA_OPTION_NAMES = 1, /* nocase */
+	ADA_OPTION_TYPE = 2,  /* int, long, ... */
+	ADA_OPTION_REAL = 4,  /* double, float */
 	ADA_OPTION_OVER = 8,
-	ADA_OPTION_COUNTS = 16,		/* after, every, limit */
-	ADA_OPTION_ALL = 32,		/* pre, post, label */
+	ADA_OPTION_COUNTS = 16, /* after, every, limit */
+	ADA_OPTION_ALL = 32,	/* pre, post, label */
 };
 int ada_parse_options(const struct ada_parser *parser, const char *at, const char *kind, unsigned groups);
 #endif

@@ -13,8 +13,8 @@
  * destructors and constructors (of std::string it is "Ss"), lambdas, what Rust would encode. */
 static char *needle_of(const char *text)
 {
-	static const char *const abbreviated[] = {"string", "basic_string", "allocator", "istream", "ostream", "iostream",
-		"basic_istream", "basic_ostream", "basic_iostream"};
+	static const char *const abbreviated[] = { "string",   "basic_string",	"allocator",	 "istream",	  "ostream",
+						   "iostream", "basic_istream", "basic_ostream", "basic_iostream" };
 	static const char odd[] = "~{}[]$*&'\" ";
 	size_t length = strcspn(text, "(<@"), start;
 	char *needle;
@@ -29,13 +29,13 @@ static char *needle_of(const char *text)
 	needle = strndup(text + start, length - start);
 	for (size_t i = 0; needle && i < sizeof abbreviated / sizeof *abbreviated; i++)
 		if (strcasecmp(needle, abbreviated[i]) == 0)
-			*needle = '\0';	/* every name holds it */
+			*needle = '\0'; /* every name holds it */
 	return needle;
 }
 
 static int set_text(struct ada_pattern *pattern, const char *text, bool nocase, enum ada_pattern_kind kind, struct ada_error *error)
 {
-	*pattern = (struct ada_pattern){.text = strdup(text), .nocase = nocase, .kind = kind};
+	*pattern = (struct ada_pattern){ .text = strdup(text), .nocase = nocase, .kind = kind };
 	if (kind == ADA_PATTERN_LITERAL)
 		pattern->needle = needle_of(text);
 	return pattern->text ? 0 : ada_error_system(error, ENOMEM, "a pattern");
@@ -79,7 +79,7 @@ void ada_pattern_free(struct ada_pattern *pattern)
 	pcre2_code_free(pattern->regex);
 	free(pattern->text);
 	free(pattern->needle);
-	*pattern = (struct ada_pattern){0};
+	*pattern = (struct ada_pattern){ 0 };
 }
 
 /* "ns::f(int) const" -> "ns::f". The demangler does it properly, at the price of a second run; most names are simple enough
@@ -99,7 +99,7 @@ void ada_names_open(struct ada_names *names, const char *mangled)
 {
 	const char *version = strchr(mangled, '@'), *plain;
 
-	*names = (struct ada_names){.mangled = mangled};
+	*names = (struct ada_names){ .mangled = mangled };
 	if (version && version > mangled)
 		names->plain = strndup(mangled, (size_t)(version - mangled));
 	plain = names->plain ? names->plain : mangled;
@@ -114,7 +114,7 @@ void ada_names_close(struct ada_names *names)
 	free(names->plain);
 	free(names->demangled);
 	free(names->bare);
-	*names = (struct ada_names){0};
+	*names = (struct ada_names){ 0 };
 }
 
 static bool fits(const struct ada_pattern *pattern, const char *name)
@@ -122,12 +122,9 @@ static bool fits(const struct ada_pattern *pattern, const char *name)
 	if (!name)
 		return false;
 	switch (pattern->kind) {
-	case ADA_PATTERN_REGEX:
-		return pcre2_match(pattern->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, pattern->match, NULL) >= 0;
-	case ADA_PATTERN_GLOB:
-		return fnmatch(pattern->text, name, pattern->nocase ? FNM_CASEFOLD : 0) == 0;
-	case ADA_PATTERN_LITERAL:
-		break;
+	case ADA_PATTERN_REGEX: return pcre2_match(pattern->regex, (PCRE2_SPTR)name, strlen(name), 0, 0, pattern->match, NULL) >= 0;
+	case ADA_PATTERN_GLOB: return fnmatch(pattern->text, name, pattern->nocase ? FNM_CASEFOLD : 0) == 0;
+	case ADA_PATTERN_LITERAL: break;
 	}
 	return (pattern->nocase ? strcasecmp(pattern->text, name) : strcmp(pattern->text, name)) == 0;
 }

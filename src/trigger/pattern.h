@@ -8,11 +8,11 @@
 
 enum ada_pattern_kind { ADA_PATTERN_LITERAL, ADA_PATTERN_GLOB, ADA_PATTERN_REGEX };
 struct ada_pattern {
-	char *text;			/* without "re:" */
+	char *text; /* without "re:" */
 	enum ada_pattern_kind kind;
 	bool nocase;
-	void *regex, *match;		/* pcre2_code, pcre2_match_data */
-	char *needle;			/* of a literal: what a mangled name must hold; NULL: not known */
+	void *regex, *match; /* pcre2_code, pcre2_match_data */
+	char *needle;	     /* of a literal: what a mangled name must hold; NULL: not known */
 };
 
 /* -EINVAL for a regex that doesn't compile: *offset is the character of `text` (from 0) where it fails. */
@@ -24,8 +24,8 @@ void ada_pattern_free(struct ada_pattern *pattern);
 /* A function's names, demangled once for all patterns. NULL: none. */
 struct ada_names {
 	const char *mangled;
-	char *plain;			/* mangled, without "@VERSION" where it has one */
-	char *demangled, *bare;		/* bare: without parameters, where it has any */
+	char *plain;		/* mangled, without "@VERSION" where it has one */
+	char *demangled, *bare; /* bare: without parameters, where it has any */
 };
 void ada_names_open(struct ada_names *names, const char *mangled);
 void ada_names_close(struct ada_names *names);

@@ -7,8 +7,10 @@
  *   v nothing   c char   b bool   h H short   i u int   l z long   p pointer   s pointer to text   f float   d double;
  *   capital, u, z, b: unsigned
  * `names`: of the arguments, a blank between two; "" where they have none. */
-struct ada_prototype { const char *name, *types, *names; };
-extern const struct ada_prototype ada_prototypes[];	/* by name */
+struct ada_prototype {
+	const char *name, *types, *names;
+};
+extern const struct ada_prototype ada_prototypes[]; /* by name */
 extern const size_t ada_prototype_count;
 
 /* NULL where it isn't known. open64 and the like are as open. */

@@ -21,16 +21,17 @@ bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_nam
 int ada_trigger_flags(const struct ada_trigger *trigger)
 {
 	switch (trigger->kind) {
-	case ADA_RULE_SYMBOL: case ADA_RULE_ARG: case ADA_RULE_RATE: case ADA_RULE_NEW_CALLER: case ADA_RULE_EXCEPTION:
-		return ADA_POLICY_CALL;
-	case ADA_RULE_RETURN: case ADA_RULE_LATENCY: case ADA_RULE_PERCENTILE:
-		return ADA_POLICY_RETURN;
-	case ADA_RULE_CPU:		/* the call's CPU time is what it adds from CALL to RETURN */
-		return ADA_POLICY_CALL | ADA_POLICY_RETURN;
-	case ADA_RULE_DEPTH:
-		return trigger->patterns.count ? ADA_POLICY_CALL : 0;
-	default:
-		return 0;
+	case ADA_RULE_SYMBOL:
+	case ADA_RULE_ARG:
+	case ADA_RULE_RATE:
+	case ADA_RULE_NEW_CALLER:
+	case ADA_RULE_EXCEPTION: return ADA_POLICY_CALL;
+	case ADA_RULE_RETURN:
+	case ADA_RULE_LATENCY:
+	case ADA_RULE_PERCENTILE: return ADA_POLICY_RETURN;
+	case ADA_RULE_CPU: /* the call's CPU time is what it adds from CALL to RETURN */ return ADA_POLICY_CALL | ADA_POLICY_RETURN;
+	case ADA_RULE_DEPTH: return trigger->patterns.count ? ADA_POLICY_CALL : 0;
+	default: return 0;
 	}
 }
 
@@ -62,7 +63,7 @@ static void set_integer(const struct ada_trigger *trigger, struct ada_rule *rule
 
 	if (is_unsigned(type) && trigger->negative && !equality) {
 		rule->op = rule->op == ADA_OP_LT || rule->op == ADA_OP_LE ? ADA_OP_LT : ADA_OP_GE;
-		value = 0;	/* never, always */
+		value = 0; /* never, always */
 	} else if (is_unsigned(type) && trigger->negative && width(type) < 64) {
 		value &= ((uint64_t)1 << width(type)) - 1;
 	} else if (!is_unsigned(type) && equality && width(type) < 64 && value >> (width(type) - 1) == 1) {
@@ -74,19 +75,16 @@ static void set_integer(const struct ada_trigger *trigger, struct ada_rule *rule
 static void set_operand(const struct ada_trigger *trigger, double ticks_per_ns, struct ada_rule *rule)
 {
 	switch (trigger->unit) {
-	case ADA_TRIGGER_NO_VALUE:
-		break;
+	case ADA_TRIGGER_NO_VALUE: break;
 	case ADA_TRIGGER_REAL:
-		if (rule->type < ADA_VALUE_F64)		/* 0.5 is of no integer: what fits can only lie in xmm0 */
+		if (rule->type < ADA_VALUE_F64) /* 0.5 is of no integer: what fits can only lie in xmm0 */
 			rule->type = ADA_VALUE_F64;
 		rule->operand.f = trigger->real;
 		break;
-	case ADA_TRIGGER_SHARE:
-		rule->operand.f = trigger->real;
-		break;
-	case ADA_TRIGGER_NS:	/* a CPU's time is counted in ns */
-		rule->operand.u = trigger->kind == ADA_RULE_CPU ? (uint64_t)trigger->integer
-							        : to_ticks((uint64_t)trigger->integer, ticks_per_ns);
+	case ADA_TRIGGER_SHARE: rule->operand.f = trigger->real; break;
+	case ADA_TRIGGER_NS: /* a CPU's time is counted in ns */
+		rule->operand.u = trigger->kind == ADA_RULE_CPU ? (uint64_t)trigger->integer :
+								  to_ticks((uint64_t)trigger->integer, ticks_per_ns);
 		break;
 	case ADA_TRIGGER_INTEGER:
 		if (rule->type >= ADA_VALUE_F64)
@@ -94,22 +92,28 @@ static void set_operand(const struct ada_trigger *trigger, double ticks_per_ns, 
 		else
 			set_integer(trigger, rule);
 		break;
-	case ADA_TRIGGER_BYTES: case ADA_TRIGGER_RATE:
-		rule->operand.i = trigger->integer;
-		break;
+	case ADA_TRIGGER_BYTES:
+	case ADA_TRIGGER_RATE: rule->operand.i = trigger->integer; break;
 	}
 }
 
-void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls,
-		      enum ada_value_type type, struct ada_rule *rule)
+void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls, enum ada_value_type type,
+		      struct ada_rule *rule)
 {
 	bool compares = trigger->kind == ADA_RULE_RETURN || trigger->kind == ADA_RULE_ARG;
 	struct ada_rolls own = *rolls;
 
-	*rule = (struct ada_rule){.kind = trigger->kind, .op = (uint8_t)trigger->op, .argument = (uint8_t)trigger->argument,
-		.percentile = trigger->percentile, .over = trigger->over, .per_ticks = to_ticks(trigger->per_ns, ticks_per_ns),
-		.after = trigger->after, .every = trigger->every, .limit = trigger->limit,
-		.limit_ticks = to_ticks(trigger->limit_ns, ticks_per_ns), .signals = trigger->signals};
+	*rule = (struct ada_rule){ .kind = trigger->kind,
+				   .op = (uint8_t)trigger->op,
+				   .argument = (uint8_t)trigger->argument,
+				   .percentile = trigger->percentile,
+				   .over = trigger->over,
+				   .per_ticks = to_ticks(trigger->per_ns, ticks_per_ns),
+				   .after = trigger->after,
+				   .every = trigger->every,
+				   .limit = trigger->limit,
+				   .limit_ticks = to_ticks(trigger->limit_ns, ticks_per_ns),
+				   .signals = trigger->signals };
 	rule->flags = ADA_RULE_ENABLED | (trigger->patterns.count ? 0 : ADA_RULE_GLOBAL);
 	if (compares)
 		rule->type = trigger->type_given ? trigger->type : type;

@@ -14,7 +14,7 @@ static bool same(struct ada_span span, const char *name)
 static int real_time(const struct ada_parser *parser, struct ada_span span, struct ada_span name, int *number)
 {
 	bool up = strncasecmp(name.at, "RTMIN", 5) == 0;
-	struct ada_span offset = {name.at + 6, name.end};
+	struct ada_span offset = { name.at + 6, name.end };
 	uint64_t value = 0;
 	int status = 0;
 
@@ -89,7 +89,7 @@ int ada_parse_signals(const struct ada_parser *parser, struct ada_span span, uin
 	*signals = 0;
 	for (;;) {
 		const char *comma = memchr(span.at, ',', (size_t)(span.end - span.at));
-		struct ada_span one = {span.at, comma ? comma : span.end};
+		struct ada_span one = { span.at, comma ? comma : span.end };
 		int number, status;
 
 		one = ada_span_trim(one);

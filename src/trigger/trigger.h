@@ -13,52 +13,64 @@
 #define ADA_TRIGGER_CPUS_MAX 1024
 
 struct ada_trigger {
-	char *text;			/* as it was given */
-	char *kind_text;		/* for manifests: text without options, its first "=" as ":" ("symbol:malloc", "cpu>90%") */
-	char *pattern_text;		/* what follows KIND=, without options; "" where there is nothing */
+	char *text;	    /* as it was given */
+	char *kind_text;    /* for manifests: text without options, its first "=" as ":" ("symbol:malloc", "cpu>90%") */
+	char *pattern_text; /* what follows KIND=, without options; "" where there is nothing */
 	enum ada_rule_kind kind;
-	ADA_ARRAY(struct ada_pattern) patterns;	/* of functions; empty: names none */
+	ADA_ARRAY(struct ada_pattern) patterns; /* of functions; empty: names none */
 	enum ada_rule_op op;
-	enum { ADA_TRIGGER_NO_VALUE, ADA_TRIGGER_INTEGER, ADA_TRIGGER_REAL, ADA_TRIGGER_NS, ADA_TRIGGER_BYTES,
-	       ADA_TRIGGER_SHARE, ADA_TRIGGER_RATE } unit;
-	int64_t integer;		/* INTEGER, NS, BYTES; calls of a RATE */
-	bool negative;			/* INTEGER: written with "-" (0xffffffffffffffff is not, though integer is -1) */
-	double real;			/* REAL, SHARE: 0.9 is 90 %; of CPU time 1 is one CPU's, so up to ADA_TRIGGER_CPUS_MAX */
-	uint64_t per_ns;		/* RATE */
-	int argument;			/* arg=F:N: 1 to 6 */
-	uint32_t percentile;		/* per 100,000 */
-	bool type_given;		/* @long, @ptr, @int, @double, ... */
+	enum {
+		ADA_TRIGGER_NO_VALUE,
+		ADA_TRIGGER_INTEGER,
+		ADA_TRIGGER_REAL,
+		ADA_TRIGGER_NS,
+		ADA_TRIGGER_BYTES,
+		ADA_TRIGGER_SHARE,
+		ADA_TRIGGER_RATE
+	} unit;
+	int64_t integer;     /* INTEGER, NS, BYTES; calls of a RATE */
+	bool negative;	     /* INTEGER: written with "-" (0xffffffffffffffff is not, though integer is -1) */
+	double real;	     /* REAL, SHARE: 0.9 is 90 %; of CPU time 1 is one CPU's, so up to ADA_TRIGGER_CPUS_MAX */
+	uint64_t per_ns;     /* RATE */
+	int argument;	     /* arg=F:N: 1 to 6 */
+	uint32_t percentile; /* per 100,000 */
+	bool type_given;     /* @long, @ptr, @int, @double, ... */
 	enum ada_value_type type;
-	uint64_t signals;		/* bit n - 1 */
-	uint32_t from_minute, to_minute;/* time=: of the local day; from > to: over midnight */
-	char exception[136];		/* glob of the type's name; "": all */
+	uint64_t signals;		 /* bit n - 1 */
+	uint32_t from_minute, to_minute; /* time=: of the local day; from > to: over midnight */
+	char exception[136];		 /* glob of the type's name; "": all */
 	/* Options */
 	bool nocase, pre_given, post_given;
 	uint64_t pre_ns, pre_events, post_ns, post_events;
 	uint64_t over, after, every, limit, limit_ns;
-	char *label;			/* NULL: none */
+	char *label; /* NULL: none */
 };
 
-typedef void ada_trigger_warning(void *context, const char *text);	/* one line */
+typedef void ada_trigger_warning(void *context, const char *text); /* one line */
 /* -EINVAL with one line, "at character N: ...", N from 1: where the text stops making sense; the caller puts the text and its
  * origin before it. An invalid regex is taken literally, with a warning that begins alike, or is an error where `strict`. */
 int ada_trigger_parse(struct ada_trigger **trigger, const char *text, bool strict, ada_trigger_warning *warn, void *context,
 		      struct ada_error *error);
 void ada_trigger_free(struct ada_trigger *trigger);
 /* The rules of a file: a line each, blank lines and lines that begin with # left out. Strings are malloc'ed; origins "FILE:LINE". */
-struct ada_trigger_lines { ADA_ARRAY(char *) texts; ADA_ARRAY(char *) origins; };
+struct ada_trigger_lines {
+	ADA_ARRAY(char *) texts;
+	ADA_ARRAY(char *) origins;
+};
 int ada_trigger_file(struct ada_trigger_lines *lines, const char *path, struct ada_error *error);
 void ada_trigger_lines_free(struct ada_trigger_lines *lines);
 
 /* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
-bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled);	/* ada_pattern_may_match */
+bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled); /* ada_pattern_may_match */
 bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names);
 /* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of a function that it names have to be looked at; 0: none (of no function). */
 int ada_trigger_flags(const struct ada_trigger *trigger);
 /* The agent's form. `type`: of the value where it isn't given. Rolls that the rule doesn't give are taken from `rolls`. */
-struct ada_rolls { uint64_t pre_ns, pre_events, post_ns, post_events; };
-void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls,
-		      enum ada_value_type type, struct ada_rule *rule);
+struct ada_rolls {
+	uint64_t pre_ns, pre_events, post_ns, post_events;
+};
+void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls, enum ada_value_type type,
+		      struct ada_rule *rule);
 /* How the result (argument 0) or an integer argument of a function is to be read: DWARF type, else the table of libc's
  * prototypes, else int. `path` NULL: no DWARF. */
 enum ada_value_type ada_value_type_of(const char *path, const char *mangled, int argument);

@@ -14,7 +14,9 @@
 #define SLOT_BYTES 128
 #define REACH (512ull << 20)
 
-struct ada_region { uint8_t *next, *end; };
+struct ada_region {
+	uint8_t *next, *end;
+};
 
 struct ada_above ada_above;
 char ada_stubs[1];
@@ -22,7 +24,9 @@ char ada_stubs[1];
 static struct ada_region regions[64];
 static uint32_t region_count;
 static struct ada_shm *attached;
-static struct { uint64_t calls, last; } nowhere, *counters = (void *)&nowhere;
+static struct {
+	uint64_t calls, last;
+} nowhere, *counters = (void *)&nowhere;
 
 void ada_core_attach(struct ada_shm *shm)
 {
@@ -85,7 +89,7 @@ void ada_core_thread_start_hook(void)
 void ada_core_longjmp(uint64_t sp)
 {
 	attached->reserved2[0]++;
-	attached->reserved2[1] = sp > (uint64_t)&sp;		/* a jump goes up the stack */
+	attached->reserved2[1] = sp > (uint64_t)&sp; /* a jump goes up the stack */
 }
 
 bool ada_region_pass(void)
@@ -204,10 +208,10 @@ uint64_t ada_region_body(uint64_t entry)
 int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec, uint64_t *entry, uint8_t **body)
 {
 	static const uint8_t count[] = {
-		0x9c, 0x50, 0x51, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,	/* pushfq; push rax; push rcx; mov $&counters,%rax */
-		0x48, 0x8b, 0x00, 0xf0, 0x48, 0xff, 0x00,		/* mov (%rax),%rax; lock incq (%rax) */
-		0x48, 0xb9, 0, 0, 0, 0, 0, 0, 0, 0, 0x48, 0x89, 0x48, 0x08,	/* mov $id,%rcx; mov %rcx,8(%rax) */
-		0x59, 0x58, 0x9d,					/* pop rcx; pop rax; popfq */
+		0x9c, 0x50, 0x51, 0x48, 0xb8, 0,    0,	  0, 0, 0, 0,	 0,    0, /* pushfq; push rax; push rcx; mov $&counters,%rax */
+		0x48, 0x8b, 0x00, 0xf0, 0x48, 0xff, 0x00,			  /* mov (%rax),%rax; lock incq (%rax) */
+		0x48, 0xb9, 0,	  0,	0,    0,    0,	  0, 0, 0, 0x48, 0x89, 0x48, 0x08, /* mov $id,%rcx; mov %rcx,8(%rax) */
+		0x59, 0x58, 0x9d							   /* pop rcx; pop rax; popfq */
 	};
 	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 };
 	void *counter = &counters;
@@ -219,7 +223,7 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	memcpy(at + 5, &counter, 8);
 	memcpy(at + 22, &spec->function_id, 8);
 	*entry = (uint64_t)at;
-	if (spec->replacement) {		/* instead of counting */
+	if (spec->replacement) { /* instead of counting */
 		memcpy(at, jump, sizeof jump);
 		memcpy(at + sizeof jump, &spec->replacement, 8);
 	}

@@ -44,18 +44,24 @@ static void policy_make(const struct run *run, struct ada_shm *shm)
 	table->signal_rules = 2;
 	table->signals = run->signals;
 	table->rules[0] = (struct ada_rule){ .kind = ADA_RULE_CRASH, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED };
-	table->rules[1] = (struct ada_rule){ .kind = ADA_RULE_SIGNAL, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED,
+	table->rules[1] = (struct ada_rule){ .kind = ADA_RULE_SIGNAL,
+					     .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED,
 					     .signals = run->signals };
 }
 
 static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 {
 	int fd = memfd_create("segment", MFD_CLOEXEC);
-	struct ada_shm *shm, head = {
-		.magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof head, .index_chunks = CHUNKS,
-		.chunk_bytes = ADA_CHUNK_BYTES, .pid = pid, .recorder_pid = getpid(), .free_offset = 4096, .sealed_offset = 8192,
-		.modules_offset = 12288,
-	};
+	struct ada_shm *shm, head = { .magic = ADA_SHM_MAGIC,
+				      .version = ADA_WIRE_VERSION,
+				      .header_bytes = sizeof head,
+				      .index_chunks = CHUNKS,
+				      .chunk_bytes = ADA_CHUNK_BYTES,
+				      .pid = pid,
+				      .recorder_pid = getpid(),
+				      .free_offset = 4096,
+				      .sealed_offset = 8192,
+				      .modules_offset = 12288 };
 
 	head.threads_offset = head.modules_offset + page_up(ADA_MODULES_MAX * sizeof(struct ada_shm_module));
 	head.marks_offset = head.threads_offset + page_up(ADA_THREADS_BYTES);
@@ -85,7 +91,10 @@ static int segment_make(struct run *run, pid_t pid, uint64_t *bytes)
 static void answer(int socket, void *message, uint32_t bytes, void *more, uint32_t more_bytes, int fd)
 {
 	static const struct ada_message wait = { ADA_MESSAGE_WAIT, sizeof wait };
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
 	struct iovec vectors[] = { { message, bytes }, { more, more_bytes } };
 	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2 };
 
@@ -108,9 +117,9 @@ static void hello_answer(struct run *run, int socket, const struct ada_hello *he
 {
 	struct ucred peer = { 0 };
 	socklen_t size = sizeof peer;
-	struct ada_welcome welcome = {
-		.head = { ADA_MESSAGE_WELCOME, sizeof welcome }, .wire_version = ADA_WIRE_VERSION, .flags = run->welcome,
-	};
+	struct ada_welcome welcome = { .head = { ADA_MESSAGE_WELCOME, sizeof welcome },
+				       .wire_version = ADA_WIRE_VERSION,
+				       .flags = run->welcome };
 	int fd = -1;
 
 	getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
@@ -160,7 +169,10 @@ static void module_answer(struct run *run, int socket, const struct ada_module_m
 /* False: the conversation is over. */
 static bool serve(struct run *run, int socket)
 {
-	union { struct ada_message head; char bytes[4096]; } message;
+	union {
+		struct ada_message head;
+		char bytes[4096];
+	} message;
 	ssize_t got = recv(socket, &message, sizeof message, 0);
 
 	if (got < (ssize_t)sizeof message.head)
@@ -178,15 +190,9 @@ static bool serve(struct run *run, int socket)
 			return false;
 		module_answer(run, socket, (void *)&message);
 		return true;
-	case ADA_MESSAGE_APPLIED:
-		run->applied++;
-		return true;
-	case ADA_MESSAGE_UNLOAD:
-		run->unloads++;
-		return true;
-	default:
-		run->done++;
-		return false;
+	case ADA_MESSAGE_APPLIED: run->applied++; return true;
+	case ADA_MESSAGE_UNLOAD: run->unloads++; return true;
+	default: run->done++; return false;
 	}
 }
 
@@ -201,7 +207,7 @@ static pid_t spawn(const struct run *run, char *const *arguments, const char *so
 		 getenv("ADA_TEST_AGENT"));
 	snprintf(variable, sizeof variable, "%s", socket);
 	dup2(output, 1);
-	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);	/* what the test itself was started with */
+	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); /* what the test itself was started with */
 	setenv("LD_PRELOAD", preload, 1);
 	setenv(ADA_ENV_SOCKET, variable, 1);
 	unsetenv("ADA_TEST_AGENT");
@@ -250,7 +256,7 @@ void run_program(struct run *run, char *const *arguments)
 		if (polls[2].revents & POLLIN)
 			output_read(run, pipes[0], child);
 		else if (polls[2].revents & POLLHUP)
-			polls[2].fd = -1;			/* all that held it are gone */
+			polls[2].fd = -1; /* all that held it are gone */
 		if ((polls[0].revents & POLLIN) && polls[2].fd == -1)
 			break;
 	}

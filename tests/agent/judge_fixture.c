@@ -82,8 +82,16 @@ struct ada_registers registers;
 
 struct ada_judged call_at(uint64_t counter)
 {
-	return (struct ada_judged){ .kind = ADA_EVENT_CALL, .counter = counter, .number = FUNCTION, .function_id = 0x1234, .seq = 5,
-				    .thread = 2, .depth = 1, .return_address = 0x4000, .slot = 0x7000, .registers = &registers };
+	return (struct ada_judged){ .kind = ADA_EVENT_CALL,
+				    .counter = counter,
+				    .number = FUNCTION,
+				    .function_id = 0x1234,
+				    .seq = 5,
+				    .thread = 2,
+				    .depth = 1,
+				    .return_address = 0x4000,
+				    .slot = 0x7000,
+				    .registers = &registers };
 }
 
 struct ada_judged return_at(uint64_t start, uint64_t counter)
@@ -131,7 +139,10 @@ bool c_compare(double a, enum ada_rule_op op, double b)
 }
 
 /* One judgement at a time has it. */
-static __thread struct { _Alignas(16) char bytes[ADA_JUDGE_ROOM]; bool taken; } judge_room;
+static __thread struct {
+	_Alignas(16) char bytes[ADA_JUDGE_ROOM];
+	bool taken;
+} judge_room;
 
 void *ada_judge_room(void)
 {

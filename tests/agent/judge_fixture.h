@@ -7,15 +7,15 @@
 #include <cmocka.h>
 #include "agent/judge/parts.h"
 
-#define FUNCTION 7				/* dense number that rules name */
+#define FUNCTION 7 /* dense number that rules name */
 
 extern struct ada_shm *shm;
-extern struct ada_registers registers;		/* of call_at and return_at */
+extern struct ada_registers registers; /* of call_at and return_at */
 int begin(void **state);
 int end(void **state);
 struct ada_policy_table *table(uint32_t number);
 char *policy(void);
-void force(uint32_t number);			/* from now on this table is in force */
+void force(uint32_t number); /* from now on this table is in force */
 void name_in(struct ada_policy_table *in, uint32_t number, uint64_t mask);
 /* A rule in a slot of table 0, which names FUNCTION; the caller fills in the rest. */
 struct ada_rule *rule_put(uint32_t slot, enum ada_rule_kind kind);

@@ -16,7 +16,7 @@ static void calls_of_named_functions_mark(void **state)
 	assert_false(marks_for(&event));
 	event.number = 0;
 	assert_false(marks_for(&event));
-	event.number = 5000;			/* beyond the table's functions */
+	event.number = 5000; /* beyond the table's functions */
 	assert_false(marks_for(&event));
 	assert_false(return_marks(1, 1000000));
 	assert_true(call_marks(1000000));
@@ -65,19 +65,29 @@ static void rules_that_fit_one_event_are_one_mark(void **state)
 	assert_int_equal(ada_rule_state(shm, 2)->marks, 2);
 }
 
-struct comparison { enum ada_value_type type; uint64_t raw; enum ada_rule_op op; int64_t operand; bool fits; };
+struct comparison {
+	enum ada_value_type type;
+	uint64_t raw;
+	enum ada_rule_op op;
+	int64_t operand;
+	bool fits;
+};
 
 static void values_are_compared_by_their_type(void **state)
 {
-	static const struct comparison cases[] = {
-		{ ADA_VALUE_I32, 0xffffffff, ADA_OP_LT, 0, true }, { ADA_VALUE_I64, 0xffffffff, ADA_OP_LT, 0, false },
-		{ ADA_VALUE_U32, 0xdead00000005, ADA_OP_EQ, 5, true }, { ADA_VALUE_I8, 0x1ff, ADA_OP_EQ, -1, true },
-		{ ADA_VALUE_U8, 0x1ff, ADA_OP_EQ, 255, true }, { ADA_VALUE_I16, 0x8000, ADA_OP_LE, -32768, true },
-		{ ADA_VALUE_U16, 0x18000, ADA_OP_GE, 32768, true }, { ADA_VALUE_U64, -1ull, ADA_OP_GT, 5, true },
-		{ ADA_VALUE_I64, -1ull, ADA_OP_GT, 5, false }, { ADA_VALUE_I64, 5, ADA_OP_NE, 5, false },
-		{ ADA_VALUE_I64, 5, ADA_OP_GE, 5, true }, { ADA_VALUE_I64, 5, ADA_OP_LE, 4, false },
-		{ ADA_VALUE_I64, 5, ADA_OP_NONE, 5, false },
-	};
+	static const struct comparison cases[] = { { ADA_VALUE_I32, 0xffffffff, ADA_OP_LT, 0, true },
+						   { ADA_VALUE_I64, 0xffffffff, ADA_OP_LT, 0, false },
+						   { ADA_VALUE_U32, 0xdead00000005, ADA_OP_EQ, 5, true },
+						   { ADA_VALUE_I8, 0x1ff, ADA_OP_EQ, -1, true },
+						   { ADA_VALUE_U8, 0x1ff, ADA_OP_EQ, 255, true },
+						   { ADA_VALUE_I16, 0x8000, ADA_OP_LE, -32768, true },
+						   { ADA_VALUE_U16, 0x18000, ADA_OP_GE, 32768, true },
+						   { ADA_VALUE_U64, -1ull, ADA_OP_GT, 5, true },
+						   { ADA_VALUE_I64, -1ull, ADA_OP_GT, 5, false },
+						   { ADA_VALUE_I64, 5, ADA_OP_NE, 5, false },
+						   { ADA_VALUE_I64, 5, ADA_OP_GE, 5, true },
+						   { ADA_VALUE_I64, 5, ADA_OP_LE, 4, false },
+						   { ADA_VALUE_I64, 5, ADA_OP_NONE, 5, false } };
 	struct ada_rule *rule = rule_put(1, ADA_RULE_RETURN);
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -102,13 +112,27 @@ static uint64_t bits_of_float(float value)
 	uint32_t bits;
 
 	memcpy(&bits, &value, 4);
-	return bits | 0xabcdull << 32;			/* what lies above it in the register */
+	return bits | 0xabcdull << 32; /* what lies above it in the register */
 }
 
 static void real_numbers_compare_as_in_c(void **state)
 {
-	static const float values[] = { 0.0f, -0.0f, 1.0f, -1.0f, 1.5f, 1e-45f, -1e-45f, 5e-40f, 1.17549435e-38f, 3.4e38f, -3.4e38f,
-					__builtin_inff(), -__builtin_inff(), __builtin_nanf(""), 0.1f, 100.25f };
+	static const float values[] = { 0.0f,
+					-0.0f,
+					1.0f,
+					-1.0f,
+					1.5f,
+					1e-45f,
+					-1e-45f,
+					5e-40f,
+					1.17549435e-38f,
+					3.4e38f,
+					-3.4e38f,
+					__builtin_inff(),
+					-__builtin_inff(),
+					__builtin_nanf(""),
+					0.1f,
+					100.25f };
 	const size_t count = sizeof values / sizeof values[0];
 	struct ada_rule rule = { 0 };
 
@@ -166,9 +190,9 @@ static void durations_are_compared(void **state)
 	assert_false(return_marks(1000, 1500));
 	assert_true(return_marks(1000, 1501));
 	assert_int_equal(marks()[0].value, 501);
-	event.kind = ADA_EVENT_EXCEPTION;		/* it lasted as long, however it ended */
+	event.kind = ADA_EVENT_EXCEPTION; /* it lasted as long, however it ended */
 	assert_true(marks_for(&event));
-	assert_false(return_marks(0, 1000000));		/* its call is not known */
+	assert_false(return_marks(0, 1000000)); /* its call is not known */
 	assert_false(return_marks(1001, 1000));
 }
 
@@ -183,7 +207,7 @@ static void depth_marks(void **state)
 	*global = (struct ada_rule){ .kind = ADA_RULE_DEPTH, .flags = ADA_RULE_ENABLED | ADA_RULE_GLOBAL, .operand.u = 6 };
 	table(0)->global_calls = 1 << 2;
 	table(0)->depth_limit = 6;
-	event.number = 0;				/* of a function without number, too */
+	event.number = 0; /* of a function without number, too */
 	for (event.depth = 0; event.depth < 10; event.depth++)
 		assert_int_equal(marks_for(&event), event.depth == 7);
 	event.kind = ADA_EVENT_RETURN;
@@ -221,8 +245,8 @@ static void cpu_time_is_the_threads_own(void **state)
 	nanosleep(&pause, NULL);
 	assert_false(marks_for(&outer_end));
 	burn(12000000);
-	assert_false(marks_for(&outer_end));			/* its call was not seen */
-	for (uint32_t depth = 0; depth < 100; depth++) {	/* more than there is room for, left by a jump */
+	assert_false(marks_for(&outer_end));		 /* its call was not seen */
+	for (uint32_t depth = 0; depth < 100; depth++) { /* more than there is room for, left by a jump */
 		inner.slot = outer.slot - 64 * depth;
 		ada_judge(&inner);
 	}
@@ -233,16 +257,28 @@ static void cpu_time_is_the_threads_own(void **state)
 
 static void exceptions_are_known_by_type(void **state)
 {
-	static const struct { const char *pattern, *mangled; bool fits; } cases[] = {
-		{ "", "St13runtime_error", true }, { "std::runtime_error", "St13runtime_error", true },
-		{ "St13*", "St13runtime_error", true }, { "std::*", "St12out_of_range", true },
-		{ "runtime_error", "St13runtime_error", false }, { "foo::bar", "N3foo3barE", true },
-		{ "foo::ba?", "N3foo3barE", true }, { "foo::ba", "N3foo3barE", false }, { "*bar", "N3foo3barE", true },
-		{ "std::filesystem::error", "NSt10filesystem5errorE", true }, { "mine", "4mine", true }, { "int", "i", true },
-		{ "mine", "*4mine", true }, { "*a*b*c", "9xaxbxbxcx", false }, { "*a*b*cx", "9xaxbxbxcx", true },
-		{ "std::vector", "St6vectorIiSaIiEE", false }, { "St6vectorI*", "St6vectorIiSaIiEE", true },
-		{ "mine", "", false }, { "int", "99x", false },
-	};
+	static const struct {
+		const char *pattern, *mangled;
+		bool fits;
+	} cases[] = { { "", "St13runtime_error", true },
+		      { "std::runtime_error", "St13runtime_error", true },
+		      { "St13*", "St13runtime_error", true },
+		      { "std::*", "St12out_of_range", true },
+		      { "runtime_error", "St13runtime_error", false },
+		      { "foo::bar", "N3foo3barE", true },
+		      { "foo::ba?", "N3foo3barE", true },
+		      { "foo::ba", "N3foo3barE", false },
+		      { "*bar", "N3foo3barE", true },
+		      { "std::filesystem::error", "NSt10filesystem5errorE", true },
+		      { "mine", "4mine", true },
+		      { "int", "i", true },
+		      { "mine", "*4mine", true },
+		      { "*a*b*c", "9xaxbxbxcx", false },
+		      { "*a*b*cx", "9xaxbxbxcx", true },
+		      { "std::vector", "St6vectorIiSaIiEE", false },
+		      { "St6vectorI*", "St6vectorIiSaIiEE", true },
+		      { "mine", "", false },
+		      { "int", "99x", false } };
 	struct ada_rule *rule = rule_put(1, ADA_RULE_EXCEPTION);
 	const void *type[2] = { NULL, NULL };
 
@@ -252,7 +288,7 @@ static void exceptions_are_known_by_type(void **state)
 		type[1] = cases[i].mangled;
 		assert_int_equal(call_marks(1), cases[i].fits);
 	}
-	registers.rsi = 0x10;					/* no type at all */
+	registers.rsi = 0x10; /* no type at all */
 	assert_false(call_marks(1));
 	*rule->name = 0;
 	assert_true(call_marks(1));
@@ -281,12 +317,17 @@ static void signals_mark(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(calls_of_named_functions_mark), TEST(rules_that_fit_one_event_are_one_mark),
-		TEST(values_are_compared_by_their_type), TEST(real_numbers_compare_as_in_c), TEST(results_need_a_return),
-		TEST(arguments_are_found), TEST(durations_are_compared), TEST(depth_marks), TEST(cpu_time_is_the_threads_own),
-		TEST(exceptions_are_known_by_type), TEST(signals_mark),
-	};
+	const struct CMUnitTest tests[] = { TEST(calls_of_named_functions_mark),
+					    TEST(rules_that_fit_one_event_are_one_mark),
+					    TEST(values_are_compared_by_their_type),
+					    TEST(real_numbers_compare_as_in_c),
+					    TEST(results_need_a_return),
+					    TEST(arguments_are_found),
+					    TEST(durations_are_compared),
+					    TEST(depth_marks),
+					    TEST(cpu_time_is_the_threads_own),
+					    TEST(exceptions_are_known_by_type),
+					    TEST(signals_mark) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

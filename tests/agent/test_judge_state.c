@@ -44,7 +44,7 @@ static void percentiles(uint64_t share, uint64_t over, uint64_t enough, enum ada
 
 		/* In slow times more of them exceed the bound than the percentile leaves room for, in others fewer. */
 		durations[n - 1] = (uint64_t)(rand() % 100000) < (slow ? 4 : 1) * (100000 - share) / (slow ? 1 : 3) ? 1001 + rand() % 100 :
-				   900 + rand() % 101;
+														      900 + rand() % 101;
 		if (n >= enough)
 			now = c_compare(percentile_of(durations, n, over, share), op, 1000);
 		assert_int_equal(return_marks(50, 50 + durations[n - 1]), now && !above);
@@ -98,7 +98,7 @@ static void rates_of_many_calls_are_told_by_buckets(void **state)
 
 	rule->operand.u = 5000;
 	rule->per_ticks = 1000000;
-	for (uint32_t i = 0; i < 20000; i++)		/* 4,950 within the time */
+	for (uint32_t i = 0; i < 20000; i++) /* 4,950 within the time */
 		assert_false(call_marks(time += 202));
 	for (uint32_t turn = 0; turn < 3; turn++) {
 		uint64_t fast = 0;
@@ -106,14 +106,14 @@ static void rates_of_many_calls_are_told_by_buckets(void **state)
 		while (!call_marks(time += 190))
 			assert_true(++fast < 6000);
 		assert_true(fast > 400);
-		for (uint32_t i = 0; i < 500; i++)		/* by so little that it may seem to fall back */
+		for (uint32_t i = 0; i < 500; i++) /* by so little that it may seem to fall back */
 			call_marks(time += 190);
 		for (uint32_t i = 0; i < 20000; i++)
 			assert_false(call_marks(time += 190));
-		assert_false(call_marks(time += 3000000));	/* long quiet */
+		assert_false(call_marks(time += 3000000)); /* long quiet */
 		for (uint32_t i = 0; i < 4999; i++)
 			assert_false(call_marks(time += 1));
-		assert_true(call_marks(time += 1));		/* the 5,001st */
+		assert_true(call_marks(time += 1)); /* the 5,001st */
 		time += 3000000;
 		assert_false(call_marks(time));
 	}
@@ -139,7 +139,7 @@ static void new_callers_mark_once(void **state)
 			event.return_address = 0x2000 + i * 16;
 			seen += marks_for(&event);
 		}
-	assert_int_equal(seen, 1024 * 15 / 16 - 5);		/* as many as there is room for, none twice */
+	assert_int_equal(seen, 1024 * 15 / 16 - 5); /* as many as there is room for, none twice */
 	assert_int_equal(ada_rule_state(shm, 1)->samples, 1024 * 15 / 16);
 	assert_true(ada_rule_state(shm, 1)->overlooked > 1000);
 }
@@ -155,12 +155,12 @@ static void options_count(void **state)
 	rule->after = rule->every = 0;
 	rule->limit = 3;
 	rule->limit_ticks = 100;
-	for (uint32_t i = 0; i < 400; i++)			/* a call each 10: 3 of 10 */
+	for (uint32_t i = 0; i < 400; i++) /* a call each 10: 3 of 10 */
 		assert_int_equal(call_marks(2000 + 10 * i), i % 10 < 3);
 	assert_int_equal(ada_rule_state(shm, 1)->matches, 440);
 	assert_int_equal(ada_rule_state(shm, 1)->marks, 10 + 120);
 	assert_int_equal(ada_rule_state(shm, 1)->last_counter, 2000 + 3920);
-	rule->incarnation = 2;					/* a state that isn't this rule's is left alone */
+	rule->incarnation = 2; /* a state that isn't this rule's is left alone */
 	assert_false(call_marks(9000000));
 	assert_int_equal(ada_rule_state(shm, 1)->matches, 440);
 }
@@ -269,7 +269,7 @@ static void a_full_ring_misses_nothing_of_importance(void **state)
 	assert_int_equal(shm->marks.missed_end, 200050);
 	assert_true(ada_pin_holds(shm->detail.pin.start, shm->detail.pin.end, 89900, 89900));
 	assert_int_equal(shm->detail.pin.end, 200050);
-	shm->marks.tail = 1;					/* the recorder has taken one */
+	shm->marks.tail = 1; /* the recorder has taken one */
 	assert_true(call_marks(300000));
 	assert_int_equal(marks()[0].ready, ADA_MARKS + 1);
 	assert_int_equal(marks()[0].counter, 300000);
@@ -287,7 +287,7 @@ static void the_pin_only_grows(void **state)
 	table(0)->rules[0].post_events = 5;
 	assert_true(call_marks(2000000));
 	assert_true(shm->detail.pin.end == UINT64_MAX);
-	shm->detail.pin = (struct ada_pin){ ADA_PIN_NONE | epoch, 77 };	/* nothing pinned: the end means nothing either */
+	shm->detail.pin = (struct ada_pin){ ADA_PIN_NONE | epoch, 77 }; /* nothing pinned: the end means nothing either */
 	table(0)->rules[0].post_events = 0;
 	assert_true(call_marks(8 << 20));
 	assert_true(shm->detail.pin.start == ada_pin_start(7 << 20));
@@ -309,7 +309,7 @@ static void what_happened_before_a_rule_does_not_mark(void **state)
 /* A window without rolls is one ns, and an event some ticks beside the mark may lie in it. */
 static void a_mark_holds_its_whole_ns(void **state)
 {
-	uint64_t at = (8 << 20) + (1 << ADA_PIN_GRAIN);		/* where a grain of the pin begins */
+	uint64_t at = (8 << 20) + (1 << ADA_PIN_GRAIN); /* where a grain of the pin begins */
 
 	rule_put(0, ADA_RULE_SYMBOL);
 	assert_true(call_marks(at));
@@ -338,14 +338,14 @@ static void pre_rolls_in_events_reach_back_by_chunks(void **state)
 	event.seq = 39 * 1022 + 999;
 	assert_true(marks_for(&event));
 	assert_int_equal(marks()[1].pin_start, 1000 + 38 * 100);
-	rule->pre_events = 1022 * 16;				/* further than is remembered */
+	rule->pre_events = 1022 * 16; /* further than is remembered */
 	assert_true(marks_for(&event));
 	assert_int_equal(marks()[2].pin_start, 0);
 	rule->pre_events = 1000;
-	event.seq = 10;						/* the thread hasn't had so many */
+	event.seq = 10; /* the thread hasn't had so many */
 	assert_true(marks_for(&event));
 	assert_int_equal(marks()[3].pin_start, 0);
-	rule->pre_ticks = 9000000 - 50;				/* reaches back further */
+	rule->pre_ticks = 9000000 - 50; /* reaches back further */
 	event.seq = 39 * 1022 + 1000;
 	assert_true(marks_for(&event));
 	assert_int_equal(marks()[4].pin_start, 50);
@@ -421,19 +421,26 @@ static void no_event_is_marked_under_a_mixture(void **state)
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	taken += marks_check();
-	assert_int_equal(marked(), calls);			/* each version names the function: none is left out */
+	assert_int_equal(marked(), calls); /* each version names the function: none is left out */
 	assert_int_equal(taken + shm->marks.missed, calls);
 	assert_true(calls >= SWAPS / 64 && taken > SWAPS / 200);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(percentiles_are_those_of_the_last_durations), TEST(rates_are_exact_for_few_calls),
-		TEST(rates_of_many_calls_are_told_by_buckets), TEST(new_callers_mark_once), TEST(options_count),
-		TEST(counts_are_exact_under_threads), TEST(handlers_may_come_in_between), TEST(a_full_ring_misses_nothing_of_importance), TEST(the_pin_only_grows),
-		TEST(what_happened_before_a_rule_does_not_mark), TEST(a_mark_holds_its_whole_ns), TEST(pre_rolls_in_events_reach_back_by_chunks), TEST(no_event_is_marked_under_a_mixture),
-	};
+	const struct CMUnitTest tests[] = { TEST(percentiles_are_those_of_the_last_durations),
+					    TEST(rates_are_exact_for_few_calls),
+					    TEST(rates_of_many_calls_are_told_by_buckets),
+					    TEST(new_callers_mark_once),
+					    TEST(options_count),
+					    TEST(counts_are_exact_under_threads),
+					    TEST(handlers_may_come_in_between),
+					    TEST(a_full_ring_misses_nothing_of_importance),
+					    TEST(the_pin_only_grows),
+					    TEST(what_happened_before_a_rule_does_not_mark),
+					    TEST(a_mark_holds_its_whole_ns),
+					    TEST(pre_rolls_in_events_reach_back_by_chunks),
+					    TEST(no_event_is_marked_under_a_mixture) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void hooks_entries_and_imports(void **state)
 
 	victim(&run, "calls", NULL);
 	assert_string_equal(run.output, "sum=1100");
-	assert_in_range(run.shm[0]->waits, 1100, 1200);		/* the 1100, main, and what prints */
+	assert_in_range(run.shm[0]->waits, 1100, 1200); /* the 1100, main, and what prints */
 	assert_true(run_module(run.shm[0], 0)->hooked > 5);
 	assert_true(run_module(run.shm[0], 0)->imports > 3);
 	run_free(&run);
@@ -156,7 +156,7 @@ static void follows_execs(void **state)
 	victim(&run, "exec", "see");
 	assert_string_equal(run.output, UNSEEN UNSEEN UNSEEN UNSEEN);
 	assert_int_equal(run.status, 0);
-	assert_int_equal(run.hellos, 6);	/* itself, posix_spawn's, the fork and its fexecve, vfork's, its own exec */
+	assert_int_equal(run.hellos, 6); /* itself, posix_spawn's, the fork and its fexecve, vfork's, its own exec */
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(run.hello[i].kind, i == 2 ? ADA_HELLO_FORK : ADA_HELLO_START);
 	run_free(&run);
@@ -183,9 +183,10 @@ static void hides_its_handlers(void **state)
 
 static void records_crashes(void **state)
 {
-	static const struct { char *how; int signal; } cases[] = {
-		{ "fault", SIGSEGV }, { "abort", SIGABRT }, { "trap", SIGTRAP }, { "kill", SIGBUS },
-	};
+	static const struct {
+		char *how;
+		int signal;
+	} cases[] = { { "fault", SIGSEGV }, { "abort", SIGABRT }, { "trap", SIGTRAP }, { "kill", SIGBUS } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct run run = { .welcome = RECORD, .plan = plan_of };
@@ -232,7 +233,7 @@ static void hooks_what_is_loaded_late(void **state)
 		assert_true(module->hooked >= 2);
 		assert_int_equal(module->imports, 1);
 		assert_true(module->unload_counter > module->load_counter);
-		assert_int_equal(module->loads, 3);	/* at the same place each time */
+		assert_int_equal(module->loads, 3); /* at the same place each time */
 	}
 	assert_int_equal(loaded, 1);
 	assert_int_equal(run.shm[0]->internal_errors, 0);

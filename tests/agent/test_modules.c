@@ -13,13 +13,19 @@
 #define MAPS 5000
 #define STEP 100
 
-struct r_debug _r_debug;			/* instead of the loader's */
+struct r_debug _r_debug; /* instead of the loader's */
 
-struct file { Elf64_Ehdr header; Elf64_Phdr segments[2]; Elf64_Nhdr note; char name[4]; uint32_t build_id; };
+struct file {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[2];
+	Elf64_Nhdr note;
+	char name[4];
+	uint32_t build_id;
+};
 
 static struct link_map maps[MAPS];
 static Elf64_Dyn no_dynamic[1];
-static uint8_t *memory;				/* a page each, the first at the end, as mmap has it */
+static uint8_t *memory; /* a page each, the first at the end, as mmap has it */
 static struct ada_shm *shm;
 
 static struct file *file_of(uint32_t number)
@@ -32,12 +38,17 @@ static void file_make(uint32_t number, uint32_t build_id)
 {
 	struct file *file = file_of(number);
 
-	*file = (struct file){
-		.header = { .e_ident = ELFMAG, .e_phoff = offsetof(struct file, segments), .e_phnum = 2, .e_phentsize = sizeof(Elf64_Phdr) },
-		.segments = { { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = PAGE },
-			      { .p_type = PT_NOTE, .p_vaddr = offsetof(struct file, note), .p_memsz = sizeof *file - offsetof(struct file, note) } },
-		.note = { 4, 4, NT_GNU_BUILD_ID }, .name = "GNU", .build_id = build_id,
-	};
+	*file = (struct file){ .header = { .e_ident = ELFMAG,
+					   .e_phoff = offsetof(struct file, segments),
+					   .e_phnum = 2,
+					   .e_phentsize = sizeof(Elf64_Phdr) },
+			       .segments = { { .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = PAGE },
+					     { .p_type = PT_NOTE,
+					       .p_vaddr = offsetof(struct file, note),
+					       .p_memsz = sizeof *file - offsetof(struct file, note) } },
+			       .note = { 4, 4, NT_GNU_BUILD_ID },
+			       .name = "GNU",
+			       .build_id = build_id };
 	maps[number] = (struct link_map){ .l_addr = (uint64_t)file, .l_name = (char *)"/lib/module.so", .l_ld = no_dynamic };
 }
 
@@ -108,7 +119,7 @@ static void who_came_late_goes(void **state)
 	assert_int_equal(shm->modules_refused, MAPS - ADA_MODULES_MAX);
 	for (uint32_t id = 0; id < ADA_MODULES_MAX; id++)
 		assert_int_equal(ada_module_entry(id)->present, 1);
-	list(MAPS, 0);					/* the next one has its place in the list's memory */
+	list(MAPS, 0); /* the next one has its place in the list's memory */
 	scan(true);
 	assert_int_equal(shm->modules_refused, MAPS - ADA_MODULES_MAX + 1);
 }

@@ -62,7 +62,7 @@ static void finds_what_the_loader_finds(void **state)
 		assert_ptr_equal(symbols.bias + symbol->st_value, dlsym(RTLD_NEXT, names[i]));
 	}
 	assert_null(ada_symbols_find(&symbols, "no_such_function", ""));
-	assert_null(ada_symbols_find(&symbols, "environ", ""));		/* data */
+	assert_null(ada_symbols_find(&symbols, "environ", "")); /* data */
 }
 
 static void tells_versions_apart(void **state)
@@ -123,15 +123,21 @@ static void image_write(const char *path, const void *bytes, size_t count, mode_
 
 static void gives_the_agent_to_whom_it_helps(void **state)
 {
-	struct { Elf64_Ehdr elf; Elf64_Phdr segment; char loader[32]; } image = {
-		.elf = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 }, .e_machine = EM_X86_64, .e_phentsize = sizeof(Elf64_Phdr),
-			 .e_phnum = 1, .e_phoff = sizeof(Elf64_Ehdr) },
+	struct {
+		Elf64_Ehdr elf;
+		Elf64_Phdr segment;
+		char loader[32];
+	} image = {
+		.elf = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 },
+			 .e_machine = EM_X86_64,
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 1,
+			 .e_phoff = sizeof(Elf64_Ehdr) },
 		.segment = { .p_type = PT_INTERP, .p_offset = offsetof(typeof(image), loader), .p_filesz = 32 },
 		.loader = "/lib64/ld-linux-x86-64.so.2",
 	};
-	static const char *const names[] = {
-		"dynamic", "musl", "cut-loader", "setuid", "static", "cut", "narrow", "script", "script-of-static", "script-of-itself", "empty",
-	};
+	static const char *const names[] = { "dynamic", "musl",	  "cut-loader",	      "setuid",		  "static", "cut",
+					     "narrow",	"script", "script-of-static", "script-of-itself", "empty" };
 	char directory[] = "/tmp/ada-image-XXXXXX";
 
 	assert_non_null(mkdtemp(directory));
@@ -154,7 +160,7 @@ static void gives_the_agent_to_whom_it_helps(void **state)
 	assert_int_equal(ada_image_kind(AT_FDCWD, "dynamic", 0), ADA_HEIR_EXEC);
 	assert_int_equal(ada_image_kind(AT_FDCWD, "script", 0), ADA_HEIR_EXEC);
 	assert_int_equal(ada_image_kind(AT_FDCWD, "missing", 0), ADA_HEIR_EXEC);
-	assert_int_equal(ada_image_kind(AT_FDCWD, "script-of-itself", 0), ADA_HEIR_EXEC);	/* the kernel refuses it, not we */
+	assert_int_equal(ada_image_kind(AT_FDCWD, "script-of-itself", 0), ADA_HEIR_EXEC); /* the kernel refuses it, not we */
 	assert_int_equal(ada_image_kind(AT_FDCWD, "empty", 0), ADA_HEIR_EXEC);
 	assert_int_equal(ada_image_kind(AT_FDCWD, "setuid", 0), ADA_HEIR_SETID);
 	assert_int_equal(ada_image_kind(AT_FDCWD, "static", 0), ADA_HEIR_STATIC);
@@ -171,7 +177,11 @@ static void gives_the_agent_to_whom_it_helps(void **state)
 
 static void accepts_only_plans_that_fit(void **state)
 {
-	struct { struct ada_plan_header header; struct ada_plan_function functions[2]; char strings[8]; } plan = {
+	struct {
+		struct ada_plan_header header;
+		struct ada_plan_function functions[2];
+		char strings[8];
+	} plan = {
 		.header = { .magic = ADA_PLAN_MAGIC, .version = ADA_PLAN_VERSION, .total_bytes = sizeof plan, .function_count = 2,
 			    .functions_offset = sizeof plan.header, .strings_offset = offsetof(typeof(plan), strings),
 			    .strings_bytes = 8 },
@@ -184,7 +194,7 @@ static void accepts_only_plans_that_fit(void **state)
 	assert_int_equal(ada_plan_find(&plan.header, 16, false), 1);
 	assert_int_equal(ada_plan_find(&plan.header, 17, false), ADA_PLAN_NONE);
 	assert_string_equal(ada_plan_name(&plan.header, 1), "abc");
-	assert_string_equal(ada_plan_name(&plan.header, 99), "");		/* out of range */
+	assert_string_equal(ada_plan_name(&plan.header, 99), ""); /* out of range */
 	assert_false(ada_plan_fits(&plan.header, sizeof plan - 8));
 	assert_false(ada_plan_fits(&plan.header, 8));
 #define BREAKS(change) (bad = plan, bad.change, assert_false(ada_plan_fits(&bad.header, sizeof bad)))
@@ -194,7 +204,7 @@ static void accepts_only_plans_that_fit(void **state)
 	BREAKS(header.functions_offset = UINT64_MAX - 7);
 	BREAKS(header.functions_offset += 1);
 	BREAKS(header.hook_count = 1 << 20);
-	BREAKS(header.hook_count = 1);			/* without origins */
+	BREAKS(header.hook_count = 1); /* without origins */
 	BREAKS(header.origin_count = UINT32_MAX);
 	BREAKS(header.bodies_bytes = UINT64_MAX);
 	BREAKS(header.strings_bytes = 0);
@@ -212,12 +222,12 @@ static void knows_text_from_other_memory(void **state)
 
 	shm->modules_offset = 4096;
 	ada_core_attach(shm);
-	assert_false(ada_module_text_is_hookable(text));			/* nothing is published yet */
+	assert_false(ada_module_text_is_hookable(text)); /* nothing is published yet */
 	assert_int_equal(ada_module_scan(NULL, auxiliary), 0);
 	assert_true(shm->module_count > 3);
 	assert_false(ada_module_changed());
 	assert_true(ada_module_text_is_hookable(text));
-	assert_false(ada_module_text_is_hookable((uint64_t)libc_symbols));	/* the agent's module, here */
+	assert_false(ada_module_text_is_hookable((uint64_t)libc_symbols)); /* the agent's module, here */
 	assert_false(ada_module_text_is_hookable((uint64_t)&local));
 	assert_false(ada_module_text_is_hookable((uint64_t)shm));
 	assert_false(ada_module_text_is_hookable(0));

@@ -21,12 +21,12 @@
 #include "fake_recorder.h"
 #include "plan/plan.h"
 
-#define BIT(number) (1ull << ((number) - 1))
+#define BIT(number) (1ull << ((number)-1))
 
 static struct run *run;
-static const char *named;			/* a function of libc that is to be hooked; NULL: none */
-static bool named_late;				/* ... but only on a late patch */
-static uint32_t base;				/* of libc, as was answered */
+static const char *named; /* a function of libc that is to be hooked; NULL: none */
+static bool named_late;	  /* ... but only on a late patch */
+static uint32_t base;	  /* of libc, as was answered */
 
 static uint32_t hook_of(const struct ada_plan_header *plan, const char *name)
 {
@@ -156,7 +156,7 @@ static void named_signals_mark_and_are_delivered_as_ever(void **state)
 	assert_int_equal(marks[3].value, SIGTERM);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(marks[i].rules, 2);
-	assert_int_equal(run->shm[0]->crash.present, 0);		/* a signal, no crash */
+	assert_int_equal(run->shm[0]->crash.present, 0); /* a signal, no crash */
 	assert_int_equal(run->shm[0]->internal_errors, 0);
 }
 
@@ -250,7 +250,7 @@ static void *inject(void *unused)
 	uint64_t mask, all = ~0ull;
 
 	ptrace(PTRACE_SEIZE, tracee, 0, 0);
-	do {						/* on a busy machine it is still in the agent, on its way to the FIFO */
+	do { /* on a busy machine it is still in the agent, on its way to the FIFO */
 		ptrace(PTRACE_CONT, tracee, 0, 0);
 		ptrace(PTRACE_INTERRUPT, tracee, 0, 0);
 		stopped();
@@ -285,7 +285,7 @@ static void hooks_are_put_in_while_it_runs(void **state)
 	assert_true(mkdtemp(fifo) && rmdir(fifo) == 0 && mkfifo(fifo, 0600) == 0);
 	named = "getsid";
 	run->ready = inject_begin;
-	victim("late", fifo);				/* hooked from the start: 100 calls */
+	victim("late", fifo); /* hooked from the start: 100 calls */
 	pthread_join(injector, NULL);
 	assert_int_equal(injected, 0);
 	before = run->shm[0]->waits;
@@ -294,7 +294,7 @@ static void hooks_are_put_in_while_it_runs(void **state)
 	named = "getsid";
 	named_late = true;
 	run->ready = inject_begin;
-	victim("late", fifo);				/* hooked half-way */
+	victim("late", fifo); /* hooked half-way */
 	pthread_join(injector, NULL);
 	unlink(fifo);
 	shm = run->shm[0];
@@ -313,12 +313,15 @@ static void hooks_are_put_in_while_it_runs(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-	const struct CMUnitTest tests[] = {
-		TEST(crashes_mark), TEST(signals_that_do_not_end_it_do_not_mark), TEST(the_signal_after_a_handler_for_once_is_a_crash),
-		TEST(named_signals_mark_and_are_delivered_as_ever), TEST(a_named_crash_marks_by_both),
-		TEST(named_defaults_set_again_mark), TEST(hides_its_handlers), TEST(named_functions_are_hooked_where_they_are),
-		TEST(hooks_are_put_in_while_it_runs),
-	};
+	const struct CMUnitTest tests[] = { TEST(crashes_mark),
+					    TEST(signals_that_do_not_end_it_do_not_mark),
+					    TEST(the_signal_after_a_handler_for_once_is_a_crash),
+					    TEST(named_signals_mark_and_are_delivered_as_ever),
+					    TEST(a_named_crash_marks_by_both),
+					    TEST(named_defaults_set_again_mark),
+					    TEST(hides_its_handlers),
+					    TEST(named_functions_are_hooked_where_they_are),
+					    TEST(hooks_are_put_in_while_it_runs) };
 	struct rlimit no_core = { 0, 0 };
 
 	setrlimit(RLIMIT_CORE, &no_core);

@@ -69,7 +69,7 @@ static int forks(void)
 static int forks_raw(void)
 {
 	int status;
-	pid_t child = syscall(57);		/* past libc */
+	pid_t child = syscall(57); /* past libc */
 
 	if (!child)
 		_exit(victim_add(40, 2));
@@ -179,14 +179,14 @@ static int signals(const char *last)
 /* Asks by a pointer, which no hook of imports sees. */
 static int late(const char *fifo)
 {
-	pid_t (*ask)(pid_t) = (pid_t (*)(pid_t))dlsym(RTLD_DEFAULT, "getsid");
+	pid_t (*ask)(pid_t) = (pid_t(*)(pid_t))dlsym(RTLD_DEFAULT, "getsid");
 	int sum = 0;
 
 	for (int i = 0; i < 50; i++)
-		sum += ask(0) >= 0;	/* 0: a session of outside this PID namespace */
+		sum += ask(0) >= 0; /* 0: a session of outside this PID namespace */
 	printf("ready ");
 	fflush(stdout);
-	close(open(fifo, O_RDONLY));			/* waits until the other end is opened */
+	close(open(fifo, O_RDONLY)); /* waits until the other end is opened */
 	for (int i = 0; i < 50; i++)
 		sum += ask(0) >= 0;
 	printf("sum=%d", sum);

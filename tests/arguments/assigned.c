@@ -2,24 +2,100 @@
  * entry, and what was handed over is not there any more, or in another's register. And parameters that nobody reads: optimised
  * callers may not even fill their registers. */
 #define F __attribute__((noinline))
-#define USE(x) __asm__ volatile("" :: "g"(x) : "memory")
-struct point { int x, y; };
-struct two { long a, b; };
+#define USE(x) __asm__ volatile("" ::"g"(x) : "memory")
+struct point {
+	int x, y;
+};
+struct two {
+	long a, b;
+};
 
-F void mark(int times) { USE(times); __asm__("nop; nop; nop; nop; nop; nop"); }
-F int copied(int a, int b) { a = b; USE(a); return a + b; }
-F int copied_back(int a, int b) { b = a; USE(b); USE(a); return b; }
-F int constant(int a, int b) { a = 5; USE(a); USE(b); return a; }
-F int counted(int a, int b) { USE(b); a++; USE(a); return a; }
-F int swapped(int a, int b) { int t = a; a = b; b = t; USE(a); USE(b); return a - b; }
-F static int own_copied(int a, int b) { a = b; USE(a); return a + b; }
-F static int own_swapped(int a, int b) { int t = a; a = b; b = t; USE(a); USE(b); return a - b; }
-F static int own_unread(int a, long b, int c) { USE(c); return c; }
-F int unread(int a, long b, int c) { USE(c); return c; }
-F int half(struct point a, int c) { USE(c); return a.y; }
-F int halves(struct two a, int c) { USE(c); return (int)a.b; }
-F static int own_halves(struct two a, int c) { USE(c); return (int)a.b; }
-F double real_unread(double a, double b) { USE(b); return 1.5; }
+F void mark(int times)
+{
+	USE(times);
+	__asm__("nop; nop; nop; nop; nop; nop");
+}
+F int copied(int a, int b)
+{
+	a = b;
+	USE(a);
+	return a + b;
+}
+F int copied_back(int a, int b)
+{
+	b = a;
+	USE(b);
+	USE(a);
+	return b;
+}
+F int constant(int a, int b)
+{
+	a = 5;
+	USE(a);
+	USE(b);
+	return a;
+}
+F int counted(int a, int b)
+{
+	USE(b);
+	a++;
+	USE(a);
+	return a;
+}
+F int swapped(int a, int b)
+{
+	int t = a;
+	a = b;
+	b = t;
+	USE(a);
+	USE(b);
+	return a - b;
+}
+F static int own_copied(int a, int b)
+{
+	a = b;
+	USE(a);
+	return a + b;
+}
+F static int own_swapped(int a, int b)
+{
+	int t = a;
+	a = b;
+	b = t;
+	USE(a);
+	USE(b);
+	return a - b;
+}
+F static int own_unread(int a, long b, int c)
+{
+	USE(c);
+	return c;
+}
+F int unread(int a, long b, int c)
+{
+	USE(c);
+	return c;
+}
+F int half(struct point a, int c)
+{
+	USE(c);
+	return a.y;
+}
+F int halves(struct two a, int c)
+{
+	USE(c);
+	return (int)a.b;
+}
+F static int own_halves(struct two a, int c)
+{
+	USE(c);
+	return (int)a.b;
+}
+F double real_unread(double a, double b)
+{
+	USE(b);
+	return 1.5;
+}
 
 int main(void)
 {

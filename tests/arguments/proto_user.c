@@ -6,7 +6,10 @@ double pow(double x, double y);
 int printf(const char *format, ...);
 int of_its_own(int a);
 
-__attribute__((noinline)) void mark(int times) { __asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0, 0" : : "r"(times)); }
+__attribute__((noinline)) void mark(int times)
+{
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0, 0" : : "r"(times));
+}
 
 int main(void)
 {

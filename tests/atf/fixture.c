@@ -92,7 +92,7 @@ void bytes_write(const char *path, const void *bytes, size_t length)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, length), length);
-	assert_int_equal(ftruncate(fd, (off_t)length), 0);	/* after: ext4 flushes what was emptied before */
+	assert_int_equal(ftruncate(fd, (off_t)length), 0); /* after: ext4 flushes what was emptied before */
 	close(fd);
 }
 

@@ -81,7 +81,9 @@ static uint64_t broken(void *context)
 
 static void test_taking(void **state)
 {
-	static const char *const bad[] = { "", "boot", "wall", "1st", "a b", "a/b", "a\"b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz_123456" };
+	static const char *const bad[] = {
+		"", "boot", "wall", "1st", "a b", "a/b", "a\"b", "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz_123456"
+	};
 	struct ada_timing_anchor anchor;
 	uint64_t before, after;
 	int readings = 0;
@@ -128,7 +130,7 @@ static void test_one_anchor(void **state)
 	assert_int_equal(media(&one, 1, 0), -700);
 	assert_int_equal(host(&one, 1, 300), 1000);
 	assert_int_equal(host(&one, 1, -700), 0);
-	assert_int_equal(host(&one, 1, -701), 0);		/* before the host's start */
+	assert_int_equal(host(&one, 1, -701), 0); /* before the host's start */
 }
 
 /* 100 ppm fast, then 50 ppm slow: an hour each. */
@@ -223,12 +225,13 @@ static void test_storing(void **state)
 	assert_int_equal(store(fixture, "video", 2000, 7, &message), 0);
 	assert_int_equal(store(fixture, "audio", 1500, INT64_MAX, &message), 0);
 	assert_int_equal(store(fixture, "video", 1000, 6, &message), 0);
-	assert_int_equal(store(fixture, "video", 2000, 7, &message), 0);	/* again: there it is */
+	assert_int_equal(store(fixture, "video", 2000, 7, &message), 0); /* again: there it is */
 	assert_string_equal(stored(fixture, &message), "audio 1500 9223372036854775807, video 1000 6, video 2000 7");
 	assert_string_equal(message.text, "");
 	text = read_text(fixture, "session.json");
 	assert_true(!strncmp(text, before, sizeof before - 1));
-	assert_string_equal(text + sizeof before - 1, ",\n  \"anchors\": [\n"
+	assert_string_equal(text + sizeof before - 1,
+			    ",\n  \"anchors\": [\n"
 			    "    { \"clock\": \"video\", \"hostTimeNs\": 2000, \"mediaTimeNs\": 7 },\n"
 			    "    { \"clock\": \"audio\", \"hostTimeNs\": 1500, \"mediaTimeNs\": 9223372036854775807 },\n"
 			    "    { \"clock\": \"video\", \"hostTimeNs\": 1000, \"mediaTimeNs\": 6 }\n  ]\n}\n");
@@ -240,10 +243,25 @@ static void test_storing(void **state)
 
 static void test_documents_of_any_shape(void **state)
 {
-	static const char *const good[] = { "{}", " { } ", "{\"anchors\":[]}", "{\"anchors\" : [ ] , \"a\":1}", "{\"a\":[{\"b\":\"]}\"}]}",
-		"{\"anchors\":[],\"anchors\":[]}", "{\"anchors\": [{\"clock\": \"x\", \"hostTimeNs\": 5, \"mediaTimeNs\": 5}]}" };
-	static const char *const bad[] = { "", "[]", "null", "{", "{\"a\":1", "{\"a\" 1}", "{\"anchors\": 7}", "{\"anchors\": {}}", "{\"anchors\": null}",
-		"{\"anchors\": [}}", "{a}", "{\"\\" };
+	static const char *const good[] = { "{}",
+					    " { } ",
+					    "{\"anchors\":[]}",
+					    "{\"anchors\" : [ ] , \"a\":1}",
+					    "{\"a\":[{\"b\":\"]}\"}]}",
+					    "{\"anchors\":[],\"anchors\":[]}",
+					    "{\"anchors\": [{\"clock\": \"x\", \"hostTimeNs\": 5, \"mediaTimeNs\": 5}]}" };
+	static const char *const bad[] = { "",
+					   "[]",
+					   "null",
+					   "{",
+					   "{\"a\":1",
+					   "{\"a\" 1}",
+					   "{\"anchors\": 7}",
+					   "{\"anchors\": {}}",
+					   "{\"anchors\": null}",
+					   "{\"anchors\": [}}",
+					   "{a}",
+					   "{\"\\" };
 	struct fixture *fixture = *state;
 	struct atf_message message;
 	char *text;
@@ -318,7 +336,7 @@ static void test_places(void **state)
 	free(anchors);
 	assert_int_equal(unlink(document_path(fixture, "session.json")), 0);
 	assert_int_equal(mkfifo(document_path(fixture, "session.json"), 0600), 0);
-	assert_int_equal(atf_session_anchor(fixture->directory, &anchor, &message), -ATF_ERROR_SYSTEM);	/* not waited for */
+	assert_int_equal(atf_session_anchor(fixture->directory, &anchor, &message), -ATF_ERROR_SYSTEM); /* not waited for */
 	assert_int_equal(rmdir(path), 0);
 }
 
@@ -344,15 +362,15 @@ static void test_while_another_writes(void **state)
 	fd = hold(fixture);
 	text = read_text(fixture, "session.json");
 	assert_int_equal(store(fixture, "video", 2000, 2, &message), 0);
-	assert_int_equal(store(fixture, "video", 2500, 2, &message), -ATF_ERROR_INVALID);	/* it knows of both files */
+	assert_int_equal(store(fixture, "video", 2500, 2, &message), -ATF_ERROR_INVALID); /* it knows of both files */
 	assert_int_equal(store(fixture, "video", 3000, 3, &message), 0);
 	assert_int_equal(store(fixture, "video", 3000, 3, &message), 0);
-	put_file(fixture, "session.json", text);	/* as the other would */
+	put_file(fixture, "session.json", text); /* as the other would */
 	free(text);
 	assert_string_equal(stored(fixture, &message), "video 1000 1, video 2000 2, video 3000 3");
 	text = read_text(fixture, "anchors.jsonl");
 	assert_string_equal(text, "{ \"clock\": \"video\", \"hostTimeNs\": 2000, \"mediaTimeNs\": 2 }\n"
-			    "{ \"clock\": \"video\", \"hostTimeNs\": 3000, \"mediaTimeNs\": 3 }\n");
+				  "{ \"clock\": \"video\", \"hostTimeNs\": 3000, \"mediaTimeNs\": 3 }\n");
 	free(text);
 	close(fd);
 	/* The next one takes them all into session.json, and each counts once. */
@@ -369,9 +387,11 @@ static void test_journal_in_ruins(void **state)
 	struct atf_message message;
 	int fd = hold(fixture);
 
-	put_file(fixture, "session.json", "{\"anchors\": [7, {\"clock\": \"a\"}, {\"clock\": \"a\", \"hostTimeNs\": 5, \"mediaTimeNs\": 1.5},"
-		 "{\"clock\": \"b\\u0061\", \"hostTimeNs\": 5, \"mediaTimeNs\": 1}, {\"clock\": \"a\", \"hostTimeNs\": -5, \"mediaTimeNs\": 1},"
-		 "{\"clock\": \"a\", \"hostTimeNs\": 18446744073709551616, \"mediaTimeNs\": 1}, {\"mediaTimeNs\": 9, \"x\": [{}], \"hostTimeNs\": 8, \"clock\": \"a\"}]}");
+	put_file(
+		fixture, "session.json",
+		"{\"anchors\": [7, {\"clock\": \"a\"}, {\"clock\": \"a\", \"hostTimeNs\": 5, \"mediaTimeNs\": 1.5},"
+		"{\"clock\": \"b\\u0061\", \"hostTimeNs\": 5, \"mediaTimeNs\": 1}, {\"clock\": \"a\", \"hostTimeNs\": -5, \"mediaTimeNs\": 1},"
+		"{\"clock\": \"a\", \"hostTimeNs\": 18446744073709551616, \"mediaTimeNs\": 1}, {\"mediaTimeNs\": 9, \"x\": [{}], \"hostTimeNs\": 8, \"clock\": \"a\"}]}");
 	put_file(fixture, "anchors.jsonl", "{ \"clock\": \"video\", \"hostTi");
 	assert_int_equal(store(fixture, "video", 2000, 7, &message), 0);
 	assert_string_equal(stored(fixture, &message), "a 8 9, video 2000 7");
@@ -383,7 +403,8 @@ static void test_journal_in_ruins(void **state)
 	assert_int_equal(unlink(document_path(fixture, "anchors.jsonl")), 0);
 	close(fd);
 	/* Two that contradict each other: the later one goes. */
-	put_file(fixture, "session.json", "{\"anchors\": [{\"clock\": \"a\", \"hostTimeNs\": 8, \"mediaTimeNs\": 4},"
+	put_file(fixture, "session.json",
+		 "{\"anchors\": [{\"clock\": \"a\", \"hostTimeNs\": 8, \"mediaTimeNs\": 4},"
 		 "{\"clock\": \"a\", \"hostTimeNs\": 5, \"mediaTimeNs\": 9}]}");
 	assert_string_equal(stored(fixture, &message), "a 5 9");
 	assert_non_null(strstr(message.text, "1 of the anchors makes no sense"));

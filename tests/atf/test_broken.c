@@ -21,8 +21,7 @@ static uint64_t use_all(const struct atf_index *index)
 }
 
 /* Opens a copy that has no byte to spare. */
-static int open_copy(struct atf_index **index, void **copy, const uint8_t *bytes, size_t length,
-		     struct atf_message *message)
+static int open_copy(struct atf_index **index, void **copy, const uint8_t *bytes, size_t length, struct atf_message *message)
 {
 	*copy = malloc(length ? length : 1);
 	assert_non_null(*copy);
@@ -73,9 +72,9 @@ static void test_every_length_of_an_unfinished_file(void **state)
 
 	fixture_write(fixture->path, 0, COUNT);
 	file = bytes_read(fixture->path);
-	memset(file.bytes + 28, 0, 4);			/* event_count */
-	memset(file.bytes + 40, 0, 24);			/* footer_offset, times */
-	for (length = 64; length < SIZE; length++) {		/* the footer as far as it is written is no event */
+	memset(file.bytes + 28, 0, 4);		     /* event_count */
+	memset(file.bytes + 40, 0, 24);		     /* footer_offset, times */
+	for (length = 64; length < SIZE; length++) { /* the footer as far as it is written is no event */
 		size_t room = (length - 64) / 32;
 		struct atf_message message;
 		struct atf_index *index;
@@ -138,30 +137,26 @@ static void test_every_bit_of_an_empty_file(void **state)
 
 /* One change to a finished file of COUNT events, and what is said of it. */
 struct damage {
-	size_t offset, bytes;			/* what is overwritten ... */
-	uint64_t value;				/* ... with this, little-endian */
-	size_t length;				/* of the file then; 0: as it was. More is filled with 'x' */
+	size_t offset, bytes; /* what is overwritten ... */
+	uint64_t value;	      /* ... with this, little-endian */
+	size_t length;	      /* of the file then; 0: as it was. More is filled with 'x' */
 	int status;
 	enum atf_completeness completeness;
 	uint64_t count;
-	const char *message, *finding;		/* of open, of verify */
+	const char *message, *finding; /* of open, of verify */
 };
 #define FOOTER (64 + COUNT * 32)
 #define REFUSED(error, text) .status = -(error), .message = text, .finding = "header: %s: " text
 #define FOUND(text) .completeness = ATF_COMPLETE, .count = COUNT, .message = "", .finding = text
-#define DAMAGED(events, text) \
-	.completeness = ATF_DAMAGED, .count = events, .message = text, .finding = "size: %s: " text
+#define DAMAGED(events, text) .completeness = ATF_DAMAGED, .count = events, .message = text, .finding = "size: %s: " text
 
 static const struct damage damages[] = {
-	/* magic */ { 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF,
-		"not an ATF index file: it does not begin with \"ATI2\"") },
+	/* magic */ { 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF, "not an ATF index file: it does not begin with \"ATI2\"") },
 	/* detail file */ { 0, 4, 0x32445441, REFUSED(ATF_ERROR_NOT_ATF, "an ATF detail file, not an index file") },
 	/* short */ { .length = 63, REFUSED(ATF_ERROR_NOT_ATF, "cut inside the header: 63 bytes of 64") },
 	/* endian */ { 4, 1, 2, REFUSED(ATF_ERROR_VERSION, "byte order 2, and only little-endian (1) can be read") },
-	/* version */ { 5, 1, 2, REFUSED(ATF_ERROR_VERSION,
-		"version 2 of the format, and only version 1 can be read") },
-	/* event size */ { 24, 4, 24, REFUSED(ATF_ERROR_VERSION,
-		"events of 24 bytes, and only events of 32 can be read") },
+	/* version */ { 5, 1, 2, REFUSED(ATF_ERROR_VERSION, "version 2 of the format, and only version 1 can be read") },
+	/* event size */ { 24, 4, 24, REFUSED(ATF_ERROR_VERSION, "events of 24 bytes, and only events of 32 can be read") },
 	/* events offset */ { 32, 8, 128, REFUSED(ATF_ERROR_CORRUPT, "damaged header: events at 128 instead of 64") },
 	/* arch */ { 6, 1, 9, FOUND("header: unknown architecture 9") },
 	/* os */ { 7, 1, 3, FOUND("header: operating system 3 is not Linux (4)") },
@@ -170,18 +165,16 @@ static const struct damage damages[] = {
 	/* thread */ { 12, 4, 5, FOUND("threads: 5 events of another thread than the header's, the first at event 0") },
 	/* clock */ { 16, 1, 1, FOUND("header: clock 1 is not boottime (3)") },
 	/* reserved */ { 17, 3, 1, FOUND("header: reserved bytes are not zero") },
-	/* count */ { 28, 4, 4, DAMAGED(COUNT,
-		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	/* huge count */ { 28, 4, UINT32_MAX, DAMAGED(COUNT,
-		"damaged: header and footer contradict each other; reading the footer's 5 events") },
-	/* footer offset */ { 40, 8, UINT64_MAX, DAMAGED(COUNT,
-		"damaged: header and footer contradict each other; reading the footer's 5 events") },
+	/* count */ { 28, 4, 4, DAMAGED(COUNT, "damaged: header and footer contradict each other; reading the footer's 5 events") },
+	/* huge count */
+	{ 28, 4, UINT32_MAX, DAMAGED(COUNT, "damaged: header and footer contradict each other; reading the footer's 5 events") },
+	/* footer offset */
+	{ 40, 8, UINT64_MAX, DAMAGED(COUNT, "damaged: header and footer contradict each other; reading the footer's 5 events") },
 	/* footer magic */ { FOOTER, 4, 0, DAMAGED(COUNT, "damaged: no valid footer behind the header's 5 events") },
-	/* footer count */ { FOOTER + 8, 8, 6, DAMAGED(COUNT,
-		"damaged: no valid footer behind the header's 5 events") },
+	/* footer count */ { FOOTER + 8, 8, 6, DAMAGED(COUNT, "damaged: no valid footer behind the header's 5 events") },
 	/* checksum */ { FOOTER + 4, 4, 0xdeadbeef, FOUND("checksum: CRC32 is ") },
-	/* footer time */ { FOOTER + 16, 8, 7, DAMAGED(COUNT,
-		"damaged: header and footer contradict each other; reading the footer's 5 events") },
+	/* footer time */
+	{ FOOTER + 16, 8, 7, DAMAGED(COUNT, "damaged: header and footer contradict each other; reading the footer's 5 events") },
 	/* footer reserved */ { FOOTER + 60, 4, 1, FOUND("footer: reserved bytes are not zero") },
 	/* time falls */ { 64 + 2 * 32, 8, 3, FOUND("checksum: CRC32 is ") },
 	/* cut events */ { .length = FOOTER - 40, DAMAGED(3, "cut: 3 of 5 events are left") },
@@ -294,7 +287,7 @@ static void test_ends_say_what_all_of_it_says(void **state)
 	file = bytes_read(fixture->path);
 	memcpy(bytes, file.bytes, SIZE);
 	for (unsigned int finished = 2; finished--;) {
-		if (!finished) {		/* the header as it is before the footer is written */
+		if (!finished) { /* the header as it is before the footer is written */
 			memset(bytes + 28, 0, 4);
 			memset(bytes + 40, 0, 24);
 		}

@@ -8,7 +8,7 @@
 #include "atf/index/index.h"
 
 static const struct fixture_range three[] = { { 10, 39 }, { 41, 41 }, { 100, 149 } };
-#define THREE_EVENTS 200			/* in the index that goes with them */
+#define THREE_EVENTS 200 /* in the index that goes with them */
 
 static bool in_windows(const struct fixture_range *windows, size_t count, uint64_t i)
 {
@@ -146,7 +146,7 @@ static void test_windows_that_change(void **state)
 		window.end_ns = record.timestamp_ns;
 		window.marked_count = (uint32_t)i;
 		window.window_id = 17;
-		window.first_ordinal = window.event_count = window.first_detail_seq = 12345;	/* the writer knows better */
+		window.first_ordinal = window.event_count = window.first_detail_seq = 12345; /* the writer knows better */
 		assert_int_equal(atf_detail_writer_window_update(writer, &window), 0);
 	}
 	assert_int_equal(atf_detail_writer_count(writer), 5);
@@ -174,16 +174,16 @@ static void test_what_the_writer_refuses(void **state)
 	static const struct fixture_range expected[] = { { 5, 5 } };
 	struct fixture *fixture = *state;
 	AtfDetailWindow window = fixture_window(5, 8);
-	struct atf_detail next = fixture_detail(6), record = fixture_detail(5), wrong;	/* its stack is the last one made */
+	struct atf_detail next = fixture_detail(6), record = fixture_detail(5), wrong; /* its stack is the last one made */
 	struct atf_detail_writer *writer;
 	struct atf_detail_file *file;
 
 	assert_int_equal(atf_detail_writer_open(&writer, fixture->detail, &options), 0);
-	expect_refused(writer, record);			/* no window */
+	expect_refused(writer, record); /* no window */
 	assert_int_equal(atf_detail_writer_window(writer, &window), 0);
-	expect_refused(writer, next);			/* not the first */
+	expect_refused(writer, next); /* not the first */
 	assert_int_equal(atf_detail_writer_append(writer, &record), 0);
-	expect_refused(writer, record);			/* again */
+	expect_refused(writer, record); /* again */
 	wrong = next, wrong.index_seq = 5;
 	expect_refused(writer, wrong);
 	wrong = next, wrong.timestamp_ns = record.timestamp_ns - 1;
@@ -198,7 +198,7 @@ static void test_what_the_writer_refuses(void **state)
 	file = open_file(fixture->detail, ATF_COMPLETE, "");
 	expect_all(file, expected, 1, 10);
 	atf_detail_close(file);
-	assert_int_equal(atf_detail_writer_open(&writer, fixture->detail, &options), -ATF_ERROR_SYSTEM);	/* it exists */
+	assert_int_equal(atf_detail_writer_open(&writer, fixture->detail, &options), -ATF_ERROR_SYSTEM); /* it exists */
 }
 
 /* Without a footer the records are found all the same, by index_seq. */
@@ -318,7 +318,7 @@ static void test_thread_whose_detail_is_another_one_s(void **state)
 	struct atf_thread *thread;
 	struct atf_detail record;
 
-	fixture_write_detail_index(fixture->path, 5, 10);	/* event i has the detail_seq of event i + 5 */
+	fixture_write_detail_index(fixture->path, 5, 10); /* event i has the detail_seq of event i + 5 */
 	fixture_write_detail(fixture->detail, &window, 1, ATF_ARCH_X86_64, true);
 	assert_int_equal(atf_thread_open(&thread, fixture->directory, NULL), 0);
 	assert_int_equal(atf_thread_detail(thread, 0, &record), -ATF_ERROR_CORRUPT);
@@ -341,7 +341,7 @@ static void test_a_walk_releases_its_pages(void **state)
 	assert_int_equal(getrusage(RUSAGE_SELF, &behind), 0);
 	assert_int_equal(atf_detail_completeness(file), ATF_NO_FOOTER);
 	assert_true(atf_detail_count(file) > 150000);
-	assert_true(behind.ru_maxrss - before.ru_maxrss < 16 << 10);	/* KiB, of some 50 MB */
+	assert_true(behind.ru_maxrss - before.ru_maxrss < 16 << 10); /* KiB, of some 50 MB */
 	atf_detail_close(file);
 }
 

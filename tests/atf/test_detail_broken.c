@@ -8,7 +8,7 @@
 #include <string.h>
 #include "atf/detail/detail.h"
 
-static const struct fixture_range two[] = { { 1, 3 }, { 7, 9 } };	/* records of 1, 2, 3 and 7, 8 */
+static const struct fixture_range two[] = { { 1, 3 }, { 7, 9 } }; /* records of 1, 2, 3 and 7, 8 */
 #define RECORDS 5
 #define EVENTS 20
 
@@ -29,8 +29,7 @@ static void use_all(const struct atf_detail_file *file)
 }
 
 /* Opens a copy that has no byte to spare. */
-static int open_copy(struct atf_detail_file **file, void **copy, const uint8_t *bytes, size_t length,
-		     struct atf_message *message)
+static int open_copy(struct atf_detail_file **file, void **copy, const uint8_t *bytes, size_t length, struct atf_message *message)
 {
 	*copy = malloc(length ? length : 1);
 	assert_non_null(*copy);
@@ -101,7 +100,7 @@ static void test_every_length_of_an_unfinished_file(void **state)
 	struct fixture *fixture = *state;
 	struct bytes file = make(fixture);
 
-	memset(file.bytes + 32, 0, 32);			/* counts and index_seq */
+	memset(file.bytes + 32, 0, 32); /* counts and index_seq */
 	expect_every_length(fixture, &file, ATF_NO_FOOTER);
 	free(file.bytes);
 }
@@ -146,7 +145,7 @@ static void test_every_bit_of_an_empty_file(void **state)
 	struct fixture *fixture = *state;
 
 	fixture_write_detail(fixture->detail, NULL, 0, ATF_ARCH_X86_64, true);
-	expect_flips_found(fixture->detail, 12, 16);	/* without records nothing repeats the header's thread_id */
+	expect_flips_found(fixture->detail, 12, 16); /* without records nothing repeats the header's thread_id */
 }
 
 /* --- one change, one answer --------------------------------------------------------------------------------------- */
@@ -156,27 +155,24 @@ enum region { HEADER, RECORD_0, RECORD_3, OFFSETS, WINDOWS, FOOTER };
 
 struct damage {
 	enum region region;
-	size_t offset, bytes;			/* what is overwritten ... */
-	uint64_t value;				/* ... with this, little-endian */
-	bool sums;				/* CRCs are made right again: as if a writer had written it so */
+	size_t offset, bytes; /* what is overwritten ... */
+	uint64_t value;	      /* ... with this, little-endian */
+	bool sums;	      /* CRCs are made right again: as if a writer had written it so */
 	int status;
 	enum atf_completeness completeness;
 	uint64_t count;
-	const char *message, *finding;		/* of open; the first of verify, with the index */
+	const char *message, *finding; /* of open; the first of verify, with the index */
 };
 #define REFUSED(error, text) .status = -(error), .message = text, .finding = "header: %s: " text
 #define FOUND(text) .completeness = ATF_COMPLETE, .count = RECORDS, .message = "", .finding = text
 #define WRITTEN(text) .sums = true, FOUND(text)
-#define DAMAGED(records, text) \
-	.completeness = ATF_DAMAGED, .count = records, .message = text, .finding = "size: %s: " text
+#define DAMAGED(records, text) .completeness = ATF_DAMAGED, .count = records, .message = text, .finding = "size: %s: " text
 
 static const struct damage damages[] = {
-	/* magic */ { HEADER, 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF,
-		"not an ATF detail file: it does not begin with \"ATD2\"") },
+	/* magic */ { HEADER, 0, 4, 0x464c457f, REFUSED(ATF_ERROR_NOT_ATF, "not an ATF detail file: it does not begin with \"ATD2\"") },
 	/* index file */ { HEADER, 0, 4, 0x32495441, REFUSED(ATF_ERROR_NOT_ATF, "an ATF index file, not a detail file") },
 	/* endian */ { HEADER, 4, 1, 2, REFUSED(ATF_ERROR_VERSION, "byte order 2, and only little-endian (1) can be read") },
-	/* version */ { HEADER, 5, 1, 2, REFUSED(ATF_ERROR_VERSION,
-		"version 2 of the format, and only version 1 can be read") },
+	/* version */ { HEADER, 5, 1, 2, REFUSED(ATF_ERROR_VERSION, "version 2 of the format, and only version 1 can be read") },
 	/* offset */ { HEADER, 24, 8, 128, REFUSED(ATF_ERROR_CORRUPT, "damaged header: records at 128 instead of 64") },
 	/* arch */ { HEADER, 6, 1, 9, FOUND("header: unknown architecture 9") },
 	/* other arch */ { HEADER, 6, 1, 2, FOUND("index: is of architecture 2, the index of 1") },
@@ -184,51 +180,49 @@ static const struct damage damages[] = {
 	/* flags */ { HEADER, 8, 4, 1, FOUND("header: unknown flags 0x1") },
 	/* reserved */ { HEADER, 16, 8, 1, FOUND("header: reserved bytes are not zero") },
 	/* range */ { HEADER, 56, 8, 99, FOUND("header: the range of index_seq is not that of the first and last record") },
-	/* count */ { HEADER, 32, 8, 4, DAMAGED(RECORDS,
-		"damaged: header and footer contradict each other; reading the footer's 5 records") },
+	/* count */
+	{ HEADER, 32, 8, 4, DAMAGED(RECORDS, "damaged: header and footer contradict each other; reading the footer's 5 records") },
 	/* tables */ { OFFSETS, 8, 8, 65, DAMAGED(RECORDS, "damaged: the tables do not have the footer's CRC32") },
-	/* offset */ { OFFSETS, 8, 8, UINT64_MAX - 3, WRITTEN(
-		"offsets: 1 offsets are not where the records are, the first is that of record 1") },
-	/* hole */ { WINDOWS, 24, 8, 2, WRITTEN(
-		"links: 3 events name another record than the one that names them, the first is that of record 0") },
+	/* offset */
+	{ OFFSETS, 8, 8, UINT64_MAX - 3, WRITTEN("offsets: 1 offsets are not where the records are, the first is that of record 1") },
+	/* hole */
+	{ WINDOWS, 24, 8, 2, WRITTEN("links: 3 events name another record than the one that names them, the first is that of record 0") },
 	/* overlap */ { WINDOWS, 64 + 24, 8, 3, .sums = true, DAMAGED(RECORDS, "damaged: the windows contradict each other") },
 	/* ordinal */ { WINDOWS, 64 + 32, 8, 4, .sums = true, DAMAGED(RECORDS, "damaged: the windows contradict each other") },
-	/* too many */ { WINDOWS, 64 + 40, 8, UINT64_MAX, .sums = true,
-		DAMAGED(RECORDS, "damaged: the windows contradict each other") },
-	/* early end */ { WINDOWS, 8, 8, 1029, WRITTEN(
-		"bounds: 1 records lie outside of their window's time, the first is record 2") },
+	/* too many */ { WINDOWS, 64 + 40, 8, UINT64_MAX, .sums = true, DAMAGED(RECORDS, "damaged: the windows contradict each other") },
+	/* early end */ { WINDOWS, 8, 8, 1029, WRITTEN("bounds: 1 records lie outside of their window's time, the first is record 2") },
 	/* ends first */ { WINDOWS, 8, 8, 1, WRITTEN("windows: window 0 ends before it starts") },
 	/* overlap */ { WINDOWS, 8, 8, 1071, WRITTEN("windows: window 1 starts before the one in front of it ends") },
 	/* more time */ { WINDOWS, 8, 8, 1060, WRITTEN("holes: 2 events inside a window have no record, the first is event 5") },
 	/* id */ { WINDOWS, 52, 4, 7, WRITTEN("windows: window 1 has a lower id than the one in front of it") },
 	/* reserved */ { WINDOWS, 56, 8, 7, WRITTEN("windows: window 0 has reserved bytes that are not zero") },
 	/* checksum */ { RECORD_0, 32, 8, 7, FOUND("checksum: CRC32 is ") },
-	/* other x0 */ { RECORD_0, 32, 8, 7, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "",
-		.finding = NULL },
-	/* function */ { RECORD_0, 24, 8, 7, WRITTEN(
-		"events: 1 records have another time, function or kind than their event, the first is record 0") },
-	/* kind */ { RECORD_0, 4, 2, ATF_DETAIL_CALL, WRITTEN(
-		"events: 1 records have another time, function or kind than their event, the first is record 0") },
-	/* unknown */ { RECORD_0, 4, 2, 99, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "",
-		.finding = NULL },
+	/* other x0 */ { RECORD_0, 32, 8, 7, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "", .finding = NULL },
+	/* function */
+	{ RECORD_0, 24, 8, 7, WRITTEN("events: 1 records have another time, function or kind than their event, the first is record 0") },
+	/* kind */
+	{ RECORD_0, 4, 2, ATF_DETAIL_CALL,
+	  WRITTEN("events: 1 records have another time, function or kind than their event, the first is record 0") },
+	/* unknown */ { RECORD_0, 4, 2, 99, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "", .finding = NULL },
 	/* reserved */ { RECORD_0, 24 + 98, 2, 1, WRITTEN("records: reserved bytes of 1 records are not zero, the first is record 0") },
 	/* length */ { RECORD_3, 0, 4, 0, WRITTEN("records: 3 whole records up to byte ") },
 	/* thread */ { RECORD_3, 12, 4, 1, WRITTEN("records: 3 whole records up to byte ") },
 	/* index_seq */ { RECORD_3, 8, 4, 3, WRITTEN("order: 1 index_seq do not rise, the first at record 3") },
-	/* no event */ { RECORD_3, 8, 4, 30, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "",
-		.finding = "order: 1 index_seq do not rise, the first at record 4" },
+	/* no event */
+	{ RECORD_3, 8, 4, 30, .sums = true, .completeness = ATF_COMPLETE, .count = RECORDS, .message = "",
+	  .finding = "order: 1 index_seq do not rise, the first at record 4" },
 	/* time falls */ { RECORD_3, 16, 8, 1020, WRITTEN("times: 1 times fall, the first at record 3") },
-	/* magic */ { FOOTER, 0, 4, 0, DAMAGED(RECORDS,
-		"damaged: no valid footer behind the header's 5 records; reading 5") },
-	/* count */ { FOOTER, 8, 8, UINT64_MAX / 8, DAMAGED(RECORDS,
-		"damaged: no valid footer behind the header's 5 records; reading 5") },
-	/* windows */ { FOOTER, 48, 8, UINT64_MAX / 64 + 3, DAMAGED(RECORDS,
-		"damaged: no valid footer behind the header's 5 records; reading 5") },
+	/* magic */ { FOOTER, 0, 4, 0, DAMAGED(RECORDS, "damaged: no valid footer behind the header's 5 records; reading 5") },
+	/* count */ { FOOTER, 8, 8, UINT64_MAX / 8, DAMAGED(RECORDS, "damaged: no valid footer behind the header's 5 records; reading 5") },
+	/* windows */
+	{ FOOTER, 48, 8, UINT64_MAX / 64 + 3, DAMAGED(RECORDS, "damaged: no valid footer behind the header's 5 records; reading 5") },
 	/* time */ { FOOTER, 24, 8, 7, FOUND("footer: time range is not that of the first and last record") },
 	/* reserved */ { FOOTER, 60, 4, 7, FOUND("footer: reserved bytes are not zero") },
 };
 
-struct places { size_t at[FOOTER + 1]; };
+struct places {
+	size_t at[FOOTER + 1];
+};
 
 static struct places places_of(const struct bytes *file)
 {
@@ -352,12 +346,12 @@ static void test_an_index_that_is_still_being_written(void **state)
 	struct bytes file = make(fixture), index = bytes_read(fixture->path);
 	struct findings findings;
 
-	memset(index.bytes + 28, 0, 4);			/* event_count */
-	memset(index.bytes + 40, 0, 24);		/* footer_offset, times */
+	memset(index.bytes + 28, 0, 4);	 /* event_count */
+	memset(index.bytes + 40, 0, 24); /* footer_offset, times */
 	bytes_write(fixture->path, index.bytes, 64 + 8 * 32);
 	assert_int_equal(findings_take_detail(&findings, fixture->detail, fixture->path), 0);
 	assert_string_equal(findings.all, "index: 1 records name events that the index does not have (yet): it is still being "
-			    "written, or left by a crash\n");
+					  "written, or left by a crash\n");
 	free(index.bytes);
 	free(file.bytes);
 }

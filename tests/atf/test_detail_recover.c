@@ -108,8 +108,8 @@ static void test_an_index_that_cannot_tell(void **state)
 
 	fixture_write_detail_index(fixture->path, 0, EVENTS);
 	index = bytes_read(fixture->path);
-	memset(index.bytes + 28, 0, 4);			/* event_count */
-	memset(index.bytes + 40, 0, 24);		/* footer_offset, times */
+	memset(index.bytes + 28, 0, 4);	 /* event_count */
+	memset(index.bytes + 40, 0, 24); /* footer_offset, times */
 	bytes_write(fixture->path, index.bytes, 64 + 250 * 32);
 	free(index.bytes);
 	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, false);
@@ -170,10 +170,10 @@ static void test_what_is_cut_off_is_said(void **state)
 	file = bytes_read(fixture->detail);
 	longer = calloc(1, file.length + 5000);
 	memcpy(longer, file.bytes, file.length);
-	bytes_write(fixture->detail, longer, file.length + 5000);	/* space that was allocated: no loss */
+	bytes_write(fixture->detail, longer, file.length + 5000); /* space that was allocated: no loss */
 	expect_recovery(fixture->detail, 0, "recovered 124 records");
 	expect_whole(fixture, 2);
-	longer[file.length] = 200;					/* the length of a record that isn't there */
+	longer[file.length] = 200; /* the length of a record that isn't there */
 	bytes_write(fixture->detail, longer, file.length + 10);
 	expect_recovery(fixture->detail, 0, "recovered 124 records; 10 bytes behind them are no whole record and were cut off");
 	expect_whole(fixture, 2);
@@ -191,14 +191,14 @@ static void test_half_finished(void **state)
 	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, true);
 	finished = bytes_read(fixture->detail);
 	half = bytes_read(fixture->detail);
-	memset(half.bytes + 32, 0, 32);				/* footer and tables, header unfinished: windows stay */
+	memset(half.bytes + 32, 0, 32); /* footer and tables, header unfinished: windows stay */
 	bytes_write(fixture->detail, half.bytes, half.length);
 	expect_recovery(fixture->detail, 0, "recovered 124 records");
 	free(half.bytes);
 	half = bytes_read(fixture->detail);
 	assert_int_equal(half.length, finished.length);
 	assert_memory_equal(half.bytes, finished.bytes, finished.length);
-	memset(half.bytes + half.length - 64, 0, 64);		/* header finished, footer zero */
+	memset(half.bytes + half.length - 64, 0, 64); /* header finished, footer zero */
 	bytes_write(fixture->detail, half.bytes, half.length);
 	unlink(fixture->path);
 	expect_recovery(fixture->detail, 0, "recovered 124 records; their windows are not known");
@@ -221,8 +221,7 @@ static void test_what_is_refused(void **state)
 	fixture_write_detail(fixture->detail, two, 2, ATF_ARCH_X86_64, true);
 	file = bytes_read(fixture->detail);
 	bytes_write(fixture->detail, file.bytes, file.length - 1);
-	expect_recovery(fixture->detail, -ATF_ERROR_CORRUPT,
-			"damaged: no valid footer behind the header's 124 records; reading 124");
+	expect_recovery(fixture->detail, -ATF_ERROR_CORRUPT, "damaged: no valid footer behind the header's 124 records; reading 124");
 	memset(file.bytes + 32, 0, 32);
 	file.bytes[64 + 40]++;
 	bytes_write(fixture->detail, file.bytes, file.length);

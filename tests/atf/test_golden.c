@@ -115,15 +115,62 @@ static void test_recovery_makes_the_same(void **state)
 /* As DETAIL and WINDOWS in golden/make.py. */
 static uint8_t golden_stack[256];
 static struct atf_detail golden_details[] = {
-	{ 1000000017, 0x100000003, 1, 0, ATF_DETAIL_CALL, 1, GOLDEN_THREAD, { 16, 17, 18, 19, 20, 21, 22, 23 }, 0x401000,
-	  0x7ffc00000010, 0x7ffc00000000, golden_stack, 256, { 0x3ff0000000000000, 0, 1, 2, 3, 4, 5, 6 } },
-	{ 1000000017, 0x2fffffffe, 2, 1, ATF_DETAIL_CALL, 0, GOLDEN_THREAD,
-	  { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX }, 0x401234, 0,
-	  0x7ffbfffffff8, golden_stack, 0, { 0 } },
-	{ 1000000400, 0x2fffffffe, 3, 2, ATF_DETAIL_RETURN, 0, GOLDEN_THREAD, { 42, 0, 0x4000000000000000 }, 0x401234, 1,
-	  0x7ffbfffffff8, (const uint8_t *)"\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5", 13, { 0 } },
-	{ UINT64_MAX - 1, 0x100000002, 7, UINT32_MAX - 1, ATF_DETAIL_RETURN, 0, GOLDEN_THREAD, { 0 }, 0, 0, 0,
-	  (const uint8_t *)"x", 1, { 0 } },
+	{ 1000000017,
+	  0x100000003,
+	  1,
+	  0,
+	  ATF_DETAIL_CALL,
+	  1,
+	  GOLDEN_THREAD,
+	  { 16, 17, 18, 19, 20, 21, 22, 23 },
+	  0x401000,
+	  0x7ffc00000010,
+	  0x7ffc00000000,
+	  golden_stack,
+	  256,
+	  { 0x3ff0000000000000, 0, 1, 2, 3, 4, 5, 6 } },
+	{ 1000000017,
+	  0x2fffffffe,
+	  2,
+	  1,
+	  ATF_DETAIL_CALL,
+	  0,
+	  GOLDEN_THREAD,
+	  { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX },
+	  0x401234,
+	  0,
+	  0x7ffbfffffff8,
+	  golden_stack,
+	  0,
+	  { 0 } },
+	{ 1000000400,
+	  0x2fffffffe,
+	  3,
+	  2,
+	  ATF_DETAIL_RETURN,
+	  0,
+	  GOLDEN_THREAD,
+	  { 42, 0, 0x4000000000000000 },
+	  0x401234,
+	  1,
+	  0x7ffbfffffff8,
+	  (const uint8_t *)"\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5",
+	  13,
+	  { 0 } },
+	{ UINT64_MAX - 1,
+	  0x100000002,
+	  7,
+	  UINT32_MAX - 1,
+	  ATF_DETAIL_RETURN,
+	  0,
+	  GOLDEN_THREAD,
+	  { 0 },
+	  0,
+	  0,
+	  0,
+	  (const uint8_t *)"x",
+	  1,
+	  { 0 } },
 };
 #define DETAIL_COUNT (sizeof golden_details / sizeof *golden_details)
 
@@ -132,9 +179,10 @@ static const AtfDetailWindow golden_windows[] = {
 	{ UINT64_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 1, UINT32_MAX - 1, 3, 1, 1, 4, 0 },
 };
 
-static const struct golden_detail { const char *name; uint8_t arch; } golden_arches[] = {
-	{ "detail-v1-x86_64.atf", ATF_ARCH_X86_64 }, { "detail-v1-arm64.atf", ATF_ARCH_ARM64 },
-};
+static const struct golden_detail {
+	const char *name;
+	uint8_t arch;
+} golden_arches[] = { { "detail-v1-x86_64.atf", ATF_ARCH_X86_64 }, { "detail-v1-arm64.atf", ATF_ARCH_ARM64 } };
 
 static void golden_stack_fill(void)
 {

@@ -198,11 +198,10 @@ static void test_verify_tells_what_is_worth_knowing(void **state)
 	assert_int_equal(atf_index_writer_append(writer, events, 9), 0);
 	assert_int_equal(atf_index_writer_close(writer, false), 0);
 	assert_int_equal(findings_take(&findings, fixture->path), 0);
-	assert_string_equal(findings.all,
-		"kinds: 1 events of unknown kinds, the first at event 2\n"
-		"losses: 11 events were lost, at 2 places\n"
-		"depths: 1 depths do not follow from the event before, the first at event 7"
-		" (rightly so where the program switches stacks)\n");
+	assert_string_equal(findings.all, "kinds: 1 events of unknown kinds, the first at event 2\n"
+					  "losses: 11 events were lost, at 2 places\n"
+					  "depths: 1 depths do not follow from the event before, the first at event 7"
+					  " (rightly so where the program switches stacks)\n");
 }
 
 static void test_what_is_no_index(void **state)

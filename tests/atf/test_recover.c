@@ -20,8 +20,8 @@ static struct bytes finished_and_crashed(const char *path, struct bytes *crashed
 	fixture_write(path, 0, COUNT);
 	finished = bytes_read(path);
 	*crashed = bytes_read(path);
-	memset(crashed->bytes + 28, 0, 4);			/* event_count */
-	memset(crashed->bytes + 40, 0, 24);			/* footer_offset, times */
+	memset(crashed->bytes + 28, 0, 4);  /* event_count */
+	memset(crashed->bytes + 40, 0, 24); /* footer_offset, times */
 	crashed->length -= 64;
 	return finished;
 }
@@ -47,7 +47,7 @@ static void expect_bytes(const char *path, const struct bytes *expected)
 
 static void test_without_footer(void **state)
 {
-	static const size_t more[] = { 0, 1, 31 };		/* of the next event */
+	static const size_t more[] = { 0, 1, 31 }; /* of the next event */
 	struct fixture *fixture = *state;
 	struct bytes crashed, finished = finished_and_crashed(fixture->path, &crashed);
 	size_t i;
@@ -84,11 +84,11 @@ static void test_half_finished(void **state)
 	struct fixture *fixture = *state;
 	struct bytes crashed, finished = finished_and_crashed(fixture->path, &crashed);
 
-	bytes_write(fixture->path, crashed.bytes, crashed.length + 64);		/* footer, header unfinished */
+	bytes_write(fixture->path, crashed.bytes, crashed.length + 64); /* footer, header unfinished */
 	expect_recovery(fixture->path, 0, "recovered 300 events");
 	expect_bytes(fixture->path, &finished);
 	memcpy(crashed.bytes, finished.bytes, 64);
-	memset(crashed.bytes + crashed.length, 0, 64);				/* header finished, footer zero */
+	memset(crashed.bytes + crashed.length, 0, 64); /* header finished, footer zero */
 	bytes_write(fixture->path, crashed.bytes, crashed.length + 64);
 	expect_recovery(fixture->path, 0, "recovered 300 events");
 	expect_bytes(fixture->path, &finished);
@@ -118,8 +118,9 @@ static void test_holes_become_losses(void **state)
 		struct ada_event expected = fixture_event(i);
 
 		if (i < 10 || (i >= 126 && i < 254)) {
-			expected = (struct ada_event){ fixture_event(i < 10 ? 10 : 125).timestamp_ns, 1, THREAD_ID,
-						       ADA_EVENT_LOST, 0, ADA_NO_DETAIL };
+			expected = (struct ada_event){
+				fixture_event(i < 10 ? 10 : 125).timestamp_ns, 1, THREAD_ID, ADA_EVENT_LOST, 0, ADA_NO_DETAIL
+			};
 		}
 		assert_memory_equal(&atf_index_events(index)[i], &expected, sizeof expected);
 	}
@@ -182,7 +183,7 @@ static void test_what_is_refused(void **state)
 	expect_recovery(fixture->path, -ATF_ERROR_CORRUPT, "cut: 298 of 300 events are left");
 	expect_bytes(fixture->path, &finished);
 
-	crashed.bytes[1000] ^= 1;			/* the footer that is there contradicts the events */
+	crashed.bytes[1000] ^= 1; /* the footer that is there contradicts the events */
 	crashed.length += 64;
 	bytes_write(fixture->path, crashed.bytes, crashed.length);
 	expect_recovery(fixture->path, -ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
@@ -192,7 +193,7 @@ static void test_what_is_refused(void **state)
 	expect_recovery(fixture->path, -ATF_ERROR_NOT_ATF, "not an ATF index file: it does not begin with \"ATI2\"");
 	expect_recovery("/nonexistent/index.atf", -ATF_ERROR_SYSTEM, "No such file or directory");
 	expect_recovery("/dev/null", -ATF_ERROR_NOT_ATF, "not a regular file");
-	device = open("/dev/null", O_RDONLY | O_CLOEXEC);	/* another process's lock of it, say */
+	device = open("/dev/null", O_RDONLY | O_CLOEXEC); /* another process's lock of it, say */
 	flock(device, LOCK_SH | LOCK_NB);
 	expect_recovery("/dev/null", -ATF_ERROR_NOT_ATF, "not a regular file");
 	close(device);

@@ -20,10 +20,10 @@ struct slow_sink {
 	struct atf_sink sink;
 	struct random random;
 	struct held held[HELD_MAX];
-	size_t count, most;			/* blocks held, and the most there ever were */
-	size_t written;				/* blocks finished */
-	size_t fail_at;				/* this block and all after it fail with ENOSPC; 0: none */
-	bool refuse, broken;			/* write() says EAGAIN; wait() says EIO */
+	size_t count, most;  /* blocks held, and the most there ever were */
+	size_t written;	     /* blocks finished */
+	size_t fail_at;	     /* this block and all after it fail with ENOSPC; 0: none */
+	bool refuse, broken; /* write() says EAGAIN; wait() says EIO */
 	bool synced;
 };
 
@@ -64,10 +64,9 @@ static void slow_finish_one(struct slow_sink *slow)
 	if (slow->fail_at && ++slow->written >= slow->fail_at)
 		error = -ENOSPC;
 	else
-		assert_int_equal(pwrite(held.block->fd, held.bytes, held.block->length, held.block->offset),
-				 held.block->length);
+		assert_int_equal(pwrite(held.block->fd, held.bytes, held.block->length, held.block->offset), held.block->length);
 	free(held.bytes);
-	held.block->length = 0;				/* a sink may use these */
+	held.block->length = 0; /* a sink may use these */
 	held.block->bytes = NULL;
 	atf_block_done(held.block, error);
 }
@@ -101,9 +100,7 @@ static struct slow_sink slow_sink(uint64_t seed)
 
 static struct atf_index_writer *writer_open(struct slow_sink *slow, const char *path)
 {
-	struct atf_index_options options = {
-		.thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .sink = &slow->sink, .block_bytes = 8192,
-	};
+	struct atf_index_options options = { .thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .sink = &slow->sink, .block_bytes = 8192 };
 	struct atf_index_writer *writer;
 
 	assert_int_equal(atf_index_writer_open(&writer, path, &options), 0);
@@ -202,7 +199,7 @@ static void test_a_refused_block_is_told(void **state)
 /* The sink can't say what it still reads: close fails and leaves that memory to it. */
 static void test_a_broken_sink_keeps_its_blocks(void **state)
 {
-	static struct slow_sink slow;			/* static: what it holds is no leak */
+	static struct slow_sink slow; /* static: what it holds is no leak */
 	struct fixture *fixture = *state;
 	struct atf_index_writer *writer;
 	uint64_t done = 0;

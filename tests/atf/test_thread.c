@@ -72,8 +72,9 @@ static void test_books(void **state)
 		assert_int_equal(atf_index_path(path, sizeof path, fixture->directory, segment), 0);
 		assert_int_equal(atf_index_writer_open(&writer, path, &options), 0);
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-			struct ada_event event = { .timestamp_ns = 100 + i, .function_id = 30 + segment, .thread_id = 7,
-						   .event_kind = kinds[i] };
+			struct ada_event event = {
+				.timestamp_ns = 100 + i, .function_id = 30 + segment, .thread_id = 7, .event_kind = kinds[i]
+			};
 
 			assert_int_equal(atf_index_writer_append(writer, &event, 1), 0);
 		}
@@ -115,7 +116,7 @@ static void test_threads_that_do_not_open(void **state)
 	segments_write(fixture, counts, 3);
 	snprintf(path, sizeof path, "%s/index.1.atf", fixture->directory);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(atf_thread_open(&thread, fixture->directory, &message), 0);	/* what lies before the gap */
+	assert_int_equal(atf_thread_open(&thread, fixture->directory, &message), 0); /* what lies before the gap */
 	assert_true(atf_thread_is_cut(thread));
 	assert_int_equal(atf_thread_count(thread), 3);
 	snprintf(expected, sizeof expected, "%s: No such file or directory", path);
@@ -183,7 +184,9 @@ static void test_an_empty_last_segment_is_none(void **state)
 static void test_an_unreadable_segment_cuts_the_thread(void **state)
 {
 	static const size_t counts[] = { 3, 4, 5 };
-	static const struct { const char *bytes, *problem; } cases[] = {
+	static const struct {
+		const char *bytes, *problem;
+	} cases[] = {
 		{ "oops", "not an ATF index file: it does not begin with \"ATI2\"" },
 	};
 	struct fixture *fixture = *state;
@@ -207,7 +210,7 @@ static void test_an_unreadable_segment_cuts_the_thread(void **state)
 static void test_other_files_are_no_segments(void **state)
 {
 	static const char *const others[] = {
-		"index.01.atf", "index.0.atf", "index.1.atf.tmp", "index.x.atf", "index.-1.atf", "detail.atf",
+		"index.01.atf", "index.0.atf", "index.1.atf.tmp", "index.x.atf", "index.-1.atf", "detail.atf"
 	};
 	static const size_t counts[] = { 3 };
 	struct fixture *fixture = *state;
@@ -254,7 +257,7 @@ struct origin {
 
 struct crowd {
 	struct atf_thread *threads[THREADS_MAX];
-	struct origin *origins;			/* of all events, thread after thread */
+	struct origin *origins; /* of all events, thread after thread */
 	size_t count;
 };
 
@@ -285,20 +288,21 @@ static void crowd_add(struct crowd *crowd, size_t number, const char *directory,
 		assert_int_equal(atf_index_writer_open(&writer, path, &options), 0);
 		for (i = 0; i < count; i++, position++) {
 			struct ada_event event = { .timestamp_ns = now_ns += random_below(random, step),
-						   .function_id = position, .thread_id = (uint32_t)number,
+						   .function_id = position,
+						   .thread_id = (uint32_t)number,
 						   .event_kind = ADA_EVENT_CALL };
 
 			assert_int_equal(atf_index_writer_append(writer, &event, 1), 0);
 			crowd->origins[crowd->count++] = (struct origin){ now_ns, position, number };
 		}
-		atf_index_writer_abandon(writer);	/* no fsync: the test is the faster for it */
+		atf_index_writer_abandon(writer); /* no fsync: the test is the faster for it */
 	}
 	assert_int_equal(atf_thread_open(&crowd->threads[number], directory, NULL), 0);
 	for (segment = 0; segment < segments; segment++) {
 		char path[128];
 
 		atf_index_path(path, sizeof path, directory, segment);
-		unlink(path);				/* it stays mapped */
+		unlink(path); /* it stays mapped */
 	}
 }
 
@@ -368,16 +372,11 @@ static void test_merge_of_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_segments_are_one_sequence),
-		FIXTURE_TEST(test_books),
-		FIXTURE_TEST(test_threads_that_do_not_open),
-		FIXTURE_TEST(test_an_unreadable_segment_cuts_the_thread),
-		FIXTURE_TEST(test_other_files_are_no_segments),
-		FIXTURE_TEST(test_the_message_names_the_incomplete_segment),
-		FIXTURE_TEST(test_merge_against_a_sort),
-		cmocka_unit_test(test_merge_of_nothing),
-		FIXTURE_TEST(test_the_number_of_segments_told),
-		FIXTURE_TEST(test_an_empty_last_segment_is_none),
+		FIXTURE_TEST(test_segments_are_one_sequence),	FIXTURE_TEST(test_books),
+		FIXTURE_TEST(test_threads_that_do_not_open),	FIXTURE_TEST(test_an_unreadable_segment_cuts_the_thread),
+		FIXTURE_TEST(test_other_files_are_no_segments), FIXTURE_TEST(test_the_message_names_the_incomplete_segment),
+		FIXTURE_TEST(test_merge_against_a_sort),	cmocka_unit_test(test_merge_of_nothing),
+		FIXTURE_TEST(test_the_number_of_segments_told), FIXTURE_TEST(test_an_empty_last_segment_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

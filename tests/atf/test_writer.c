@@ -12,9 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct atf_index_options small_blocks = {
-	.thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .block_bytes = 4096,
-};
+static const struct atf_index_options small_blocks = { .thread_id = THREAD_ID, .arch = ATF_ARCH_X86_64, .block_bytes = 4096 };
 
 static struct atf_index_writer *writer_open(const char *path, const struct atf_index_options *options)
 {
@@ -115,7 +113,7 @@ static void test_reserve_and_commit(void **state)
 	for (done = 0; done < 1000; done += room) {
 		assert_int_equal(atf_index_writer_reserve(writer, 1000 - done, &place, &room), 0);
 		if (done % 3 == 0 && room > 7)
-			room = 7;		/* less than there is room for */
+			room = 7; /* less than there is room for */
 		fixture_events(place, done, room);
 		assert_int_equal(atf_index_writer_commit(writer, room), 0);
 	}
@@ -154,7 +152,7 @@ static void test_times_never_fall_between_segments(void **state)
 	struct atf_index *index;
 
 	assert_int_equal(atf_index_writer_time_max_ns(writer), 1015);
-	writer_append(writer, 0, 3);			/* 1000, 1010, 1020 */
+	writer_append(writer, 0, 3); /* 1000, 1010, 1020 */
 	assert_int_equal(atf_index_writer_time_max_ns(writer), 1020);
 	assert_int_equal(atf_index_writer_close(writer, false), 0);
 	assert_int_equal(atf_index_open(&index, fixture->path, NULL), 0);
@@ -288,7 +286,7 @@ static void test_reading_what_is_being_written(void **state)
 
 		atf_index_path(path, sizeof path, fixture->directory, segment);
 		if (atf_index_open(&index, path, &message))
-			continue;			/* not there yet, or not its header */
+			continue; /* not there yet, or not its header */
 		completeness = atf_index_completeness(index);
 		assert_int_not_equal(completeness, ATF_DAMAGED);
 		for (i = 0; i < atf_index_count(index); i++)
@@ -311,7 +309,7 @@ static void test_abandon_leaves_events_without_footer(void **state)
 	atf_index_writer_abandon(writer);
 	file = bytes_read(fixture->path);
 	assert_int_equal(file.length, 64 + 300 * 32);
-	assert_int_equal(file.bytes[28] | file.bytes[29], 0);	/* event_count */
+	assert_int_equal(file.bytes[28] | file.bytes[29], 0); /* event_count */
 	free(file.bytes);
 }
 
@@ -329,8 +327,8 @@ static void test_files_are_private_and_never_overwritten(void **state)
 	assert_int_equal(atf_index_writer_close(writer, false), 0);
 	assert_int_equal(atf_index_writer_open(&writer, "/nonexistent/index.atf", &small_blocks), -ATF_ERROR_SYSTEM);
 	assert_int_equal(errno, ENOENT);
-	assert_int_equal(atf_index_writer_open(&writer, fixture->path,
-		&(struct atf_index_options){ .block_bytes = 5000 }), -ATF_ERROR_RANGE);
+	assert_int_equal(atf_index_writer_open(&writer, fixture->path, &(struct atf_index_options){ .block_bytes = 5000 }),
+			 -ATF_ERROR_RANGE);
 }
 
 static void test_segment_paths(void **state)

@@ -4,7 +4,7 @@
 
 static void test_push_keeps_every_item(void **state)
 {
-	ADA_ARRAY(uint64_t) array = {0};
+	ADA_ARRAY(uint64_t) array = { 0 };
 
 	for (uint64_t i = 0; i < 10000; i++)
 		assert_int_equal(ada_array_push(&array, i * i), 0);
@@ -20,10 +20,12 @@ static void test_push_keeps_every_item(void **state)
 
 static void test_push_takes_an_initialiser(void **state)
 {
-	struct pair { int a, b; };
-	ADA_ARRAY(struct pair) array = {0};
+	struct pair {
+		int a, b;
+	};
+	ADA_ARRAY(struct pair) array = { 0 };
 
-	assert_int_equal(ada_array_push(&array, (struct pair){3, 4}), 0);
+	assert_int_equal(ada_array_push(&array, (struct pair){ 3, 4 }), 0);
 	assert_int_equal(array.items[0].a, 3);
 	assert_int_equal(array.items[0].b, 4);
 	ada_array_free(&array);
@@ -31,7 +33,7 @@ static void test_push_takes_an_initialiser(void **state)
 
 static void test_too_large_is_refused_and_harmless(void **state)
 {
-	ADA_ARRAY(uint64_t) array = {0};
+	ADA_ARRAY(uint64_t) array = { 0 };
 
 	assert_int_equal(ada_array_push(&array, 7), 0);
 	assert_int_equal(ada_array_reserve(&array, SIZE_MAX / 8), -ENOMEM);
@@ -42,13 +44,16 @@ static void test_too_large_is_refused_and_harmless(void **state)
 
 static void test_below_counts_what_is_smaller(void **state)
 {
-	struct place { uint32_t other; uint64_t address; };
-	ADA_ARRAY(struct place) array = {0};
-	static const uint64_t addresses[] = {10, 20, 20, 30, UINT64_MAX};
+	struct place {
+		uint32_t other;
+		uint64_t address;
+	};
+	ADA_ARRAY(struct place) array = { 0 };
+	static const uint64_t addresses[] = { 10, 20, 20, 30, UINT64_MAX };
 
 	assert_int_equal(ada_array_below(&array, address, 5), 0);
 	for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
-		assert_int_equal(ada_array_push(&array, (struct place){99, addresses[i]}), 0);
+		assert_int_equal(ada_array_push(&array, (struct place){ 99, addresses[i] }), 0);
 	assert_int_equal(ada_array_below(&array, address, 0), 0);
 	assert_int_equal(ada_array_below(&array, address, 10), 0);
 	assert_int_equal(ada_array_below(&array, address, 11), 1);

@@ -8,10 +8,10 @@
 #define SECOND 1000000000.0
 
 struct world {
-	double ns;			/* true time */
+	double ns; /* true time */
 	double counter;
-	double ticks_per_ns;		/* changes as the simulated machine warms up */
-	double read_error_ns;		/* readings are wrong by up to this */
+	double ticks_per_ns;  /* changes as the simulated machine warms up */
+	double read_error_ns; /* readings are wrong by up to this */
 	uint32_t random;
 };
 
@@ -32,8 +32,7 @@ static struct ada_clock_reading world_read(void *context)
 	struct world *world = context;
 
 	world_pass(world, 1000);
-	return (struct ada_clock_reading){(uint64_t)world->counter,
-		(uint64_t)(world->ns + world->read_error_ns * world_random(world))};
+	return (struct ada_clock_reading){ (uint64_t)world->counter, (uint64_t)(world->ns + world->read_error_ns * world_random(world)) };
 }
 
 static void world_pause(void *context)
@@ -45,7 +44,7 @@ static struct ada_clock *world_clock(struct world *world)
 {
 	struct ada_clock *clock;
 
-	assert_int_equal(ada_clock_open_source(&clock, &(struct ada_clock_source){world_read, world_pause, world}), 0);
+	assert_int_equal(ada_clock_open_source(&clock, &(struct ada_clock_source){ world_read, world_pause, world }), 0);
 	return clock;
 }
 
@@ -70,13 +69,13 @@ static void walk(struct walk *walk, struct world *world, struct ada_clock *clock
 	}
 }
 
-static const struct world typical = {.ns = 5000 * SECOND, .counter = 1e13, .ticks_per_ns = 2.7, .random = 1};
+static const struct world typical = { .ns = 5000 * SECOND, .counter = 1e13, .ticks_per_ns = 2.7, .random = 1 };
 
 static void test_an_hour_of_drift_stays_within_a_microsecond(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock;
-	struct walk seen = {0};
+	struct walk seen = { 0 };
 	const struct ada_clock_anchor *anchors;
 
 	world.read_error_ns = 20;
@@ -96,7 +95,7 @@ static void test_a_steady_counter_needs_few_anchors(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct walk seen = {0};
+	struct walk seen = { 0 };
 	const struct ada_clock_anchor *anchors;
 
 	for (int i = 0; i < 36000; i++) {
@@ -112,7 +111,7 @@ static void test_a_sudden_change_of_rate_is_made_good_without_falling(void **sta
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct walk seen = {0}, after = {0};
+	struct walk seen = { 0 }, after = { 0 };
 
 	for (int i = 0; i < 100; i++) {
 		world.ticks_per_ns = i < 50 ? 2.7 : 2.7 * (1 + 100e-6);
@@ -131,7 +130,7 @@ static void test_rare_calibrations_converge(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock;
-	struct walk seen = {0}, late = {0};
+	struct walk seen = { 0 }, late = { 0 };
 
 	world.read_error_ns = 20;
 	clock = world_clock(&world);
@@ -147,7 +146,7 @@ static void test_what_was_said_is_never_contradicted(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct walk seen = {0};
+	struct walk seen = { 0 };
 	uint64_t counters[300], times[300];
 
 	for (int i = 0; i < 300; i++) {
@@ -166,7 +165,7 @@ static void test_lines_join_at_each_anchor(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct walk seen = {0};
+	struct walk seen = { 0 };
 	const struct ada_clock_anchor *anchors;
 	size_t count;
 
@@ -189,9 +188,11 @@ static void test_records_are_converted_in_place_across_lines(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct { uint64_t counter, rest[3]; } records[1000];
+	struct {
+		uint64_t counter, rest[3];
+	} records[1000];
 	uint64_t expected[1000];
-	struct walk seen = {0};
+	struct walk seen = { 0 };
 
 	for (int i = 0; i < 1000; i++) {
 		world.ticks_per_ns = 2.7 * (1 + 1e-5 * world_random(&world));
@@ -233,8 +234,10 @@ static void test_a_torn_record_does_not_drag_time_along(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct { uint64_t counter, rest[3]; } torn[2] = {{.counter = UINT64_MAX}, {.counter = 1ull << 62}};
-	struct walk seen = {0};
+	struct {
+		uint64_t counter, rest[3];
+	} torn[2] = { { .counter = UINT64_MAX }, { .counter = 1ull << 62 } };
+	struct walk seen = { 0 };
 
 	ada_clock_convert(clock, torn, 2);
 	for (int i = 0; i < 100; i++) {
@@ -249,7 +252,7 @@ static void test_a_sleep_with_the_counter_stopped_steps_forward(void **state)
 {
 	struct world world = typical;
 	struct ada_clock *clock = world_clock(&world);
-	struct walk before = {0}, after = {0};
+	struct walk before = { 0 }, after = { 0 };
 
 	walk(&before, &world, clock, SECOND / 10, 2);
 	ada_clock_calibrate(clock);
@@ -301,9 +304,9 @@ static void check_rebuilt(struct ada_clock *clock, uint64_t newest)
 
 static void test_what_is_no_clock_is_not_rebuilt(void **state)
 {
-	static const double wrong[] = {0, -1, 1e9, NAN, INFINITY};
-	struct ada_clock_anchor anchors[] = {{10, 10, 1}, {20, 20, 1}};
-	struct ada_clock_state never_fell = {0}, beyond = {.fell = 2}, order = {.fell = 0, .before = 1};
+	static const double wrong[] = { 0, -1, 1e9, NAN, INFINITY };
+	struct ada_clock_anchor anchors[] = { { 10, 10, 1 }, { 20, 20, 1 } };
+	struct ada_clock_state never_fell = { 0 }, beyond = { .fell = 2 }, order = { .fell = 0, .before = 1 };
 	struct ada_clock *clock;
 
 	assert_int_equal(ada_clock_rebuild(&clock, anchors, 0, &never_fell), -EINVAL);
@@ -323,7 +326,7 @@ static void test_a_counter_that_falls(void **state)
 	struct ada_clock *clock = world_clock(&world);
 
 	for (int fall = 0; fall < 2; fall++) {
-		struct walk seen = {0};
+		struct walk seen = { 0 };
 		uint64_t late, late_ns;
 
 		for (int i = 0; i < 30; i++) {

@@ -48,7 +48,7 @@ static int opened(const char *path, unsigned flags, bool *made, struct ada_error
 
 static void test_with_parents(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	struct stat found;
 	bool made;
 
@@ -90,7 +90,7 @@ static void test_own_links(void **state)
 
 static void test_links_of_another_user(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	char target[PATH_MAX], expected[2 * PATH_MAX];
 
 	if (geteuid())

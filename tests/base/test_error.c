@@ -5,7 +5,7 @@
 
 static void test_first_message_stays(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 
 	assert_int_equal(ada_error_set(&error, EINVAL, "%s: line %d", "a.txt", 3), -EINVAL);
 	assert_int_equal(ada_error_set(&error, EIO, "second"), -EIO);
@@ -14,7 +14,7 @@ static void test_first_message_stays(void **state)
 
 static void test_system_adds_the_reason(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 
 	assert_int_equal(ada_error_system(&error, ENOENT, "can't open %s", "b"), -ENOENT);
 	assert_string_equal(error.text, "can't open b: No such file or directory");
@@ -28,7 +28,7 @@ static void test_no_place_for_the_text_is_fine(void **state)
 
 static void test_always_one_line_that_ends(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	char name[2000];
 
 	memset(name, 'x', sizeof name);

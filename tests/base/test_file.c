@@ -23,7 +23,7 @@ static const char *in_directory(const char *name)
 static int entries(void)
 {
 	DIR *listing = opendir(directory);
-	int count = -2;			/* . and .. */
+	int count = -2; /* . and .. */
 
 	assert_non_null(listing);
 	while (readdir(listing))
@@ -79,7 +79,7 @@ static void test_files_that_lie_about_their_size(void **state)
 
 static void test_failures_name_the_file(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	char *bytes;
 	size_t length;
 

@@ -5,7 +5,7 @@
 static void test_hash_tells_bytes_and_lengths_apart(void **state)
 {
 	static const char zeros[64];
-	struct ada_table seen = {0};
+	struct ada_table seen = { 0 };
 	uint64_t length;
 
 	for (size_t i = 0; i < sizeof zeros; i++) {
@@ -35,7 +35,7 @@ static void test_every_bit_counts(void **state)
 
 static void test_table_keeps_what_is_put(void **state)
 {
-	struct ada_table table = {0};
+	struct ada_table table = { 0 };
 	uint64_t value = 42;
 
 	assert_false(ada_table_get(&table, 0, &value));

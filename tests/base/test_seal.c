@@ -85,8 +85,9 @@ static void test_no_object(void **state)
 /* Files of earlier versions, and what isn't ours at all. */
 static void test_none(void **state)
 {
-	static const char *const texts[] = { "", "{", "{}", "{\n  \"format\": \"ada-manifest\",\n  \"version\": 1\n}", "{\"checksum\": \"\"}",
-					     "no JSON whatever it is" };
+	static const char *const texts[] = {
+		"", "{", "{}", "{\n  \"format\": \"ada-manifest\",\n  \"version\": 1\n}", "{\"checksum\": \"\"}", "no JSON whatever it is"
+	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		assert_int_equal(check(texts[i], strlen(texts[i])), ADA_SEAL_NONE);
@@ -107,11 +108,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_change_shows),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_no_object),
-		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_every_change_shows), cmocka_unit_test(test_again), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_no_object),	   cmocka_unit_test(test_none),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

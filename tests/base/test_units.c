@@ -5,16 +5,26 @@
 
 static void test_durations(void **state)
 {
-	static const struct { const char *text; uint64_t ns; } cases[] = {
-		{"300ns", 300}, {"1.5us", 1500}, {"50ms", 50000000}, {"5s", 5000000000}, {"0.1s", 100000000}, {"2m", 120000000000},
-		{"1h", 3600000000000}, {"0s", 0}, {"1.9ns", 1}, {"18446744073709551615ns", UINT64_MAX},
-		{"0.00000000000000000001s", 0}, {"1.000000001s", 1000000001},
-	};
-	static const char *const wrong[] = {"", "5", "s", "5 s", "-5s", "+5s", "1.s", ".5s", "5ss", "1e3s", "5S", "0x5s", "5s\n"};
-	static const char *const large[] = {"18446744073709551616ns", "99999999999999999999999s", "5124096h", "18446744073709551615s"};
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} cases[] = { { "300ns", 300 },
+		      { "1.5us", 1500 },
+		      { "50ms", 50000000 },
+		      { "5s", 5000000000 },
+		      { "0.1s", 100000000 },
+		      { "2m", 120000000000 },
+		      { "1h", 3600000000000 },
+		      { "0s", 0 },
+		      { "1.9ns", 1 },
+		      { "18446744073709551615ns", UINT64_MAX },
+		      { "0.00000000000000000001s", 0 },
+		      { "1.000000001s", 1000000001 } };
+	static const char *const wrong[] = { "", "5", "s", "5 s", "-5s", "+5s", "1.s", ".5s", "5ss", "1e3s", "5S", "0x5s", "5s\n" };
+	static const char *const large[] = { "18446744073709551616ns", "99999999999999999999999s", "5124096h", "18446744073709551615s" };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct ada_error error = {{0}};
+		struct ada_error error = { { 0 } };
 		uint64_t ns = 1;
 
 		assert_int_equal(ada_parse_duration(cases[i].text, &ns, &error), 0);
@@ -28,7 +38,7 @@ static void test_durations(void **state)
 		assert_int_equal(ns, 77);
 	}
 	for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
-		struct ada_error error = {{0}};
+		struct ada_error error = { { 0 } };
 		uint64_t ns;
 
 		assert_int_equal(ada_parse_duration(large[i], &ns, &error), -ERANGE);
@@ -38,7 +48,7 @@ static void test_durations(void **state)
 
 static void test_sizes(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	uint64_t bytes = 0;
 
 	assert_int_equal(ada_parse_size("4096", &bytes, NULL), 0);
@@ -57,7 +67,7 @@ static void test_sizes(void **state)
 
 static void test_counts_have_bounds(void **state)
 {
-	struct ada_error error = {{0}};
+	struct ada_error error = { { 0 } };
 	uint64_t count = 0;
 
 	assert_int_equal(ada_parse_count("10", 10, 20, &count, NULL), 0);
@@ -89,15 +99,18 @@ static void test_times(void **state)
 
 static void test_formats_have_three_digits(void **state)
 {
-	static const struct { uint64_t value; const char *duration, *size, *count; } cases[] = {
-		{0, "0 ns", "0 B", "0"},
-		{999, "999 ns", "999 B", "999"},
-		{1230000, "1.23 ms", "1.17 MiB", "1.23 M"},
-		{12345678, "12.3 ms", "11.8 MiB", "12.3 M"},
-		{67108864, "67.1 ms", "64.0 MiB", "67.1 M"},
-		{999600, "1.00 ms", "976 KiB", "1.00 M"},
-		{9999000, "10.0 ms", "9.54 MiB", "10.0 M"},
-		{UINT64_MAX, "18446744074 s", "16777216 TiB", "18446744074 G"},
+	static const struct {
+		uint64_t value;
+		const char *duration, *size, *count;
+	} cases[] = {
+		{ 0, "0 ns", "0 B", "0" },
+		{ 999, "999 ns", "999 B", "999" },
+		{ 1230000, "1.23 ms", "1.17 MiB", "1.23 M" },
+		{ 12345678, "12.3 ms", "11.8 MiB", "12.3 M" },
+		{ 67108864, "67.1 ms", "64.0 MiB", "67.1 M" },
+		{ 999600, "1.00 ms", "976 KiB", "1.00 M" },
+		{ 9999000, "10.0 ms", "9.54 MiB", "10.0 M" },
+		{ UINT64_MAX, "18446744074 s", "16777216 TiB", "18446744074 G" },
 	};
 	char text[ADA_UNITS_TEXT];
 

@@ -18,7 +18,9 @@
 
 #define ENTRIES (1u << 16)
 
-struct entry { uint64_t tid, calls, ends, reserved; };
+struct entry {
+	uint64_t tid, calls, ends, reserved;
+};
 
 static struct entry *book;
 static uint32_t used;
@@ -27,8 +29,14 @@ static int slow;
 static __thread struct entry *own;
 static __thread jmp_buf out;
 
-static inline void called(void) { __atomic_store_n(&own->calls, own->calls + 1, __ATOMIC_RELAXED); }
-static inline void ends(uint64_t count) { __atomic_store_n(&own->ends, own->ends + count, __ATOMIC_RELAXED); }
+static inline void called(void)
+{
+	__atomic_store_n(&own->calls, own->calls + 1, __ATOMIC_RELAXED);
+}
+static inline void ends(uint64_t count)
+{
+	__atomic_store_n(&own->ends, own->ends + count, __ATOMIC_RELAXED);
+}
 
 static NOINLINE void counted_leaf(void)
 {
@@ -92,10 +100,10 @@ int main(int argc, char **argv)
 {
 	uint32_t threads = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	int fd = argc > 4 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
-	pthread_t *ids = calloc(threads + 1, sizeof(*ids));
+	pthread_t *ids = calloc(threads + 1, sizeof *ids);
 
-	CHECK(fd >= 0 && threads && ids && !ftruncate(fd, ENTRIES * sizeof(*book)));
-	book = mmap(NULL, ENTRIES * sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(fd >= 0 && threads && ids && !ftruncate(fd, ENTRIES * sizeof *book));
+	book = mmap(NULL, ENTRIES * sizeof *book, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(book != MAP_FAILED);
 	rounds = strtoull(argv[3], NULL, 10);
 	slow = argc > 5;

@@ -3,13 +3,14 @@
 #include "query/export/protobuf.h"
 #include "../test.h"
 
-#define expect(proto, ...) do { \
-	static const uint8_t wanted[] = { __VA_ARGS__ }; \
-	assert_false((proto).failed); \
-	assert_int_equal((proto).bytes.count, sizeof wanted); \
-	assert_memory_equal((proto).bytes.items, wanted, sizeof wanted); \
-	ada_proto_free(&(proto)); \
-} while (0)
+#define expect(proto, ...)                                                                                                                 \
+	do {                                                                                                                               \
+		static const uint8_t wanted[] = { __VA_ARGS__ };                                                                           \
+		assert_false((proto).failed);                                                                                              \
+		assert_int_equal((proto).bytes.count, sizeof wanted);                                                                      \
+		assert_memory_equal((proto).bytes.items, wanted, sizeof wanted);                                                           \
+		ada_proto_free(&(proto));                                                                                                  \
+	} while (0)
 
 static void varints(void **state)
 {
@@ -79,9 +80,8 @@ static void long_messages(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(varints), cmocka_unit_test(bytes), cmocka_unit_test(messages), cmocka_unit_test(long_messages),
-	};
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(varints), cmocka_unit_test(bytes), cmocka_unit_test(messages),
+						   cmocka_unit_test(long_messages) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,10 @@
 static const char *const names[] = { "main", "leaf", "fib" };
 enum { MAIN, LEAF, FIB };
 
-struct told { char text[1024]; size_t used; };
+struct told {
+	char text[1024];
+	size_t used;
+};
 
 static void say(struct told *told, const char *what, uint64_t function, uint64_t ns)
 {
@@ -34,8 +37,12 @@ static int ended(void *context, const struct ada_call *call, bool cut)
 	if (call->outcome == ADA_OUTCOME_UNKNOWN)
 		say(context, "unknown", call->function_id, call->start_ns);
 	else
-		say(context, cut ? "cut" : call->outcome == ADA_OUTCOME_OPEN ? "open" : call->aside ? "late" : "-", call->function_id,
-		    call->end_ns);
+		say(context,
+		    cut				      ? "cut" :
+		    call->outcome == ADA_OUTCOME_OPEN ? "open" :
+		    call->aside			      ? "late" :
+							"-",
+		    call->function_id, call->end_ns);
 	return 0;
 }
 
@@ -50,8 +57,11 @@ static struct told walk(struct fixture *fixture, bool whole)
 	struct ada_error error = {};
 	struct told told = {};
 
-	assert_int_equal(ada_export_walk(&export, &(struct ada_export_receiver){
-		.context = &told, .whole = whole, .begun = begun, .left = left, .ended = ended }, &error), 0);
+	assert_int_equal(ada_export_walk(&export,
+					 &(struct ada_export_receiver){
+						 .context = &told, .whole = whole, .begun = begun, .left = left, .ended = ended },
+					 &error),
+			 0);
 	assert_int_equal(export.completeness.events, ada_export_events(&fixture->selection));
 	return told;
 }
@@ -59,8 +69,10 @@ static struct told walk(struct fixture *fixture, bool whole)
 /* main 0 to 100: leaf 10 to 20, fib 30 to 60 with leaf 40 to 50, leaf 70 to 80. */
 static void make_nested(struct fixture *fixture)
 {
-	static const struct { uint64_t function, pass; } steps[] = { { MAIN, 10 }, { LEAF, 10 }, { 9, 10 }, { FIB, 10 }, { LEAF, 10 },
-		{ 9, 10 }, { 9, 10 }, { LEAF, 10 }, { 9, 20 }, { 9, 0 } };
+	static const struct {
+		uint64_t function, pass;
+	} steps[] = { { MAIN, 10 }, { LEAF, 10 }, { 9, 10 },	{ FIB, 10 }, { LEAF, 10 },
+		      { 9, 10 },    { 9, 10 },	  { LEAF, 10 }, { 9, 20 },   { 9, 0 } };
 	struct synth_thread *thread;
 
 	synth_process(fixture->synth, 10);
@@ -84,7 +96,7 @@ static void test_everything(void **state)
 	make_nested(fixture);
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	assert_string_equal(walk(fixture, false).text, "+ main 0; + leaf 10; - leaf 20; + fib 30; + leaf 40; - leaf 50; - fib 60; "
-			    "+ leaf 70; - leaf 80; - main 100; ");
+						       "+ leaf 70; - leaf 80; - main 100; ");
 	assert_string_equal(walk(fixture, true).text, walk(fixture, false).text);
 }
 
@@ -152,7 +164,7 @@ static void test_loss_and_open_end(void **state)
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	/* fib was there at 10, before the loss; what is open at the end ends with the last event. */
 	assert_string_equal(walk(fixture, false).text, "+ main 0; + fib 10; left fib 10; unknown fib 10; + leaf 30; open leaf 30; "
-			    "open main 30; ");
+						       "open main 30; ");
 }
 
 static void test_a_refusal_ends_the_walk(void **state)
@@ -195,7 +207,7 @@ static void test_counters_of_a_long_recording(void **state)
 	assert_int_equal(rates.bucket_ns, 40000000);
 	for (uint64_t i = 0; i < 2; i++)
 		ada_export_rates_count(&rates, atf_thread_get(fixture->selection.threads.items[0]->events, i));
-	ada_export_rates_count(&rates, &(struct ada_event){ .timestamp_ns = 5 });		/* as in a damaged file */
+	ada_export_rates_count(&rates, &(struct ada_event){ .timestamp_ns = 5 }); /* as in a damaged file */
 	ada_export_rates_count(&rates, &(struct ada_event){ .timestamp_ns = UINT64_MAX });
 	assert_int_equal(ada_export_rates_tell(&rates, rates.events, &told, add_point), 0);
 	assert_string_equal(told.text, "0:2 40000000:0 1800000000000:2 1800000000001:0 ");
@@ -205,11 +217,14 @@ static void test_counters_of_a_long_recording(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_everything), FIXTURE_TEST(test_cut), FIXTURE_TEST(test_bounds), FIXTURE_TEST(test_between_events),
-		FIXTURE_TEST(test_before_and_behind), FIXTURE_TEST(test_loss_and_open_end), FIXTURE_TEST(test_a_refusal_ends_the_walk),
-		FIXTURE_TEST(test_counters_of_a_long_recording),
-	};
+	static const struct CMUnitTest tests[] = { FIXTURE_TEST(test_everything),
+						   FIXTURE_TEST(test_cut),
+						   FIXTURE_TEST(test_bounds),
+						   FIXTURE_TEST(test_between_events),
+						   FIXTURE_TEST(test_before_and_behind),
+						   FIXTURE_TEST(test_loss_and_open_end),
+						   FIXTURE_TEST(test_a_refusal_ends_the_walk),
+						   FIXTURE_TEST(test_counters_of_a_long_recording) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

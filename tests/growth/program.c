@@ -23,7 +23,7 @@ static void *run(void *unused)
 int main(int argc, char **argv)
 {
 	unsigned int count = argc > 2 ? (unsigned int)atoi(argv[1]) : 1;
-	pthread_t *threads = calloc(count, sizeof(*threads));
+	pthread_t *threads = calloc(count, sizeof *threads);
 	pthread_attr_t small;
 	char line[16];
 	calls = argc > 2 ? atol(argv[2]) : 1;
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 	pthread_attr_setstacksize(&small, 64 << 10);
 	puts("ready");
 	fflush(stdout);
-	while (fgets(line, sizeof(line), stdin)) {
+	while (fgets(line, sizeof line, stdin)) {
 		for (unsigned int i = 0; i < count; i++)
 			if (pthread_create(&threads[i], &small, run, NULL))
 				return 1;

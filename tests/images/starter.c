@@ -186,11 +186,12 @@ static void traced(char **arguments)
 
 int main(int count, char **arguments)
 {
-	static const struct { const char *name; void (*run)(char **arguments); } all[] = {
-		{ "chain", chain }, { "spawn", spawns }, { "kill", kills }, { "exec", becomes }, { "raw", becomes_raw },
-		{ "failing", failing }, { "files", files }, { "crowd", crowd }, { "counter", counter },
-		{ "confined", confined }, { "root", root }, { "away", away }, { "user", user }, { "traced", traced },
-	};
+	static const struct {
+		const char *name;
+		void (*run)(char **arguments);
+	} all[] = { { "chain", chain },	    { "spawn", spawns }, { "kill", kills },  { "exec", becomes },    { "raw", becomes_raw },
+		    { "failing", failing }, { "files", files },	 { "crowd", crowd }, { "counter", counter }, { "confined", confined },
+		    { "root", root },	    { "away", away },	 { "user", user },   { "traced", traced } };
 	for (size_t i = 0; count > 1 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(arguments[1], all[i].name)) {
 			all[i].run(arguments + 2);

@@ -16,7 +16,7 @@
 
 #define WAIT_MS 1500
 
-static int pipes[2], pair[2], readable[2];	/* nobody reads the last one */
+static int pipes[2], pair[2], readable[2]; /* nobody reads the last one */
 static sem_t semaphore;
 static uint32_t word;
 
@@ -101,9 +101,9 @@ static void *epoll_forever(void *argument)
 
 void late_blocked(void)
 {
-	static void *(*const waits[])(void *) = { read_pipe, receive, sleep_relative, poll_timeout, poll_forever, wait_semaphore,
-						  futex_timeout, ppoll_masked, epoll_forever };
-	enum { COUNT = sizeof(waits) / sizeof(*waits) };
+	static void *(*const waits[])(void *) = { read_pipe,	  receive,	 sleep_relative, poll_timeout, poll_forever,
+						  wait_semaphore, futex_timeout, ppoll_masked,	 epoll_forever };
+	enum { COUNT = sizeof waits / sizeof *waits };
 	pthread_t threads[COUNT];
 	char line[64];
 	check(!pipe(pipes) && !pipe(readable) && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && !sem_init(&semaphore, 0, 0), "set up");
@@ -111,7 +111,7 @@ void late_blocked(void)
 		check(!pthread_create(&threads[i], NULL, waits[i], NULL), "thread");
 	puts("ready");
 	fflush(stdout);
-	check(fgets(line, sizeof(line), stdin) != NULL, "stdin");	/* patched meanwhile, this thread waits too */
+	check(fgets(line, sizeof line, stdin) != NULL, "stdin"); /* patched meanwhile, this thread waits too */
 	check(late_target(5, 1) == 16, "target");
 	check(write(pipes[1], "x", 1) == 1 && sem_post(&semaphore) == 0, "wake");
 	check(write(pair[1], "y", 1) == 1 && write(readable[1], "z", 1) == 1, "wake");

@@ -19,7 +19,7 @@ __attribute__((noinline, noclone)) int quiet(int x)
 static int plugin(int count)
 {
 	char path[4096];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 	check(length > 0, "readlink");
 	path[length] = 0;
 	strcpy(strrchr(path, '/'), "/libada-tests-plugin.so");
@@ -44,7 +44,7 @@ static void make_child(int count, int *go)
 		*go = pipes[1];
 		return;
 	}
-	check(write(up[1], "x", 1) == 1, "up");		/* known to ada by now */
+	check(write(up[1], "x", 1) == 1, "up"); /* known to ada by now */
 	check(read(pipes[0], &byte, 1) == 1, "go");
 	for (int i = 0; i < count; i++)
 		x = quiet(x);

@@ -13,7 +13,7 @@ static inline void check(int ok, const char *what)
 }
 
 #define LATE_TARGETS 100
-int late_target(int number, int x);		/* calls the function target_NUMBER: x + NUMBER */
+int late_target(int number, int x); /* calls the function target_NUMBER: x + NUMBER */
 void late_threads(int in_pairs);
 void late_blocked(void);
 void late_inside(void);

@@ -10,22 +10,22 @@
 #define THREADS 8
 
 #define EACH10(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
-#define EACH(X) EACH10(X, 1) EACH10(X, 2) EACH10(X, 3) EACH10(X, 4) EACH10(X, 5) EACH10(X, 6) EACH10(X, 7) EACH10(X, 8) \
-	EACH10(X, 9) EACH10(X, 10)
+#define EACH(X)                                                                                                                            \
+	EACH10(X, 1) EACH10(X, 2) EACH10(X, 3) EACH10(X, 4) EACH10(X, 5) EACH10(X, 6) EACH10(X, 7) EACH10(X, 8) EACH10(X, 9) EACH10(X, 10)
 /* target_10 to target_109. Their first instructions are several: a thread may be between any two of them. */
-#define DEFINE(n) \
-	__attribute__((noinline, noclone)) int target_##n(int x); \
-	__attribute__((noinline, noclone)) int target_##n(int x) \
-	{ \
-		__asm__ volatile("nop\n\tnop\n\tnop\n\tlea 1(%0), %0\n\tnop\n\tnop\n\tlea -1(%0), %0" : "+r"(x)); \
-		return x + n; \
+#define DEFINE(n)                                                                                                                          \
+	__attribute__((noinline, noclone)) int target_##n(int x);                                                                          \
+	__attribute__((noinline, noclone)) int target_##n(int x)                                                                           \
+	{                                                                                                                                  \
+		__asm__ volatile("nop\n\tnop\n\tnop\n\tlea 1(%0), %0\n\tnop\n\tnop\n\tlea -1(%0), %0" : "+r"(x));                          \
+		return x + n;                                                                                                              \
 	}
 EACH(DEFINE)
 #define NAME(n) target_##n,
 static int (*const targets[LATE_TARGETS])(int) = { EACH(NAME) };
 
 static _Atomic int current;
-static int pairs;			/* the one after it runs, too, in turn */
+static int pairs; /* the one after it runs, too, in turn */
 static atomic_bool over;
 static atomic_ullong wrong, taken;
 static unsigned long long sent;

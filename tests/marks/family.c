@@ -6,9 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-__attribute__((noipa)) static int answer(int n) { return n + 1; }
+__attribute__((noipa)) static int answer(int n)
+{
+	return n + 1;
+}
 static volatile sig_atomic_t took;
-static void take(int number) { took += number == SIGUSR1; }
+static void take(int number)
+{
+	took += number == SIGUSR1;
+}
 
 int main(int count, char **arguments)
 {

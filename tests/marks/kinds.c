@@ -10,10 +10,22 @@
 
 #define F __attribute__((noinline, noclone, used))
 
-F short twice(short value) { return (short)(value * 2); }
-F double half(double value) { return value / 2; }
-F void *nothing_at(long i) { return i % 4 ? (void *)i : NULL; }
-F unsigned char status_of(int a, uint64_t flags) { return (unsigned char)(a + (int)(flags >> 40)); }
+F short twice(short value)
+{
+	return (short)(value * 2);
+}
+F double half(double value)
+{
+	return value / 2;
+}
+F void *nothing_at(long i)
+{
+	return i % 4 ? (void *)i : NULL;
+}
+F unsigned char status_of(int a, uint64_t flags)
+{
+	return (unsigned char)(a + (int)(flags >> 40));
+}
 
 F void values(void)
 {
@@ -25,9 +37,9 @@ F void values(void)
 
 F void nap(int ms)
 {
-	struct timespec left = {0, ms * 1000000L};
+	struct timespec left = { 0, ms * 1000000L };
 
-	while (ms && nanosleep(&left, &left))		/* of 0 ms it would last, too, as long as others keep the CPU */
+	while (ms && nanosleep(&left, &left)) /* of 0 ms it would last, too, as long as others keep the CPU */
 		;
 }
 
@@ -54,7 +66,10 @@ F void burns(void)
 		burn(i % 4 == 3 ? 30 : 0);
 }
 
-F int dive(int depth) { return depth ? dive(depth - 1) + 1 : 0; }
+F int dive(int depth)
+{
+	return depth ? dive(depth - 1) + 1 : 0;
+}
 
 F void dives(void)
 {
@@ -64,10 +79,23 @@ F void dives(void)
 
 /* Each round goes below dips three times from the same places: 21 calls that return, 21 that a jump leaves, 21 in one slot. */
 static jmp_buf out;
-F int plunge(int depth) { if (!depth) longjmp(out, 1); return plunge(depth - 1) + 1; }
+F int plunge(int depth)
+{
+	if (!depth)
+		longjmp(out, 1);
+	return plunge(depth - 1) + 1;
+}
 __attribute__((optimize("optimize-sibling-calls"))) F void slide(volatile int *steps);
-__attribute__((optimize("optimize-sibling-calls"))) F void slip(volatile int *steps) { (*steps)++; slide(steps); }
-F void slide(volatile int *steps) { if (*steps < 10) slip(steps); }
+__attribute__((optimize("optimize-sibling-calls"))) F void slip(volatile int *steps)
+{
+	(*steps)++;
+	slide(steps);
+}
+F void slide(volatile int *steps)
+{
+	if (*steps < 10)
+		slip(steps);
+}
 F void dips(void)
 {
 	for (volatile int i = 0; i < 100; i++) {
@@ -80,7 +108,10 @@ F void dips(void)
 
 /* Not so short that no jump has room in it. */
 static volatile int counted;
-F void tick(void) { counted += 3; }
+F void tick(void)
+{
+	counted += 3;
+}
 
 F void ticks(void)
 {
@@ -88,10 +119,25 @@ F void ticks(void)
 		tick();
 }
 
-F void callee(void) { counted += 5; }
-F void first_place(void) { callee(); __asm__ volatile(""); }
-F void second_place(void) { callee(); __asm__ volatile(""); }
-F void third_place(void) { callee(); __asm__ volatile(""); }
+F void callee(void)
+{
+	counted += 5;
+}
+F void first_place(void)
+{
+	callee();
+	__asm__ volatile("");
+}
+F void second_place(void)
+{
+	callee();
+	__asm__ volatile("");
+}
+F void third_place(void)
+{
+	callee();
+	__asm__ volatile("");
+}
 
 F void places(void)
 {
@@ -115,7 +161,10 @@ F void late(const char *path)
 		function(i);
 }
 
-static void on_signal(int number) { (void)number; }
+static void on_signal(int number)
+{
+	(void)number;
+}
 
 F void signals(void)
 {

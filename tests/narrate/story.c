@@ -45,13 +45,13 @@ static inline __attribute__((always_inline)) int waits(void)
 		return 0;
 	for (; id; id /= 10)
 		digits[count++] = (char)('0' + id % 10);
-	for (unsigned i = 0; i < sizeof(before) - 1; i++)
+	for (unsigned i = 0; i < sizeof before - 1; i++)
 		path[length++] = before[i];
 	while (count)
 		path[length++] = digits[--count];
-	for (unsigned i = 0; i < sizeof(after); i++)
+	for (unsigned i = 0; i < sizeof after; i++)
 		path[length++] = after[i];
-	long file = raw(SYS_open, (long)path, O_RDONLY, 0), got = raw(SYS_read, file, (long)text, sizeof(text)), at = 0;
+	long file = raw(SYS_open, (long)path, O_RDONLY, 0), got = raw(SYS_read, file, (long)text, sizeof text), at = 0;
 	raw(SYS_close, file, 0, 0);
 	while (at < got && text[at] != ')')
 		at++;

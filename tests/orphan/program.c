@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define THREADS_MAX 64
-#define LINE 64			/* bytes between two words: each has a cache line of its own */
+#define LINE 64 /* bytes between two words: each has a cache line of its own */
 
 static volatile uint8_t *page;
 static volatile int ends;
@@ -88,7 +88,7 @@ static int count_descriptors(void)
 	while (directory && readdir(directory))
 		count++;
 	closedir(directory);
-	return count - 3;		/* . and .., and the directory itself */
+	return count - 3; /* . and .., and the directory itself */
 }
 
 int main(int count, char **words)
@@ -105,7 +105,7 @@ int main(int count, char **words)
 			return 1;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	puts("ready");
-	while (fgets(line, sizeof(line), stdin)) {
+	while (fgets(line, sizeof line, stdin)) {
 		if (!strcmp(line, "fork\n"))
 			wrong += child(call) != 3;
 		else if (!strcmp(line, "exec\n"))

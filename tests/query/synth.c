@@ -24,16 +24,16 @@ struct synth_thread {
 	uint32_t number, tid, depth, segment;
 	uint64_t ns, lost, gaps;
 	uint64_t counts[SEGMENTS_MAX];
-	uint64_t *open;			/* functions of the open calls */
-	struct atf_detail_writer *detail;	/* of this segment; NULL: no record yet */
+	uint64_t *open;			  /* functions of the open calls */
+	struct atf_detail_writer *detail; /* of this segment; NULL: no record yet */
 	uint32_t detail_seq;
-	bool capture, in_window, window_written;	/* the window that is open, and whether this segment has begun it */
-	uint64_t records;		/* of the open window */
+	bool capture, in_window, window_written; /* the window that is open, and whether this segment has begun it */
+	uint64_t records;			 /* of the open window */
 };
 
 struct window {
 	uint64_t start_ns, end_ns, records;
-	uint32_t thread, segment;	/* of its first event, which is marked */
+	uint32_t thread, segment; /* of its first event, which is marked */
 	uint64_t index_seq;
 };
 
@@ -151,8 +151,11 @@ static AtfDetailWindow file_window(const struct synth_thread *thread)
 	const struct process *process = current(thread->synth);
 	const struct window *window = &process->windows[process->window_count - 1];
 
-	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = window->end_ns, .marked_ns = window->start_ns,
-				  .marked_count = 2, .window_id = process->window_count - 1,
+	return (AtfDetailWindow){ .start_ns = window->start_ns,
+				  .end_ns = window->end_ns,
+				  .marked_ns = window->start_ns,
+				  .marked_count = 2,
+				  .window_id = process->window_count - 1,
 				  .first_detail_seq = thread->detail_seq };
 }
 
@@ -161,10 +164,11 @@ void synth_window(struct synth_thread *thread)
 	struct process *process = current(thread->synth);
 
 	must(process->window_count < WINDOWS_MAX && !thread->in_window, "window");
-	process->windows[process->window_count++] = (struct window){
-		.start_ns = thread->ns, .end_ns = thread->ns, .thread = thread->number, .segment = thread->segment,
-		.index_seq = thread->counts[thread->segment],
-	};
+	process->windows[process->window_count++] = (struct window){ .start_ns = thread->ns,
+								     .end_ns = thread->ns,
+								     .thread = thread->number,
+								     .segment = thread->segment,
+								     .index_seq = thread->counts[thread->segment] };
 	thread->in_window = true;
 	thread->window_written = false;
 	thread->records = 0;
@@ -210,11 +214,17 @@ static void write_record(struct synth_thread *thread, const struct ada_event *ev
 	uint64_t n = thread->counts[thread->segment];
 	uint8_t stack[2] = { (uint8_t)n, (uint8_t)n };
 	bool call = event->event_kind == ADA_EVENT_CALL;
-	struct atf_detail record = {
-		.timestamp_ns = event->timestamp_ns, .function_id = event->function_id, .index_seq = (uint32_t)n,
-		.detail_seq = event->detail_seq, .event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN,
-		.flags = call ? ATF_DETAIL_VECTORS : 0, .lr = 0x401000 + n, .fp = 1, .sp = 0x7ff0, .stack = stack, .stack_size = 2,
-	};
+	struct atf_detail record = { .timestamp_ns = event->timestamp_ns,
+				     .function_id = event->function_id,
+				     .index_seq = (uint32_t)n,
+				     .detail_seq = event->detail_seq,
+				     .event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN,
+				     .flags = call ? ATF_DETAIL_VECTORS : 0,
+				     .lr = 0x401000 + n,
+				     .fp = 1,
+				     .sp = 0x7ff0,
+				     .stack = stack,
+				     .stack_size = 2 };
 
 	for (uint64_t j = 0; j < 8; j++) {
 		record.x[j] = 16 * n + j;
@@ -363,17 +373,20 @@ static void print_thread(FILE *file, const struct synth_thread *thread)
 			snprintf(number, sizeof number, "%u.", i);
 		fprintf(file, "%s{\"file\": \"index.%satf\", \"events\": %lu}", i ? ", " : "", number, thread->counts[i]);
 	}
-	fprintf(file, "], \"events\": %lu, \"lost\": %lu, \"overwritten\": 0, \"gaps\": %lu, \"orphans\": 0, \"skipped\": 0, "
-		"\"startNs\": %llu, \"ended\": true}", thread_events(thread), thread->lost, thread->gaps, SYNTH_START_NS);
+	fprintf(file,
+		"], \"events\": %lu, \"lost\": %lu, \"overwritten\": 0, \"gaps\": %lu, \"orphans\": 0, \"skipped\": 0, "
+		"\"startNs\": %llu, \"ended\": true}",
+		thread_events(thread), thread->lost, thread->gaps, SYNTH_START_NS);
 }
 
 static void print_module(FILE *file, const struct process *process, uint32_t id)
 {
-	fprintf(file, "%s{\"id\": %u, \"path\": \"%s\", \"buildId\": \"%08x\", \"base\": \"0x400000\", \"kind\": \"%s\", "
+	fprintf(file,
+		"%s{\"id\": %u, \"path\": \"%s\", \"buildId\": \"%08x\", \"base\": \"0x400000\", \"kind\": \"%s\", "
 		"\"traced\": true, \"loadNs\": %llu, \"unloadNs\": null, \"functions\": %u, \"hooked\": %u, \"mismatched\": 0, "
-		"\"imports\": 0, \"skipped\": {\"too-short\": 1}, \"symbols\": \"modules/%u.tsv\"}", id ? ",\n  " : "\n  ", id,
-		process->modules[id], id + 0xabcd, id ? "library" : "main", SYNTH_START_NS, process->functions[id] + 1,
-		process->functions[id], id);
+		"\"imports\": 0, \"skipped\": {\"too-short\": 1}, \"symbols\": \"modules/%u.tsv\"}",
+		id ? ",\n  " : "\n  ", id, process->modules[id], id + 0xabcd, id ? "library" : "main", SYNTH_START_NS,
+		process->functions[id] + 1, process->functions[id], id);
 }
 
 static void process_sums(const struct process *process, uint64_t *events, uint64_t *lost, uint64_t *gaps)
@@ -386,23 +399,28 @@ static void process_sums(const struct process *process, uint64_t *events, uint64
 	}
 }
 
-#define CLOCK "\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": [" \
+#define CLOCK                                                                                                                              \
+	"\"clock\": {\"name\": \"CLOCK_BOOTTIME\", \"type\": 3, \"anchors\": ["                                                            \
 	"{\"counter\": 1000, \"ns\": 1000, \"nsPerTick\": 0.5}, {\"counter\": 3000, \"ns\": 2000, \"nsPerTick\": 0.5}]}"
 
 /* Marked by a rule for function 2 at its first event, and by hand. */
 static void print_window(FILE *file, const struct window *window, uint32_t i)
 {
-	fprintf(file, "%s{\"id\": %u, \"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol:leaf\", \"triggerKinds\": "
+	fprintf(file,
+		"%s{\"id\": %u, \"startNs\": %lu, \"endNs\": %lu, \"triggerKind\": \"symbol:leaf\", \"triggerKinds\": "
 		"[\"symbol:leaf\", \"manual\"], \"keySymbolVersion\": \"v1-0123456789abcdef\", \"preRollSec\": 0.5, \"postRollSec\": 2e-9, "
 		"\"requestedPreRollSec\": 5, \"requestedPostRollSec\": 2e-9, \"event_count\": %lu, \"eventCount\": %lu, "
 		"\"markedNs\": %lu, \"markedCount\": 2, \"shortReason\": %s, \"closed\": true, \"settled\": true, \"marks\": [",
 		i ? ", " : "", i, window->start_ns, window->end_ns, window->records, window->records, window->start_ns,
 		i ? "null" : "\"startup\"");
-	fprintf(file, "{\"kind\": \"symbol:leaf\", \"rule\": 1, \"rules\": [1], \"tsNs\": %lu, \"thread\": %u, \"segment\": %u, "
-		"\"indexSeq\": %lu, \"functionId\": 2, \"value\": null, \"label\": null}, ", window->start_ns, window->thread,
-		window->segment, window->index_seq);
-	fprintf(file, "{\"kind\": \"manual\", \"rule\": 2, \"rules\": [2], \"tsNs\": %lu, \"thread\": null, \"segment\": null, "
-		"\"indexSeq\": null, \"functionId\": null, \"value\": null, \"label\": \"here\"}]}", window->end_ns);
+	fprintf(file,
+		"{\"kind\": \"symbol:leaf\", \"rule\": 1, \"rules\": [1], \"tsNs\": %lu, \"thread\": %u, \"segment\": %u, "
+		"\"indexSeq\": %lu, \"functionId\": 2, \"value\": null, \"label\": null}, ",
+		window->start_ns, window->thread, window->segment, window->index_seq);
+	fprintf(file,
+		"{\"kind\": \"manual\", \"rule\": 2, \"rules\": [2], \"tsNs\": %lu, \"thread\": null, \"segment\": null, "
+		"\"indexSeq\": null, \"functionId\": null, \"value\": null, \"label\": \"here\"}]}",
+		window->end_ns);
 }
 
 static void print_detail_lane(FILE *file, const struct process *process, uint64_t events)
@@ -426,10 +444,12 @@ static void print_manifest(FILE *file, const struct process *process, uint32_t p
 	process_sums(process, &events, &lost, &gaps);
 	if (finished)
 		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
-	fprintf(file, "{\"format\": \"ada-manifest\", \"version\": 1, \"mode\": \"selective_persistence\", \"pid\": %u, "
+	fprintf(file,
+		"{\"format\": \"ada-manifest\", \"version\": 1, \"mode\": \"selective_persistence\", \"pid\": %u, "
 		"\"parentPid\": 1, \"provider\": %u, \"program\": \"/bin/synth\", \"command\": [\"synth\"], \"startNs\": %llu, "
 		"\"endNs\": %s,\n\"index_lane\": {\"always_persisted\": true, \"event_count\": %lu, \"lost\": %lu, "
-		"\"overwritten\": 0, \"gaps\": %lu},\n", process->pid, provider, SYNTH_START_NS, end_ns, events, lost, gaps);
+		"\"overwritten\": 0, \"gaps\": %lu},\n",
+		process->pid, provider, SYNTH_START_NS, end_ns, events, lost, gaps);
 	print_detail_lane(file, process, events);
 	fputs(",\n\"marking_policy\": {\"version\": \"1\", \"hash\": \"\", \"rules\": []},\n\"threads\": [", file);
 	for (uint32_t i = 0; i < process->thread_count; i++)
@@ -437,14 +457,16 @@ static void print_manifest(FILE *file, const struct process *process, uint32_t p
 	fputs("],\n\"modules\": [", file);
 	for (uint32_t i = 0; i < process->module_count; i++)
 		print_module(file, process, i);
-	fprintf(file, "],\n\"hooks\": {\"functions\": 10, \"hooked\": 8, \"imports\": 0, \"skipped\": {\"too-short\": 1, "
+	fprintf(file,
+		"],\n\"hooks\": {\"functions\": 10, \"hooked\": 8, \"imports\": 0, \"skipped\": {\"too-short\": 1, "
 		"\"start\": 1}},\n\"metrics\": {\"events_processed\": %lu, \"marked_events_detected\": 0, "
 		"\"selective_dumps_performed\": 0, \"windows_discarded\": 0, \"avg_window_duration_ns\": 0, "
 		"\"avg_events_per_window\": 0},\n\"buffering\": {\"index\": {\"mode\": \"streaming\", \"onFull\": \"drop\", "
 		"\"bufferBytes\": 1048576, \"chunkBytes\": 32768, \"waits\": 0, \"waitNs\": 0}, \"detail\": null},\n" CLOCK
 		",\n\"exit\": {%s}, \"crash\": null,\n\"recording\": {\"state\": \"%s\", \"reason\": null, \"threadsRefused\": 0, \"modulesRefused\": 0, \"internalErrors\": 0}, "
-		"\"finalized\": %s}\n", events, finished ? "\"kind\": \"exited\", \"status\": 0" : "\"kind\": \"running\"",
-		finished ? "complete" : "running", finished ? "true" : "false");
+		"\"finalized\": %s}\n",
+		events, finished ? "\"kind\": \"exited\", \"status\": 0" : "\"kind\": \"running\"", finished ? "complete" : "running",
+		finished ? "true" : "false");
 }
 
 static void print_document(FILE *file, const struct synth *synth, bool finished)
@@ -454,7 +476,8 @@ static void print_document(FILE *file, const struct synth *synth, bool finished)
 
 	if (finished)
 		snprintf(end_ns, sizeof end_ns, "%llu", SYNTH_START_NS + 1000000000);
-	fprintf(file, "{\"format\": \"ada-session\", \"version\": 1, \"adaVersion\": \"0\", \"name\": \"session_20260101_000000\", "
+	fprintf(file,
+		"{\"format\": \"ada-session\", \"version\": 1, \"adaVersion\": \"0\", \"name\": \"session_20260101_000000\", "
 		"\"program\": \"/bin/synth\", \"command\": [\"synth\", \"a b\"], \"workingDirectory\": \"/\",\n\"host\": {\"name\": "
 		"\"host\", \"kernel\": \"Linux 6.1\", \"machine\": \"x86_64\", \"cpus\": 2}, \"started\": "
 		"\"2026-01-01T00:00:00.000000Z\", \"startNs\": %llu, \"endNs\": %s, \"options\": {},\n\"processes\": [",
@@ -464,9 +487,10 @@ static void print_document(FILE *file, const struct synth *synth, bool finished)
 		uint64_t events, lost, gaps;
 
 		process_sums(process, &events, &lost, &gaps);
-		fprintf(file, "%s{\"directory\": \"%s\", \"pid\": %u, \"parentPid\": 1, \"provider\": %u, \"program\": "
-			"\"/bin/synth\", \"startNs\": %llu, \"endNs\": %s, \"events\": %lu, \"lost\": %lu, %s}", i ? ",\n  " : "\n  ",
-			process->directory, process->pid, i, SYNTH_START_NS, end_ns, events, lost, exit);
+		fprintf(file,
+			"%s{\"directory\": \"%s\", \"pid\": %u, \"parentPid\": 1, \"provider\": %u, \"program\": "
+			"\"/bin/synth\", \"startNs\": %llu, \"endNs\": %s, \"events\": %lu, \"lost\": %lu, %s}",
+			i ? ",\n  " : "\n  ", process->directory, process->pid, i, SYNTH_START_NS, end_ns, events, lost, exit);
 	}
 	fprintf(file, "],\n\"notRecorded\": [], " CLOCK ",\n%s, \"finalized\": %s}\n", exit, finished ? "true" : "false");
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "abi/record.h"
 
-#define SYNTH_START_NS 1000000000000ull	/* of the session, and of each thread */
+#define SYNTH_START_NS 1000000000000ull /* of the session, and of each thread */
 #define SYNTH_THREADS_MAX 4096
 
 struct synth;
@@ -25,7 +25,7 @@ void synth_call(struct synth_thread *thread, uint64_t function_id);
 void synth_return(struct synth_thread *thread);
 void synth_exception(struct synth_thread *thread);
 void synth_pass(struct synth_thread *thread, uint64_t ns);
-void synth_leaf(struct synth_thread *thread, uint64_t function_id, uint64_t ns);	/* a call of that duration with none below */
+void synth_leaf(struct synth_thread *thread, uint64_t function_id, uint64_t ns); /* a call of that duration with none below */
 /* `count` events were lost here, after which `depth` calls are open. */
 void synth_lost(struct synth_thread *thread, uint64_t count, uint32_t depth);
 /* An event as given but for its time and thread; does not change what is open. */

@@ -38,7 +38,7 @@ static void make_plain(struct synth *synth)
 /* One function with each kind of name that needs quoting. */
 static void make_names(struct synth *synth)
 {
-	static const char *const names[] = { "a,b", "say \"hi\"", "tab\there", "line\nbreak", "back\\slash", "bad\xff\xfeutf8",
+	static const char *const names[] = { "a,b",	    "say \"hi\"",  "tab\there", "line\nbreak", "back\\slash", "bad\xff\xfeutf8",
 					     "caf\xc3\xa9", "\x1b[31mred", "" };
 	struct synth_thread *thread;
 
@@ -50,7 +50,7 @@ static void make_names(struct synth *synth)
 		synth_pass(thread, 10);
 		synth_return(thread);
 	}
-	synth_call(thread, ADA_FUNCTION_ID(0, 77));	/* in no table */
+	synth_call(thread, ADA_FUNCTION_ID(0, 77)); /* in no table */
 	synth_return(thread);
 }
 
@@ -289,11 +289,12 @@ static void make_crowd(struct synth *synth)
 static void make_fibers(struct synth *synth)
 {
 	static const char *const names[] = { "main", "start", "work", "leaf", "add" };
-	static const struct { uint64_t function; uint32_t kind, depth, pass; } events[] = {
-		{ 0, ADA_EVENT_CALL, 0, 0 }, { 1, ADA_EVENT_CALL, 1, 10 }, { 2, ADA_EVENT_CALL, 2, 10 },
-		{ 3, ADA_EVENT_CALL, 1, 30 }, { 3, ADA_EVENT_RETURN, 1, 20 }, { 2, ADA_EVENT_RETURN, 2, 10 },
-		{ 1, ADA_EVENT_EXCEPTION, 1, 10 }, { 4, ADA_EVENT_CALL, 1, 10 }, { 0, ADA_EVENT_RETURN, 0, 0 },
-	};
+	static const struct {
+		uint64_t function;
+		uint32_t kind, depth, pass;
+	} events[] = { { 0, ADA_EVENT_CALL, 0, 0 },	  { 1, ADA_EVENT_CALL, 1, 10 },	  { 2, ADA_EVENT_CALL, 2, 10 },
+		       { 3, ADA_EVENT_CALL, 1, 30 },	  { 3, ADA_EVENT_RETURN, 1, 20 }, { 2, ADA_EVENT_RETURN, 2, 10 },
+		       { 1, ADA_EVENT_EXCEPTION, 1, 10 }, { 4, ADA_EVENT_CALL, 1, 10 },	  { 0, ADA_EVENT_RETURN, 0, 0 } };
 	struct synth_thread *thread;
 
 	synth_process(synth, 100);
@@ -369,14 +370,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*make)(struct synth *synth);
 		bool finished;
-	} scenarios[] = {
-		{ "plain", make_plain, true }, { "running", make_plain, false }, { "names", make_names, true },
-		{ "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
-		{ "empty", make_empty, true }, { "rules", make_rules, true },
-		{ "detail", make_detail, true }, { "pair", make_pair, true },
-		{ "story", make_story, true }, { "lossy_story", make_lossy_story, true }, { "crowd", make_crowd, true },
-		{ "fibers", make_fibers, true }, { "paths", make_paths, true },
-	};
+	} scenarios[] = { { "plain", make_plain, true }, { "running", make_plain, false },	{ "names", make_names, true },
+			  { "lossy", make_lossy, true }, { "processes", make_processes, true }, { "large", make_large, true },
+			  { "empty", make_empty, true }, { "rules", make_rules, true },		{ "detail", make_detail, true },
+			  { "pair", make_pair, true },	 { "story", make_story, true },		{ "lossy_story", make_lossy_story, true },
+			  { "crowd", make_crowd, true }, { "fibers", make_fibers, true },	{ "paths", make_paths, true } };
 
 	if ((argc == 3 || argc == 4) && !strncmp(argv[1], "random:", 7))
 		return make_random(argv[1], argv[2], argv[3]);

@@ -2,13 +2,14 @@
 #include "synth_random.h"
 #include <stdlib.h>
 
-#define PROGRAM_FUNCTIONS 16	/* the rest is the library's */
+#define PROGRAM_FUNCTIONS 16 /* the rest is the library's */
 #define DEPTH_MAX 60
 
-static const char *const all_names[KNOWN_FUNCTIONS] = {
-	"main", "run", "parse", "walk", "hash", "lookup", "insert", "compare", "render", "draw", "encode", "decode", "flush", "poll",
-	"ns::Thing::update(int)", "recurse", "malloc", "free", "memcpy", "read", "write", "strlen", "qsort", "lock",
-};
+static const char *const all_names[KNOWN_FUNCTIONS] = { "main",	   "run",    "parse",	"walk",	  "hash",
+							"lookup",  "insert", "compare", "render", "draw",
+							"encode",  "decode", "flush",	"poll",	  "ns::Thing::update(int)",
+							"recurse", "malloc", "free",	"memcpy", "read",
+							"write",   "strlen", "qsort",	"lock" };
 
 struct generator {
 	struct known *known;
@@ -19,7 +20,7 @@ struct generator {
 	unsigned int depth;
 };
 
-static uint64_t draw(uint64_t *state)	/* splitmix64 */
+static uint64_t draw(uint64_t *state) /* splitmix64 */
 {
 	uint64_t value = *state += 0x9e3779b97f4a7c15u;
 
@@ -55,9 +56,11 @@ static void begin(struct generator *generator, uint32_t function)
 	bool library = function >= PROGRAM_FUNCTIONS;
 
 	generator->open[generator->depth] = known->calls.count;
-	if (ada_array_push(&known->calls, (struct known_call){
-		.start_ns = generator->ns, .thread = generator->number, .function = function,
-		.parent = generator->depth ? generator->open[generator->depth - 1] : KNOWN_NONE }))
+	if (ada_array_push(&known->calls,
+			   (struct known_call){ .start_ns = generator->ns,
+						.thread = generator->number,
+						.function = function,
+						.parent = generator->depth ? generator->open[generator->depth - 1] : KNOWN_NONE }))
 		abort();
 	generator->depth++;
 	synth_call(generator->thread, ADA_FUNCTION_ID(generator->modules[library], function - (library ? PROGRAM_FUNCTIONS : 0)));
@@ -102,7 +105,7 @@ static void run_thread(struct generator *generator, uint64_t events)
 		if (done && done % segment == 0)
 			synth_roll(generator->thread);
 		if (done % 64 == 0)
-			lean = 1 + (unsigned int)below(generator, 4);	/* up in one stretch, down in another */
+			lean = 1 + (unsigned int)below(generator, 4); /* up in one stretch, down in another */
 		if (generator->depth <= (generator->depth < done ? bottom : 0) ||
 		    (generator->depth < DEPTH_MAX && below(generator, 5) < lean))
 			begin(generator, choose(generator));
@@ -131,7 +134,7 @@ struct known *synth_random(struct synth *synth, uint64_t seed, uint32_t threads,
 	for (uint32_t i = 0; i < threads; i++) {
 		uint64_t share = 2 + (i + 1 < threads ? below(&generator, 2 * left / (threads - i) + 1) : left);
 
-		if (i == 0 || i == (threads + 2) / 2) {	/* a second process from the middle on, of two threads or more */
+		if (i == 0 || i == (threads + 2) / 2) { /* a second process from the middle on, of two threads or more */
 			synth_process(synth, 1000 + i);
 			generator.modules[0] = synth_module(synth, "/usr/bin/random", all_names, PROGRAM_FUNCTIONS);
 			generator.modules[1] = synth_module(synth, "/usr/lib/librandom.so", all_names + PROGRAM_FUNCTIONS,
@@ -167,8 +170,7 @@ static int compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-struct known_function known_function(const struct known *known, uint32_t function, uint32_t thread, uint64_t from_ns,
-				     uint64_t to_ns)
+struct known_function known_function(const struct known *known, uint32_t function, uint32_t thread, uint64_t from_ns, uint64_t to_ns)
 {
 	struct known_function sum = {};
 
@@ -223,11 +225,13 @@ static void print_functions(const struct known *known, FILE *file)
 
 		if (!function.calls)
 			continue;
-		fprintf(file, "%s\n  \"%s\": {\"module\": \"%s\", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"sum_ns\": %lu, "
-			"\"min_ns\": %lu, \"max_ns\": %lu, \"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu}", separator, known_name(i),
-			i < PROGRAM_FUNCTIONS ? "/usr/bin/random" : "/usr/lib/librandom.so", function.calls, function.total_ns,
-			function.self_ns, function.sum_ns, function.durations.items[0], function.durations.items[function.calls - 1],
-			known_percentile(&function, 500), known_percentile(&function, 900), known_percentile(&function, 990));
+		fprintf(file,
+			"%s\n  \"%s\": {\"module\": \"%s\", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"sum_ns\": %lu, "
+			"\"min_ns\": %lu, \"max_ns\": %lu, \"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu}",
+			separator, known_name(i), i < PROGRAM_FUNCTIONS ? "/usr/bin/random" : "/usr/lib/librandom.so", function.calls,
+			function.total_ns, function.self_ns, function.sum_ns, function.durations.items[0],
+			function.durations.items[function.calls - 1], known_percentile(&function, 500), known_percentile(&function, 900),
+			known_percentile(&function, 990));
 		separator = ",";
 		ada_array_free(&function.durations);
 	}

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "fixture.h"
 
-#define THREADS 100		/* enough for helpers */
+#define THREADS 100 /* enough for helpers */
 
 static const char *const names[] = { "main", "leaf" };
 
@@ -95,21 +95,21 @@ static void test_damaged(void **state)
 	struct seen ahead, after;
 
 	make(fixture, true);
-	change(fixture, "truncate -s -100 thread_3/index.atf");		/* cut: its footer and more */
+	change(fixture, "truncate -s -100 thread_3/index.atf"); /* cut: its footer and more */
 	change(fixture, "rm thread_5/index.atf");
 	change(fixture, "echo foreign > thread_7/index.atf");
 	change(fixture, "rm -r thread_9");
 	change(fixture, "rm thread_11/index.1.atf");
 	change(fixture, "rm thread_21/index.atf");
 	change(fixture, "truncate -s -100 thread_31/index.1.atf");
-	change(fixture, "cp thread_2/index.atf thread_2/index.1.atf");	/* more than the manifest knows */
-	change(fixture, "cp thread_4/index.atf thread_4/index.2.atf");	/* and one apart, which it doesn't ask for */
+	change(fixture, "cp thread_2/index.atf thread_2/index.1.atf"); /* more than the manifest knows */
+	change(fixture, "cp thread_4/index.atf thread_4/index.2.atf"); /* and one apart, which it doesn't ask for */
 	change(fixture, "cp thread_51/index.1.atf thread_51/index.3.atf");
 	change(fixture, "echo foreign > thread_61/index.1.atf");
 	change(fixture, "mv thread_81/index.1.atf thread_81/index.2.atf");
 	change(fixture, ": > thread_8/index.1.atf");
 	change(fixture, "cp -r thread_6 thread_500");
-	change(fixture, "mkdir thread_10_1 thread_012");		/* names of a thread that has another */
+	change(fixture, "mkdir thread_10_1 thread_012"); /* names of a thread that has another */
 	look(fixture, &ahead);
 	change(fixture, "printf '%200s\\n' '' >> manifest.json");
 	look(fixture, &after);
@@ -146,7 +146,7 @@ static void test_misled(void **state)
 	look(fixture, &seen);
 	assert_int_equal(seen.threads, THREADS);
 	assert_int_equal(seen.counts[11], 24);
-	assert_int_equal(seen.problems, 2);		/* of a process that isn't finalized, segments may be fewer */
+	assert_int_equal(seen.problems, 2); /* of a process that isn't finalized, segments may be fewer */
 	expect_problem(&seen, "thread_13/index.1.atf: No such file");
 	expect_problem(&seen, "thread_5: index.atf is missing");
 	change(fixture, "truncate -s -5 manifest.json");
@@ -157,7 +157,7 @@ static void test_misled(void **state)
 	expect_problem(&seen, "thread_13/index.1.atf: No such file");
 	expect_problem(&seen, "manifest.json: not a JSON object");
 	assert_int_equal(seen.counts[11], 24);
-	assert_int_equal(seen.tids[11], 1011);		/* from its file */
+	assert_int_equal(seen.tids[11], 1011); /* from its file */
 }
 
 /* Still being recorded, or left by a crash. */

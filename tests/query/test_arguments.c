@@ -41,21 +41,35 @@ static int setup(void **state)
 
 static void integers(void **state)
 {
-	static const struct { enum ada_debug_class class; uint32_t bytes; uint64_t value; const char *text; } cases[] = {
-		{ ADA_DEBUG_SIGNED, 1, 0xffffffffffffff80, "-128" }, { ADA_DEBUG_SIGNED, 4, 0xaaaaaaaa7fffffff, "2147483647" },
-		{ ADA_DEBUG_SIGNED, 8, 1ull << 63, "-9223372036854775808" }, { ADA_DEBUG_UNSIGNED, 2, 0xabcdffff, "65535" },
-		{ ADA_DEBUG_UNSIGNED, 8, UINT64_MAX, "18446744073709551615" }, { ADA_DEBUG_BOOL, 1, 0xff01, "true" },
-		{ ADA_DEBUG_BOOL, 1, 0, "false" }, { ADA_DEBUG_BOOL, 1, 2, "2" }, { ADA_DEBUG_CHAR, 1, 'a', "'a'" },
-		{ ADA_DEBUG_CHAR, 1, '\'', "'\\''" }, { ADA_DEBUG_CHAR, 1, 0xe9, "'\\xe9'" }, { ADA_DEBUG_CHAR, 1, 7, "'\\a'" },
-		{ ADA_DEBUG_CHAR, 4, 0x20ac, "'€'" }, { ADA_DEBUG_CHAR, 4, 0xd800, "'\\u{d800}'" },
-		{ ADA_DEBUG_CHAR, 4, 0x110000, "'\\u{110000}'" }, { ADA_DEBUG_POINTER, 8, 0, "NULL" },
-		{ ADA_DEBUG_POINTER, 8, 0xdeadbeef, "0xdeadbeef" }, { ADA_DEBUG_OTHER, 4, 0x1234, "0x1234" },
-		{ ADA_DEBUG_SIGNED, 0, 5, "0" },
-	};
+	static const struct {
+		enum ada_debug_class class;
+		uint32_t bytes;
+		uint64_t value;
+		const char *text;
+	} cases[] = { { ADA_DEBUG_SIGNED, 1, 0xffffffffffffff80, "-128" },
+		      { ADA_DEBUG_SIGNED, 4, 0xaaaaaaaa7fffffff, "2147483647" },
+		      { ADA_DEBUG_SIGNED, 8, 1ull << 63, "-9223372036854775808" },
+		      { ADA_DEBUG_UNSIGNED, 2, 0xabcdffff, "65535" },
+		      { ADA_DEBUG_UNSIGNED, 8, UINT64_MAX, "18446744073709551615" },
+		      { ADA_DEBUG_BOOL, 1, 0xff01, "true" },
+		      { ADA_DEBUG_BOOL, 1, 0, "false" },
+		      { ADA_DEBUG_BOOL, 1, 2, "2" },
+		      { ADA_DEBUG_CHAR, 1, 'a', "'a'" },
+		      { ADA_DEBUG_CHAR, 1, '\'', "'\\''" },
+		      { ADA_DEBUG_CHAR, 1, 0xe9, "'\\xe9'" },
+		      { ADA_DEBUG_CHAR, 1, 7, "'\\a'" },
+		      { ADA_DEBUG_CHAR, 4, 0x20ac, "'€'" },
+		      { ADA_DEBUG_CHAR, 4, 0xd800, "'\\u{d800}'" },
+		      { ADA_DEBUG_CHAR, 4, 0x110000, "'\\u{110000}'" },
+		      { ADA_DEBUG_POINTER, 8, 0, "NULL" },
+		      { ADA_DEBUG_POINTER, 8, 0xdeadbeef, "0xdeadbeef" },
+		      { ADA_DEBUG_OTHER, 4, 0x1234, "0x1234" },
+		      { ADA_DEBUG_SIGNED, 0, 5, "0" } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		record.x[0] = cases[i].value;
-		check(&(struct ada_debug_type){ .class = cases[i].class, .bytes = cases[i].bytes,
+		check(&(struct ada_debug_type){ .class = cases[i].class,
+						.bytes = cases[i].bytes,
 						.is_unsigned = cases[i].bytes == 4 && cases[i].class == ADA_DEBUG_CHAR },
 		      &first, cases[i].text);
 	}
@@ -63,10 +77,16 @@ static void integers(void **state)
 
 static void reals(void **state)
 {
-	static const struct { double value; const char *wide, *narrow; } cases[] = {
-		{ 0.1, "0.1", "0.1" }, { -0.0, "-0", "-0" }, { 1e300, "1e+300", "inf" }, { 1.0 / 3, "0.3333333333333333", "0.33333334" },
-		{ 16777217, "16777217", "16777216" }, { NAN, "nan", "nan" }, { INFINITY, "inf", "inf" },
-	};
+	static const struct {
+		double value;
+		const char *wide, *narrow;
+	} cases[] = { { 0.1, "0.1", "0.1" },
+		      { -0.0, "-0", "-0" },
+		      { 1e300, "1e+300", "inf" },
+		      { 1.0 / 3, "0.3333333333333333", "0.33333334" },
+		      { 16777217, "16777217", "16777216" },
+		      { NAN, "nan", "nan" },
+		      { INFINITY, "inf", "inf" } };
 	const struct ada_debug_type wide = { .class = ADA_DEBUG_REAL, .bytes = 8 }, narrow = { .class = ADA_DEBUG_REAL, .bytes = 4 };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -91,7 +111,7 @@ static void enumerations(void **state)
 	record.x[0] = 2;
 	check(&type, &first, "BLUE (2)");
 	record.x[0] = 5;
-	check(&type, &first, "5");		/* numbers, not flags */
+	check(&type, &first, "5"); /* numbers, not flags */
 	record.x[0] = (uint64_t)-1;
 	check(&type, &first, "-1");
 	type.enumerators.items = flags;
@@ -127,12 +147,12 @@ static void strings(void **state)
 	assert_string_equal(argument.string, "zzzz");
 	free(argument.text);
 	free(argument.string);
-	record.x[0] = SP + 8 + 64;		/* just behind */
+	record.x[0] = SP + 8 + 64; /* just behind */
 	argument = format(&type, &first, false);
 	assert_string_equal(argument.text, "0x7ffc12340048 (not captured)");
 	assert_true(!argument.captured && argument.kind == ADA_ARGUMENT_POINTER);
 	free(argument.text);
-	record.x[0] = SP;			/* the return address isn't */
+	record.x[0] = SP; /* the return address isn't */
 	check(&type, &first, "0x7ffc12340000 (not captured)");
 	record.x[0] = 0;
 	check(&type, &first, "NULL");
@@ -156,9 +176,9 @@ static void std_strings(void **state)
 	put_string(16, object + 16, 5, "hello, not this");
 	check(&type, &first, "\"hello\"");
 	check(&by_value, &indirect, "\"hello\"");
-	put_string(16, object + 16, 16, "");	/* longer than its buffer: damaged */
+	put_string(16, object + 16, 16, ""); /* longer than its buffer: damaged */
 	check(&type, &first, "0x7ffc12340018 (not captured)");
-	put_string(16, 0x5555000, 40, "");	/* elsewhere */
+	put_string(16, 0x5555000, 40, ""); /* elsewhere */
 	check(&type, &first, "0x7ffc12340018 (not captured)");
 	/* The text is there, the rest of the buffer isn't */
 	record.x[0] = object = SP + 8 + 40;
@@ -218,11 +238,10 @@ static void places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(integers, setup), cmocka_unit_test_setup(reals, setup),
-		cmocka_unit_test_setup(enumerations, setup), cmocka_unit_test_setup(strings, setup),
-		cmocka_unit_test_setup(std_strings, setup), cmocka_unit_test_setup(slices, setup), cmocka_unit_test_setup(places, setup),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup(integers, setup),	 cmocka_unit_test_setup(reals, setup),
+					    cmocka_unit_test_setup(enumerations, setup), cmocka_unit_test_setup(strings, setup),
+					    cmocka_unit_test_setup(std_strings, setup),	 cmocka_unit_test_setup(slices, setup),
+					    cmocka_unit_test_setup(places, setup) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

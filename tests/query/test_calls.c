@@ -19,9 +19,8 @@ static void write_call(void *context, const struct ada_call *call)
 	if (call->outcome == ADA_OUTCOME_UNKNOWN)
 		snprintf(out + length, sizeof out - length, "%lu:%u %lu u ", call->function_id, call->depth, call->start_ns);
 	else
-		snprintf(out + length, sizeof out - length, "%lu:%u %lu-%lu%c%s%s/%lu ", call->function_id, call->depth,
-			 call->start_ns, call->end_ns, "rxo"[call->outcome], call->aside ? "a" : "",
-			 call->across_loss ? "?" : "", call->children_ns);
+		snprintf(out + length, sizeof out - length, "%lu:%u %lu-%lu%c%s%s/%lu ", call->function_id, call->depth, call->start_ns,
+			 call->end_ns, "rxo"[call->outcome], call -> aside ? "a" : "", call->across_loss ? "?" : "", call->children_ns);
 }
 
 static struct ada_calls feed(const char *script)
@@ -54,8 +53,7 @@ static void expect(const char *script, const char *expected)
 
 static void test_nested(void **state)
 {
-	expect("c 1 0  c 2 1  c 3 2  r 3 2  r 2 1  c 2 1  r 2 1  r 1 0",
-	       "3:2 2-3r/0 2:1 1-4r/1 2:1 5-6r/0 1:0 0-7r/4 ");
+	expect("c 1 0  c 2 1  c 3 2  r 3 2  r 2 1  c 2 1  r 2 1  r 1 0", "3:2 2-3r/0 2:1 1-4r/1 2:1 5-6r/0 1:0 0-7r/4 ");
 }
 
 static void test_recursion(void **state)
@@ -119,8 +117,7 @@ static void test_call_without_return(void **state)
 static void test_fibers(void **state)
 {
 	/* 1 switches to a fiber that is in 2 and 3; 1 returns first, the fiber's calls later. */
-	expect("c 1 0  c 2 1  c 3 2  r 1 0  c 4 0  r 3 2  r 2 1  r 4 0",
-	       "1:0 0-3r/0 3:2 2-5ra/0 2:1 1-6ra/0 4:0 4-7r/0 ");
+	expect("c 1 0  c 2 1  c 3 2  r 1 0  c 4 0  r 3 2  r 2 1  r 4 0", "1:0 0-3r/0 3:2 2-5ra/0 2:1 1-6ra/0 4:0 4-7r/0 ");
 }
 
 static void test_loss_forgets_fibers(void **state)

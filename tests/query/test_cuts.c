@@ -13,7 +13,9 @@
 static const char *const names[] = { "f0", "f1", "f2", "f3", "f4" };
 #define NAMES 5
 
-struct random { uint64_t state; };
+struct random {
+	uint64_t state;
+};
 
 static uint64_t below(struct random *random, uint64_t bound)
 {
@@ -50,7 +52,7 @@ static void make_event(struct synth_thread *thread, struct random *random, struc
 		for (uint64_t i = below(random, 4); i-- > 0 && shadow->count;)
 			take_out(shadow, (uint32_t)below(random, shadow->count));
 	} else if (what < 4) {
-		synth_event(thread, 77, 3, 0);		/* a kind that means nothing */
+		synth_event(thread, 77, 3, 0); /* a kind that means nothing */
 	} else if ((what < 50 && shadow->count < 12) || !shadow->count) {
 		shadow->functions[shadow->count] = below(random, NAMES);
 		shadow->depths[shadow->count] = shadow->count;
@@ -71,7 +73,7 @@ static void make_thread(struct fixture *fixture, uint64_t seed)
 	struct random random = { seed * 2654435761u + 88172645463325252ull };
 	struct shadow shadow = {};
 
-	if (seed % 3 == 0)		/* its beginning was overwritten */
+	if (seed % 3 == 0) /* its beginning was overwritten */
 		for (; shadow.count < 5; shadow.count++) {
 			shadow.functions[shadow.count] = below(&random, NAMES);
 			shadow.depths[shadow.count] = shadow.count;
@@ -89,13 +91,13 @@ static void make_thread(struct fixture *fixture, uint64_t seed)
 
 struct known {
 	struct ada_call call;
-	uint64_t path[OPEN_MAX];	/* functions, outermost first, itself last */
+	uint64_t path[OPEN_MAX]; /* functions, outermost first, itself last */
 	size_t length;
 };
 
 struct truth {
 	struct ada_calls calls;
-	struct known known[EVENTS];	/* by position */
+	struct known known[EVENTS]; /* by position */
 };
 
 static void note_begun(void *context, struct ada_call *call)
@@ -216,7 +218,9 @@ static void check_ended(struct ada_scan *base, const struct ada_call *call)
 	assert_int_equal(call->across_loss, known->across_loss);
 }
 
-struct sums { uint64_t calls, unknown, self_ns; };
+struct sums {
+	uint64_t calls, unknown, self_ns;
+};
 
 /* Of the calls that begin in the selection: by function, the last item all of them. */
 static void add_up(const struct truth *truth, const struct ada_selection *selection, struct sums sums[NAMES + 1])
@@ -307,8 +311,8 @@ static void test_sql(void **state)
 				snprintf(wanted, sizeof wanted, " AND function = 'f%lu'", function);
 			snprintf(part, sizeof part, "SELECT * FROM calls WHERE index_seq >= %lu AND index_seq < %lu%s ORDER BY index_seq",
 				 from, to, wanted);
-			snprintf(whole, sizeof whole, "SELECT * FROM calls WHERE +index_seq >= %lu AND +index_seq < %lu%s ORDER BY index_seq",
-				 from, to, wanted);
+			snprintf(whole, sizeof whole,
+				 "SELECT * FROM calls WHERE +index_seq >= %lu AND +index_seq < %lu%s ORDER BY index_seq", from, to, wanted);
 			sql_same(sql, part, whole);
 		}
 		sql_close(sql);

@@ -8,7 +8,9 @@
 static const char *const names[] = { "main", "leaf", "gone", "same", "same", "" };
 static const char *const other_names[] = { "new", "same", "leaf", "main", "", "" };
 
-struct pair { struct fixture *now, *before; };
+struct pair {
+	struct fixture *now, *before;
+};
 
 static int setup(void **state)
 {
@@ -150,8 +152,10 @@ static void test_trees(void **state)
 		char buffer[ADA_NAME_BUFFER];
 		const char *name = ada_module_function(node->module, node->function_id, buffer);
 		/* leaf below main was there before, leaf below new was not. */
-		uint64_t expected = !strcmp(name, "main") ? 30 : !strcmp(name, "gone") ? 20 :
-				    !strcmp(name, "leaf") && node->depth == 2 ? 10 : 0;
+		uint64_t expected = !strcmp(name, "main")		      ? 30 :
+				    !strcmp(name, "gone")		      ? 20 :
+				    !strcmp(name, "leaf") && node->depth == 2 ? 10 :
+										0;
 
 		assert_int_equal(counts[i].total_ns, expected);
 		calls += counts[i].calls;

@@ -61,8 +61,8 @@ static uint32_t known_number(struct ada_module *module, uint64_t function_id)
 	char buffer[ADA_NAME_BUFFER];
 	uint32_t number = 0;
 
-	while (number < KNOWN_FUNCTIONS && (function_id == ADA_NO_FUNCTION ||
-					    strcmp(known_name(number), ada_module_function(module, function_id, buffer))))
+	while (number < KNOWN_FUNCTIONS &&
+	       (function_id == ADA_NO_FUNCTION || strcmp(known_name(number), ada_module_function(module, function_id, buffer))))
 		number++;
 	return number;
 }
@@ -151,8 +151,8 @@ static void test_edges_of_random_calls(void **state)
 		const struct ada_edge *edge = &edges.edges.items[i];
 		const struct ada_event *first = atf_thread_get(edge->thread->events, edge->first_position);
 
-		found[known_number(edge->caller_module, edge->caller_id)][known_number(edge->callee_module, edge->callee_id)] +=
-			edge->calls;
+		found[known_number(edge->caller_module, edge->caller_id)]
+		     [known_number(edge->callee_module, edge->callee_id)] += edge->calls;
 		assert_int_equal(first->event_kind, ADA_EVENT_CALL);
 		assert_int_equal(first->function_id << 32, edge->callee_id << 32);
 		assert_int_equal(first->timestamp_ns, edge->first_ns);

@@ -97,7 +97,7 @@ static void test_lines(void **state)
 	synth_return(thread);
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	expect(fixture, "my: prog;main;line?break 98\nmy: prog;main;line?break;leaf 7\nmy: prog;main;a:b 99\n"
-	       "my: prog;main;leaf 97\nmy: prog;main;bad\xef\xbf\xbd 96\n");
+			"my: prog;main;leaf 97\nmy: prog;main;bad\xef\xbf\xbd 96\n");
 }
 
 static void test_threads_of_a_name_share_a_frame(void **state)
@@ -179,12 +179,9 @@ static void test_sums_of_random_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_lines),
-		FIXTURE_TEST(test_threads_of_a_name_share_a_frame),
-		FIXTURE_TEST(test_processes),
-		FIXTURE_TEST(test_nothing),
-		FIXTURE_TEST(test_deep),
-		FIXTURE_TEST(test_sums_of_random_calls),
+		FIXTURE_TEST(test_lines),     FIXTURE_TEST(test_threads_of_a_name_share_a_frame),
+		FIXTURE_TEST(test_processes), FIXTURE_TEST(test_nothing),
+		FIXTURE_TEST(test_deep),      FIXTURE_TEST(test_sums_of_random_calls),
 	};
 
 	return cmocka_run_group_tests_name("folded", tests, NULL, NULL);

@@ -122,11 +122,8 @@ static void test_merge_equals_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_values_are_exact),
-		cmocka_unit_test(test_within_one_percent),
-		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_bounds_of_buckets),
-		cmocka_unit_test(test_merge_equals_one),
+		cmocka_unit_test(test_small_values_are_exact), cmocka_unit_test(test_within_one_percent), cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_bounds_of_buckets),      cmocka_unit_test(test_merge_equals_one),
 	};
 
 	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);

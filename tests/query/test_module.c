@@ -35,7 +35,8 @@ static void expect_name(struct ada_module *module, uint32_t index, const char *n
 static void test_names(void **state)
 {
 	struct ada_module *module = load(HEAD "0\t0x1000\t16\tmain\n1\t0x1010\t32\t_ZN2ns1fIiEEvT_\n2\t0x1030\t8\t\n"
-					 "3\t0x1040\t8\ta\\tb\\nc\\\\d\n4\t0x1050\t8\t_RNvC3foo3bar\n", 0);
+					      "3\t0x1040\t8\ta\\tb\\nc\\\\d\n4\t0x1050\t8\t_RNvC3foo3bar\n",
+					 0);
 
 	assert_int_equal(module->symbol_count, 5);
 	assert_int_equal(module->symbols[1].address, 0x1010);
@@ -53,8 +54,14 @@ static void test_names(void **state)
 
 static void test_damage_keeps_what_stands_before(void **state)
 {
-	static const char *const bad[] = { "1\t0x1010\t32\n", "1\t0x1010\n", "2\t0x1010\t3\tgap\n", "1\tx\t3\tf\n", "1\t0x1\t-3\tf\n",
-					   "1\t0x10000000000000000\t3\tf\n", "\n", "\t\t\t\n" };
+	static const char *const bad[] = { "1\t0x1010\t32\n",
+					   "1\t0x1010\n",
+					   "2\t0x1010\t3\tgap\n",
+					   "1\tx\t3\tf\n",
+					   "1\t0x1\t-3\tf\n",
+					   "1\t0x10000000000000000\t3\tf\n",
+					   "\n",
+					   "\t\t\t\n" };
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char table[256];
@@ -63,7 +70,7 @@ static void test_damage_keeps_what_stands_before(void **state)
 		snprintf(table, sizeof table, HEAD "0\t0x1000\t16\tmain\n%s2\t0x1000\t16\tlater\n", bad[i]);
 		module = load(table, -EBADMSG);
 		assert_non_null(strstr(module->problem.text, ":3: "));
-		assert_int_equal(ada_module_load(module), -EBADMSG);	/* also when asked again */
+		assert_int_equal(ada_module_load(module), -EBADMSG); /* also when asked again */
 		assert_int_equal(module->symbol_count, 1);
 		expect_name(module, 0, "main");
 		ada_module_free(module);
@@ -107,14 +114,22 @@ static void test_patterns(void **state)
 	static const struct {
 		const char *pattern, *name;
 		bool matches;
-	} cases[] = {
-		{ "main", "main", true }, { "mai", "main", false }, { "m*", "main", true }, { "ns::f", "ns::f(int)", true },
-		{ "ns::f(int)", "ns::f(int)", true }, { "ns::*", "ns::f(int)", true }, { "f", "ns::f(int)", false },
-		{ "A::operator[]", "A::operator[](int)", true }, { "operator()", "operator()(int (*)(long))", true },
-		{ "ns::f<int>", "int ns::f<int>(int)", true }, { "f<a b>", "x<y z> f<a b>(int)", true },
-		{ "(anonymous namespace)::f", "(anonymous namespace)::f(int)", true },
-		{ "m_angled", "other", true }, { "g", "g(void (*)())", true }, { "", "main", false }, { "(", ")", false },
-	};
+	} cases[] = { { "main", "main", true },
+		      { "mai", "main", false },
+		      { "m*", "main", true },
+		      { "ns::f", "ns::f(int)", true },
+		      { "ns::f(int)", "ns::f(int)", true },
+		      { "ns::*", "ns::f(int)", true },
+		      { "f", "ns::f(int)", false },
+		      { "A::operator[]", "A::operator[](int)", true },
+		      { "operator()", "operator()(int (*)(long))", true },
+		      { "ns::f<int>", "int ns::f<int>(int)", true },
+		      { "f<a b>", "x<y z> f<a b>(int)", true },
+		      { "(anonymous namespace)::f", "(anonymous namespace)::f(int)", true },
+		      { "m_angled", "other", true },
+		      { "g", "g(void (*)())", true },
+		      { "", "main", false },
+		      { "(", ")", false } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (ada_name_matches(cases[i].pattern, "m_angled", cases[i].name) != cases[i].matches)
@@ -136,10 +151,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_damage_keeps_what_stands_before),
-		cmocka_unit_test(test_no_table),
-		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_damage_keeps_what_stands_before),
+		cmocka_unit_test(test_no_table), cmocka_unit_test(test_head),
 		cmocka_unit_test(test_patterns),
 	};
 

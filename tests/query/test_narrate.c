@@ -4,7 +4,7 @@
 #include "query/narrate/parts.h"
 #include "synth_random.h"
 
-#define STEP 65536		/* narrate_stack.c's */
+#define STEP 65536 /* narrate_stack.c's */
 
 static void check_same(struct ada_story *story, const struct ada_thread *thread, uint64_t position)
 {

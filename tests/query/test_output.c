@@ -41,8 +41,20 @@ static void test_text(void **state)
 /* What is no UTF-8 by the standard's table: each stray byte becomes U+FFFD, what follows is read on. */
 static void test_invalid_utf8(void **state)
 {
-	static const char *const bad[] = { "\x80", "\xbf", "\xc0", "\xc1", "\xf5", "\xff", "\xc3", "\xe2\x82", "\xf0\x9f\x98",
-					   "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf0\x80\x80\xaf", "\xf4\x90\x80\x80" };
+	static const char *const bad[] = { "\x80",
+					   "\xbf",
+					   "\xc0",
+					   "\xc1",
+					   "\xf5",
+					   "\xff",
+					   "\xc3",
+					   "\xe2\x82",
+					   "\xf0\x9f\x98",
+					   "\xc0\xaf",
+					   "\xe0\x80\xaf",
+					   "\xed\xa0\x80",
+					   "\xf0\x80\x80\xaf",
+					   "\xf4\x90\x80\x80" };
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char text[16], expected[64] = "<";
@@ -90,7 +102,7 @@ static void test_write_fails(void **state)
 	ada_output_string(&output, "lost");
 	assert_false(ada_output_flush(&output));
 	assert_int_not_equal(output.error, 0);
-	ada_output_spaces(&output, 1 << 20);	/* goes nowhere, and does not fill up either */
+	ada_output_spaces(&output, 1 << 20); /* goes nowhere, and does not fill up either */
 	assert_false(ada_output_flush(&output));
 	fclose(full);
 }
@@ -103,12 +115,8 @@ static void test_colours(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_invalid_utf8),
-		cmocka_unit_test(test_buffer),
-		cmocka_unit_test(test_write_fails),
+		cmocka_unit_test(test_json),	     cmocka_unit_test(test_csv),    cmocka_unit_test(test_text),
+		cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_buffer), cmocka_unit_test(test_write_fails),
 		cmocka_unit_test(test_colours),
 	};
 

@@ -53,16 +53,17 @@ static void test_whole(void **state)
 	session = fixture->session;
 	assert_int_equal(session->problems.count, 0);
 	assert_int_equal(session->start_ns, SYNTH_START_NS);
-	assert_int_equal(session->processes.count, 2);		/* in the order of starting, not of names */
+	assert_int_equal(session->processes.count, 2); /* in the order of starting, not of names */
 	assert_int_equal(session->processes.items[0]->pid, 20);
 	assert_int_equal(session->processes.items[1]->pid, 3);
-	assert_int_equal(session->modules.count, 2);		/* prog once */
+	assert_int_equal(session->modules.count, 2); /* prog once */
 	assert_int_equal(session->threads.count, 3);
 	assert_string_equal(session->threads.items[1].name, "idle");
 	assert_int_equal(session->threads.items[1].count, 0);
 	assert_int_equal(session->processes.items[1]->first_thread, 2);
-	assert_string_equal(ada_module_function(ada_process_module(session->processes.items[1], ADA_FUNCTION_ID(1, 1)),
-						ADA_FUNCTION_ID(1, 1), buffer), "leaf");
+	assert_string_equal(
+		ada_module_function(ada_process_module(session->processes.items[1], ADA_FUNCTION_ID(1, 1)), ADA_FUNCTION_ID(1, 1), buffer),
+		"leaf");
 	assert_null(ada_process_module(session->processes.items[0], ADA_FUNCTION_ID(1, 1)));
 }
 
@@ -80,9 +81,9 @@ static void test_without_json(void **state)
 	assert_int_equal(fixture->session->processes.items[0]->pid, 3);
 	assert_int_equal(fixture->session->processes.items[0]->modules.count, 2);
 	assert_string_equal(ada_module_name(fixture->session->processes.items[0]->modules.items[1]), "other.so");
-	assert_int_equal(fixture->session->threads.items[0].tid, 7);	/* from the file's header */
+	assert_int_equal(fixture->session->threads.items[0].tid, 7); /* from the file's header */
 	assert_int_equal(fixture->session->threads.items[0].count, 1);
-	assert_int_equal(fixture->session->start_ns, SYNTH_START_NS);	/* the first event's */
+	assert_int_equal(fixture->session->start_ns, SYNTH_START_NS); /* the first event's */
 	assert_int_equal(fixture->session->problems.count, 1);
 	assert_string_equal(fixture->session->problems.items[0], "pid_3: manifest.json is missing");
 }
@@ -92,7 +93,9 @@ static void test_numbers_of_threads(void **state)
 {
 	static const char manifest[] = "{\"threads\":[{\"id\":1,\"tid\":77},{\"id\":0,\"tid\":66},{\"id\":1,\"tid\":88},5,"
 				       "{\"id\":4294967297,\"tid\":99}]}";
-	static const struct { uint32_t number, tid; } expected[] = { { 0, 66 }, { 1, 77 }, { 3, 0 } };
+	static const struct {
+		uint32_t number, tid;
+	} expected[] = { { 0, 66 }, { 1, 77 }, { 3, 0 } };
 	struct fixture *fixture = *state;
 	const struct ada_session *session;
 	char path[PATH_MAX];
@@ -138,11 +141,10 @@ static void test_select(void **state)
 		const char *thread, *from, *to;
 		int result;
 		size_t threads;
-	} cases[] = {
-		{ NULL, NULL, NULL, 0, 3 }, { "0", NULL, NULL, 0, 2 }, { "1", NULL, NULL, 0, 1 }, { "21", NULL, NULL, 0, 1 },
-		{ "second", NULL, NULL, 0, 1 }, { "third", NULL, NULL, -EINVAL, 0 }, { "", NULL, NULL, -EINVAL, 0 },
-		{ NULL, "+1s", "+2s", 0, 3 }, { NULL, "+2s", "+1s", -EINVAL, 0 }, { NULL, "+1s", "+1s", -EINVAL, 0 },
-	};
+	} cases[] = { { NULL, NULL, NULL, 0, 3 },	 { "0", NULL, NULL, 0, 2 },	 { "1", NULL, NULL, 0, 1 },
+		      { "21", NULL, NULL, 0, 1 },	 { "second", NULL, NULL, 0, 1 }, { "third", NULL, NULL, -EINVAL, 0 },
+		      { "", NULL, NULL, -EINVAL, 0 },	 { NULL, "+1s", "+2s", 0, 3 },	 { NULL, "+2s", "+1s", -EINVAL, 0 },
+		      { NULL, "+1s", "+1s", -EINVAL, 0 } };
 	struct fixture *fixture = *state;
 
 	make_two(fixture);
@@ -151,8 +153,8 @@ static void test_select(void **state)
 		struct ada_selection selection;
 		struct ada_error error = {};
 
-		assert_int_equal(ada_selection_open(&selection, fixture->session, cases[i].thread, cases[i].from, cases[i].to,
-						    &error), cases[i].result);
+		assert_int_equal(ada_selection_open(&selection, fixture->session, cases[i].thread, cases[i].from, cases[i].to, &error),
+				 cases[i].result);
 		assert_int_equal(selection.threads.count, cases[i].threads);
 		ada_selection_close(&selection);
 	}
@@ -180,12 +182,8 @@ static void test_directory_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FIXTURE_TEST(test_whole),
-		FIXTURE_TEST(test_without_json),
-		FIXTURE_TEST(test_numbers_of_threads),
-		FIXTURE_TEST(test_one_process),
-		FIXTURE_TEST(test_select),
-		cmocka_unit_test(test_directory_numbers),
+		FIXTURE_TEST(test_whole),	FIXTURE_TEST(test_without_json), FIXTURE_TEST(test_numbers_of_threads),
+		FIXTURE_TEST(test_one_process), FIXTURE_TEST(test_select),	 cmocka_unit_test(test_directory_numbers),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, NULL, NULL);

@@ -68,8 +68,10 @@ static void test_every_column_is_read(void **state)
 	sql = sql_open(fixture, true);
 	for (size_t i = 0; i < ada_sql_table_count; i++) {
 		const struct ada_sql_table *table = &ada_sql_tables[i];
-		const char *arguments = !table->function ? "" : table->name[0] == 'c' ? "('leaf')" :
-					!strcmp(table->name, "fn_stats") ? "" : "(0, 2)";
+		const char *arguments = !table->function		 ? "" :
+					table->name[0] == 'c'		 ? "('leaf')" :
+					!strcmp(table->name, "fn_stats") ? "" :
+									   "(0, 2)";
 
 		for (size_t j = 0; j < table->column_count; j++) {
 			char *statement = sqlite3_mprintf("SELECT \"%w\" FROM %s%s", table->columns[j].name, table->name, arguments);
@@ -96,11 +98,12 @@ static void test_events(void **state)
 	synth_exception(thread);
 	synth_roll(thread);
 	synth_lost(thread, 7, 1);
-	synth_event(thread, 9, 1, 0);			/* a kind of the future: in no answer */
+	synth_event(thread, 9, 1, 0); /* a kind of the future: in no answer */
 	synth_call(thread, ODD);
 	sql = sql_open(fixture, false);
-	sql_expect(sql, "SELECT timestamp_ns - 1000000000000, thread, tid, index_seq, kind, function_id, function, depth, detail_seq,"
-			" process, pid, module, lost FROM events",
+	sql_expect(sql,
+		   "SELECT timestamp_ns - 1000000000000, thread, tid, index_seq, kind, function_id, function, depth, detail_seq,"
+		   " process, pid, module, lost FROM events",
 		   "0|0|10|0|call|0|main|0|-|pid_10|10|prog|-\n"
 		   "5|0|10|1|call|3|ns::add(int, int)|1|-|pid_10|10|prog|-\n"
 		   "5|0|10|2|exception|3|ns::add(int, int)|1|-|pid_10|10|prog|-\n"
@@ -130,20 +133,21 @@ static void test_calls(void **state)
 	struct synth_thread *thread = one_thread(fixture);
 	struct sql *sql;
 
-	synth_call(thread, MAIN);			/* 0: open at the end */
+	synth_call(thread, MAIN); /* 0: open at the end */
 	synth_pass(thread, 10);
-	call(thread, LEAF, 4);				/* 1, 2 */
-	synth_call(thread, LEAF);			/* 3: no one sees its end */
+	call(thread, LEAF, 4);	  /* 1, 2 */
+	synth_call(thread, LEAF); /* 3: no one sees its end */
 	synth_lost(thread, 7, 1);
 	synth_pass(thread, 1);
-	synth_call(thread, ADD);			/* 5 */
+	synth_call(thread, ADD); /* 5 */
 	synth_pass(thread, 3);
 	synth_exception(thread);
 	synth_pass(thread, 20);
-	call(thread, LEAF, 0);				/* 7, 8 */
+	call(thread, LEAF, 0); /* 7, 8 */
 	sql = sql_open(fixture, false);
-	sql_expect(sql, "SELECT index_seq, end_index_seq, start_ns - 1000000000000, end_ns - 1000000000000, duration_ns, self_ns, function,"
-			" caller, depth, outcome, across_loss FROM calls ORDER BY index_seq",
+	sql_expect(sql,
+		   "SELECT index_seq, end_index_seq, start_ns - 1000000000000, end_ns - 1000000000000, duration_ns, self_ns, function,"
+		   " caller, depth, outcome, across_loss FROM calls ORDER BY index_seq",
 		   "0|-|0|38|38|30|main|-|0|open|1\n"
 		   "1|2|10|14|4|4|leaf|main|1|return|0\n"
 		   "3|-|14|-|-|-|leaf|main|1|unknown|1\n"
@@ -274,22 +278,27 @@ static void test_conditions_decide_what_is_read(void **state)
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events WHERE kind = 'nothing'"), 0);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events WHERE thread = NULL"), 0);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events WHERE thread = 0 AND timestamp_ns BETWEEN 1000000001000 AND"
-				     " 1000000001999"), 20);
+					  " 1000000001999"),
+			 20);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events WHERE thread = 0 AND index_seq >= 100 AND index_seq < 110"), 10);
 	/* A call's end is looked for, but no further. */
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM calls WHERE thread = 0 AND index_seq = 101"), 2);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM calls WHERE thread = 0 AND start_ns >= 1000000001000 AND"
-				     " start_ns < 1000000002000"), 21);
+					  " start_ns < 1000000002000"),
+			 21);
 	/* For each row of the left side, only its own. */
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM (SELECT thread, index_seq FROM around(1, 50, 5)) a JOIN events e ON"
-				     " e.thread = a.thread AND e.index_seq = a.index_seq + 1"), 11);
+					  " e.thread = a.thread AND e.index_seq = a.index_seq + 1"),
+			 11);
 	/* One scan of the events, whichever side is narrowed. */
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events JOIN functions USING (function_id)"), 8008);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM functions JOIN events USING (function_id) WHERE name = 'leaf'"), 8008);
 	assert_int_equal(sql_visited(sql, "SELECT count(*) FROM events JOIN functions USING (function_id) WHERE thread = 1 AND"
-				     " name GLOB 'l*'"), 2002);
+					  " name GLOB 'l*'"),
+			 2002);
 	assert_in_range(sql_visited(sql, "SELECT count(*) FROM (SELECT 1000000001000 AS a, 1000000001999 AS b) w JOIN calls c ON c.start_ns"
-				    " BETWEEN w.a AND w.b WHERE c.thread = 3"), 20, 22);
+					 " BETWEEN w.a AND w.b WHERE c.thread = 3"),
+			20, 22);
 	/* The first rows of a merge need no sorting. */
 	assert_true(sql_visited(sql, "SELECT timestamp_ns FROM events ORDER BY timestamp_ns LIMIT 3") < 20);
 	assert_true(sql_visited(sql, "SELECT timestamp_ns FROM events ORDER BY timestamp_ns, thread, index_seq LIMIT 3") < 20);
@@ -302,14 +311,18 @@ static void test_order_is_what_was_asked_for(void **state)
 {
 	struct sql *sql = many(*state);
 
-	static const char *const orders[] = { "timestamp_ns", "timestamp_ns, thread, index_seq", "thread, index_seq", "thread, timestamp_ns",
-					      "index_seq, thread", "timestamp_ns, index_seq", "timestamp_ns DESC", "tid, index_seq" };
+	static const char *const orders[] = { "timestamp_ns",	   "timestamp_ns, thread, index_seq",
+					      "thread, index_seq", "thread, timestamp_ns",
+					      "index_seq, thread", "timestamp_ns, index_seq",
+					      "timestamp_ns DESC", "tid, index_seq" };
 
 	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
 		char *ordered = sqlite3_mprintf("SELECT %s FROM events WHERE index_seq < 300 ORDER BY %s", orders[i], orders[i]);
 		char *sorted = sqlite3_mprintf("SELECT * FROM (SELECT +timestamp_ns AS timestamp_ns, +thread AS thread, +index_seq AS"
-					       " index_seq, +tid AS tid FROM events WHERE index_seq < 300) ORDER BY %s", orders[i]);
-		char *same = sqlite3_mprintf("SELECT %s FROM (%s)", strcmp(orders[i], "timestamp_ns DESC") ? orders[i] : "timestamp_ns", sorted);
+					       " index_seq, +tid AS tid FROM events WHERE index_seq < 300) ORDER BY %s",
+					       orders[i]);
+		char *same = sqlite3_mprintf("SELECT %s FROM (%s)", strcmp(orders[i], "timestamp_ns DESC") ? orders[i] : "timestamp_ns",
+					     sorted);
 
 		if (!strcmp(orders[i], "timestamp_ns DESC")) {
 			sqlite3_free(ordered);
@@ -336,9 +349,9 @@ static void expect_report(struct sql *sql, const struct fixture *fixture)
 		snprintf(statement, sizeof statement, "SELECT * FROM fn_stats WHERE function_id = %llu", (unsigned long long)function->key);
 		snprintf(expected, sizeof expected, "%s|%s|%lu|%lu|%lu|%lu|%lu|%lu|%lu|%lu|%lu\n",
 			 ada_module_function(function->module, function->function_id, buffer), ada_module_name(function->module),
-			 function->calls, function->total_ns, function->self_ns, durations->min, (uint64_t)(durations->sum / durations->count),
-			 ada_histogram_percentile(durations, 500), ada_histogram_percentile(durations, 900),
-			 ada_histogram_percentile(durations, 990), durations->max);
+			 function->calls, function->total_ns, function->self_ns, durations->min,
+			 (uint64_t)(durations->sum / durations->count), ada_histogram_percentile(durations, 500),
+			 ada_histogram_percentile(durations, 900), ada_histogram_percentile(durations, 990), durations->max);
 		sql_expect(sql, statement, expected);
 	}
 }
@@ -356,22 +369,25 @@ static void test_fn_stats_is_the_report(void **state)
 	sql_same(sql, "SELECT function_id, calls, self_ns, min_ns, max_ns, mean_ns FROM fn_stats ORDER BY 1",
 		 "SELECT function_id, count(*), sum(self_ns), min(duration_ns), max(duration_ns), sum(duration_ns) / count(*) FROM calls"
 		 " GROUP BY 1 ORDER BY 1");
-	sql_same(sql, "SELECT function, module, calls, self_ns, function_id FROM callers('*') WHERE 0",
-		 "SELECT 1 WHERE 0");
-	sql_same(sql, "SELECT s.function_id, s.calls, s.total_ns, s.self_ns FROM fn_stats s ORDER BY 1",
-		 "SELECT s.function_id, sum(c.calls), sum(c.total_ns), sum(c.self_ns) FROM fn_stats s JOIN callers(s.function_id) c GROUP BY 1"
-		 " ORDER BY 1");
+	sql_same(sql, "SELECT function, module, calls, self_ns, function_id FROM callers('*') WHERE 0", "SELECT 1 WHERE 0");
+	sql_same(
+		sql, "SELECT s.function_id, s.calls, s.total_ns, s.self_ns FROM fn_stats s ORDER BY 1",
+		"SELECT s.function_id, sum(c.calls), sum(c.total_ns), sum(c.self_ns) FROM fn_stats s JOIN callers(s.function_id) c GROUP BY 1"
+		" ORDER BY 1");
 	sql_same(sql, "SELECT caller_id, function_id, count(*) FROM calls WHERE caller_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
 		 "SELECT s.function_id, c.function_id, c.calls FROM fn_stats s JOIN callees(s.function_id) c ORDER BY 1, 2");
 	sql_same(sql, "SELECT sum(calls) FROM fn_stats(at('+10us'), at('+20us'), 2)",
 		 "SELECT nullif(count(*), 0) FROM calls WHERE start_ns >= at('+10us') AND start_ns < at('+20us') AND thread = 2");
 	sql_expect(sql, "SELECT count(*) FROM fn_stats(at('+2s'), at('+1s'))", "0\n");
 	/* Edges are kept while only the function changes. */
-	sql_same(sql, "SELECT t, (SELECT sum(calls) FROM callees('*', NULL, NULL, t)) FROM (SELECT thread AS t FROM threads UNION ALL SELECT NULL)",
-		 "SELECT t, (SELECT count(*) FROM calls WHERE caller IS NOT NULL AND (t IS NULL OR thread = t)) FROM (SELECT thread AS t FROM"
-		 " threads UNION ALL SELECT NULL)");
-	sql_same(sql, "SELECT e.index_seq, t.events FROM events e LEFT JOIN threads t ON +t.thread = e.thread AND t.process = e.process"
-		      " WHERE e.index_seq < 3 ORDER BY e.rowid",
+	sql_same(
+		sql,
+		"SELECT t, (SELECT sum(calls) FROM callees('*', NULL, NULL, t)) FROM (SELECT thread AS t FROM threads UNION ALL SELECT NULL)",
+		"SELECT t, (SELECT count(*) FROM calls WHERE caller IS NOT NULL AND (t IS NULL OR thread = t)) FROM (SELECT thread AS t FROM"
+		" threads UNION ALL SELECT NULL)");
+	sql_same(sql,
+		 "SELECT e.index_seq, t.events FROM events e LEFT JOIN threads t ON +t.thread = e.thread AND t.process = e.process"
+		 " WHERE e.index_seq < 3 ORDER BY e.rowid",
 		 "SELECT index_seq, (SELECT count(*) FROM events f WHERE f.thread = e.thread AND f.process = e.process) FROM events e WHERE"
 		 " index_seq < 3 ORDER BY rowid");
 	sql_close(sql);
@@ -381,7 +397,10 @@ static void test_fn_stats_is_the_report(void **state)
 
 static void test_statements_that_are_refused(void **state)
 {
-	static const struct { const char *statement, *message; size_t column; } cases[] = {
+	static const struct {
+		const char *statement, *message;
+		size_t column;
+	} cases[] = {
 		{ "SELECT functon FROM events", "no such column: functon: did you mean function?", 7 },
 		{ "SELECT * FROM evnts", "no such table: evnts: did you mean events?", 14 },
 		{ "SELECT 1; SELECT 2", "one statement is answered at a time: a second one begins here", 10 },
@@ -416,12 +435,26 @@ static void test_statements_that_are_refused(void **state)
 
 static void test_nothing_writes(void **state)
 {
-	static const char *const statements[] = {
-		"CREATE TABLE t(a)", "CREATE TEMP TABLE t(a)", "CREATE VIEW v AS SELECT 1", "DELETE FROM events", "UPDATE events SET depth = 1",
-		"INSERT INTO events(depth) VALUES (1)", "ATTACH '/tmp/ada-sql-x' AS x", "DETACH main", "PRAGMA journal_mode = WAL",
-		"PRAGMA temp_store_directory = '/tmp'", "PRAGMA hard_heap_limit = 0", "PRAGMA writable_schema = 1", "BEGIN", "ANALYZE", "DROP TABLE events",
-		"SELECT load_extension('x')", "CREATE VIRTUAL TABLE t USING events", "VACUUM", "VACUUM INTO '/tmp/ada-sql-x'", "SAVEPOINT s",
-	};
+	static const char *const statements[] = { "CREATE TABLE t(a)",
+						  "CREATE TEMP TABLE t(a)",
+						  "CREATE VIEW v AS SELECT 1",
+						  "DELETE FROM events",
+						  "UPDATE events SET depth = 1",
+						  "INSERT INTO events(depth) VALUES (1)",
+						  "ATTACH '/tmp/ada-sql-x' AS x",
+						  "DETACH main",
+						  "PRAGMA journal_mode = WAL",
+						  "PRAGMA temp_store_directory = '/tmp'",
+						  "PRAGMA hard_heap_limit = 0",
+						  "PRAGMA writable_schema = 1",
+						  "BEGIN",
+						  "ANALYZE",
+						  "DROP TABLE events",
+						  "SELECT load_extension('x')",
+						  "CREATE VIRTUAL TABLE t USING events",
+						  "VACUUM",
+						  "VACUUM INTO '/tmp/ada-sql-x'",
+						  "SAVEPOINT s" };
 	struct ada_sql_error error;
 	sqlite3_stmt *statement;
 	struct sql *sql;
@@ -441,11 +474,13 @@ static void test_nothing_writes(void **state)
 
 static void test_a_time_limit_ends_scans(void **state)
 {
-	static const char *const statements[] = {
-		"SELECT count(*) FROM events", "SELECT count(*) FROM events WHERE function = 'none'", "SELECT * FROM calls",
-		"SELECT * FROM fn_stats", "SELECT * FROM callers('leaf')", "SELECT * FROM events ORDER BY depth",
-		"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT sum(x) FROM c",
-	};
+	static const char *const statements[] = { "SELECT count(*) FROM events",
+						  "SELECT count(*) FROM events WHERE function = 'none'",
+						  "SELECT * FROM calls",
+						  "SELECT * FROM fn_stats",
+						  "SELECT * FROM callers('leaf')",
+						  "SELECT * FROM events ORDER BY depth",
+						  "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT sum(x) FROM c" };
 	struct sql *sql = many(*state);
 
 	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {

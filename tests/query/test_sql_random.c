@@ -6,7 +6,9 @@
 #include "sql_fixture.h"
 #include "synth_random.h"
 
-struct random { uint64_t state; };
+struct random {
+	uint64_t state;
+};
 
 static uint64_t below(struct random *random, uint64_t bound)
 {
@@ -19,7 +21,8 @@ static uint64_t below(struct random *random, uint64_t bound)
 /* A value to compare a column with, often one that occurs. */
 static void put_value(struct random *random, FILE *file, const char *column)
 {
-	static const char *const odd[] = { "NULL", "'abc'", "1.5", "-1", "9223372036854775807", "-9223372036854775808", "'1'", "x'31'", "1e300" };
+	static const char *const odd[] = { "NULL", "'abc'", "1.5",  "-1", "9223372036854775807", "-9223372036854775808",
+					   "'1'",  "x'31'", "1e300" };
 
 	if (!below(random, 12))
 		fputs(odd[below(random, sizeof odd / sizeof *odd)], file);
@@ -43,12 +46,23 @@ static const char *field(char text[64], const char *column, const char *type, bo
 static void put_condition(struct random *random, FILE *file, const char *time, bool pushed)
 {
 	static const char *const ops[] = { "=", "<", "<=", ">", ">=", ">=", "<", "IS", "<>" };
-	static const char *const texts[] = { "'hash'", "'poll'", "'read'", "'call'", "'return'", "'exception'", "'lost'", "NULL", "5", "x'00'",
+	static const char *const texts[] = { "'hash'",
+					     "'poll'",
+					     "'read'",
+					     "'call'",
+					     "'return'",
+					     "'exception'",
+					     "'lost'",
+					     "NULL",
+					     "5",
+					     "x'00'",
 					     "(SELECT name FROM functions LIMIT 1 OFFSET 3)" };
 	const char *const numbers[] = { time, time, "thread", "tid", "index_seq", "index_seq", "function_id", "pid" };
 	const char *const words[] = { "function", "process", strcmp(time, "start_ns") ? "kind" : "outcome" };
-	static const char *const likes[] = { "= 'HASH' COLLATE NOCASE", "LIKE 'HASH'", "NOT LIKE '%a%'", "LIKE 'h\\_sh' ESCAPE '\\'",
-					     "GLOB 'h[a-e]sh'", "BETWEEN 'a' AND 'm'", "> 'm'", "NOT IN ('hash', 'poll')" };
+	static const char *const likes[] = {
+		"= 'HASH' COLLATE NOCASE", "LIKE 'HASH'",	  "NOT LIKE '%a%'", "LIKE 'h\\_sh' ESCAPE '\\'",
+		"GLOB 'h[a-e]sh'",	   "BETWEEN 'a' AND 'm'", "> 'm'",	    "NOT IN ('hash', 'poll')"
+	};
 	const char *column = numbers[below(random, 8)];
 	char text[64];
 
@@ -63,16 +77,15 @@ static void put_condition(struct random *random, FILE *file, const char *time, b
 		fprintf(file, "%s %s", field(text, below(random, 2) ? words[below(random, 3)] : "function", "TEXT", pushed),
 			below(random, 2) ? "IS NULL" : "IS NOT NULL");
 		return;
-	case 11:
-		fprintf(file, "%s %s", field(text, "function", "TEXT", pushed), likes[below(random, 8)]);
-		return;
+	case 11: fprintf(file, "%s %s", field(text, "function", "TEXT", pushed), likes[below(random, 8)]); return;
 	case 12:
 		fprintf(file, "NOT (%s %s ", field(text, column, "INTEGER", pushed), ops[below(random, 9)]);
 		put_value(random, file, column);
 		fputs(")", file);
 		return;
 	case 0:
-		fprintf(file, "%s %s", field(text, "function", "TEXT", pushed), below(random, 2) ? "= 'hash'" : "IN ('poll', 'read', 5, NULL)");
+		fprintf(file, "%s %s", field(text, "function", "TEXT", pushed),
+			below(random, 2) ? "= 'hash'" : "IN ('poll', 'read', 5, NULL)");
 		return;
 	case 1:
 		fprintf(file, "%s %s '%s'", field(text, "function", "TEXT", pushed), below(random, 2) ? "GLOB" : "LIKE",
@@ -97,9 +110,7 @@ static void put_condition(struct random *random, FILE *file, const char *time, b
 		put_value(random, file, column);
 		fputs(")", file);
 		return;
-	default:
-		fprintf(file, "%s %s ", field(text, column, "INTEGER", pushed), ops[below(random, 9)]);
-		put_value(random, file, column);
+	default: fprintf(file, "%s %s ", field(text, column, "INTEGER", pushed), ops[below(random, 9)]); put_value(random, file, column);
 	}
 }
 
@@ -147,10 +158,11 @@ static void test_random_conditions(void **state)
 	for (uint64_t seed = 0; seed < 400; seed++) {
 		answered += compare(sql, seed, "events", "timestamp_ns",
 				    "process, thread, index_seq, timestamp_ns, kind, function, depth") > 0;
-		answered += compare(sql, seed, "calls", "start_ns", "process, thread, index_seq, start_ns, duration_ns, self_ns, function,"
+		answered += compare(sql, seed, "calls", "start_ns",
+				    "process, thread, index_seq, start_ns, duration_ns, self_ns, function,"
 				    " caller, outcome") > 0;
 	}
-	assert_in_range(answered, 100, 790);		/* the conditions are neither always nor never met */
+	assert_in_range(answered, 100, 790); /* the conditions are neither always nor never met */
 	sql_close(sql);
 }
 
@@ -213,7 +225,8 @@ static void compare_orders(struct sql *sql, struct random *random, bool one_proc
 			fputs("1", file);
 		fprintf(file, " ORDER BY %s", orders[number][i]);
 		if (below(random, 4))
-			fprintf(file, " LIMIT %llu OFFSET %llu", (unsigned long long)below(random, 40), (unsigned long long)below(random, 9));
+			fprintf(file, " LIMIT %llu OFFSET %llu", (unsigned long long)below(random, 40),
+				(unsigned long long)below(random, 9));
 		fclose(file);
 	}
 	sql_same(sql, texts[0], texts[1]);
@@ -251,11 +264,16 @@ static void test_last_calls_by_their_events(void **state)
 	known_free(synth_random(fixture->synth, 8, 1, 20000));
 	sql = sql_open(fixture, false);
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-		snprintf(found, sizeof found, "SELECT c.* FROM (SELECT process, thread, index_seq FROM events WHERE kind = 'call' AND "
-			 "function = (SELECT function FROM events WHERE index_seq = 0) ORDER BY timestamp_ns DESC, index_seq DESC LIMIT %s) "
-			 "JOIN calls AS c USING (process, thread, index_seq)", limits[i]);
-		snprintf(sorted, sizeof sorted, "SELECT * FROM calls WHERE function = (SELECT function FROM events WHERE index_seq = 0) "
-			 "ORDER BY +start_ns DESC, +index_seq DESC LIMIT %s", limits[i]);
+		snprintf(
+			found, sizeof found,
+			"SELECT c.* FROM (SELECT process, thread, index_seq FROM events WHERE kind = 'call' AND "
+			"function = (SELECT function FROM events WHERE index_seq = 0) ORDER BY timestamp_ns DESC, index_seq DESC LIMIT %s) "
+			"JOIN calls AS c USING (process, thread, index_seq)",
+			limits[i]);
+		snprintf(sorted, sizeof sorted,
+			 "SELECT * FROM calls WHERE function = (SELECT function FROM events WHERE index_seq = 0) "
+			 "ORDER BY +start_ns DESC, +index_seq DESC LIMIT %s",
+			 limits[i]);
 		assert_true(sql_rows(sql, sorted) > 0);
 		sql_same(sql, found, sorted);
 		assert_true(i == 2 || sql_visited(sql, found) * 5 < sql_visited(sql, sorted));
@@ -301,12 +319,15 @@ static void test_ranges_of_calls_in_wild_threads(void **state)
 	sql = sql_open(fixture, false);
 	for (int i = 0; i < 300; i++) {
 		unsigned int low = (unsigned int)below(&random, 600), high = low + 1 + (unsigned int)below(&random, 60);
-		const char *fields = i % 2 ? "index_seq, end_index_seq, start_ns, end_ns, duration_ns, self_ns, outcome, depth, across_loss, caller" :
-					     "index_seq, end_index_seq, start_ns, end_ns, duration_ns, self_ns, outcome, depth, across_loss";
+		const char *fields =
+			i % 2 ? "index_seq, end_index_seq, start_ns, end_ns, duration_ns, self_ns, outcome, depth, across_loss, caller" :
+				"index_seq, end_index_seq, start_ns, end_ns, duration_ns, self_ns, outcome, depth, across_loss";
 		char pushed[400], tried[400];
 
-		snprintf(pushed, sizeof pushed, "SELECT %s FROM calls WHERE index_seq >= %u AND index_seq < %u ORDER BY index_seq", fields, low, high);
-		snprintf(tried, sizeof tried, "SELECT %s FROM calls WHERE +index_seq >= %u AND +index_seq < %u ORDER BY index_seq", fields, low, high);
+		snprintf(pushed, sizeof pushed, "SELECT %s FROM calls WHERE index_seq >= %u AND index_seq < %u ORDER BY index_seq", fields,
+			 low, high);
+		snprintf(tried, sizeof tried, "SELECT %s FROM calls WHERE +index_seq >= %u AND +index_seq < %u ORDER BY index_seq", fields,
+			 low, high);
 		sql_same(sql, pushed, tried);
 	}
 	sql_close(sql);

@@ -66,9 +66,9 @@ static void test_frames_that_left(void **state)
 	synth_event(thread, ADA_EVENT_CALL, 1, 1);
 	synth_event(thread, ADA_EVENT_CALL, 2, 2);
 	synth_roll(thread);
-	synth_event(thread, ADA_EVENT_CALL, 2, 1);	/* position 3: both above main are gone */
+	synth_event(thread, ADA_EVENT_CALL, 2, 1); /* position 3: both above main are gone */
 	synth_event(thread, ADA_EVENT_RETURN, 2, 1);
-	synth_event(thread, 77, 2, 0);			/* a kind that means nothing */
+	synth_event(thread, 77, 2, 0); /* a kind that means nothing */
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	check_thread(&fixture->session->threads.items[0], 1);
 	assert_int_equal(ada_stack_at(&stack, &fixture->session->threads.items[0], 3), 0);

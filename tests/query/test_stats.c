@@ -40,7 +40,7 @@ static void test_recursion_counts_once(void **state)
 	fixture_compute(fixture);
 	function = fixture_function(fixture, "fib");
 	assert_int_equal(function->calls, calls);
-	assert_int_equal(function->total_ns, 2 * calls);	/* of the outermost: all the time below it */
+	assert_int_equal(function->total_ns, 2 * calls); /* of the outermost: all the time below it */
 	assert_int_equal(function->self_ns, 2 * calls);
 	assert_int_equal(function->durations.min, 2);
 	assert_int_equal(function->durations.max, 2 * calls);
@@ -144,7 +144,7 @@ static void test_processes_share_functions(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		struct synth_thread *thread;
 
-		synth_process(fixture->synth, i < 2 ? 10 + i : 10);	/* the last is an exec'd image of the first */
+		synth_process(fixture->synth, i < 2 ? 10 + i : 10); /* the last is an exec'd image of the first */
 		synth_module(fixture->synth, "/bin/prog", names, NAMES);
 		thread = synth_thread(fixture->synth, 10 + i, "prog");
 		synth_call(thread, LEAF);
@@ -244,7 +244,7 @@ static void test_one_thread_of_two(void **state)
 	fixture_compute(fixture);
 	assert_int_equal(fixture->stats.functions.count, 1);
 	assert_int_equal(fixture_function(fixture, "leaf")->total_ns, 8);
-	assert_int_equal(fixture->stats.completeness.lost, 0);	/* the other thread's loss is not in what this covers */
+	assert_int_equal(fixture->stats.completeness.lost, 0); /* the other thread's loss is not in what this covers */
 	assert_true(fixture->stats.completeness.complete);
 }
 

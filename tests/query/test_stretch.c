@@ -50,7 +50,7 @@ static void test_every_event_once(void **state)
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	thread = &fixture->session->threads.items[0];
 	assert_int_equal(thread->count, 2000);
-	assert_int_equal(read_all(thread, 0, thread->count), 4);	/* segments */
+	assert_int_equal(read_all(thread, 0, thread->count), 4); /* segments */
 	assert_int_equal(read_all(thread, 599, 601), 2);
 	assert_int_equal(read_all(thread, 600, 1200), 1);
 	assert_int_equal(read_all(thread, 1999, UINT64_MAX), 1);

@@ -61,8 +61,7 @@ static void expect_sums_as(struct fixture *fixture, unsigned int workers, bool f
 		for (size_t j = 0; j < edges.edges.count; j++) {
 			const struct ada_edge *other = &edges.edges.items[j];
 
-			if (other->callee_module != function->module ||
-			    (uint32_t)other->callee_id != (uint32_t)function->function_id)
+			if (other->callee_module != function->module || (uint32_t)other->callee_id != (uint32_t)function->function_id)
 				continue;
 			edge.calls += other->calls;
 			edge.unknown += other->unknown;

@@ -178,27 +178,21 @@ static void do_odd(struct wild *wild)
 	uint32_t *depth = &wild->depth[wild->fiber];
 
 	switch (below(wild, 7)) {
-	case 0:		/* another stack */
-		wild->fiber = below(wild, 4);
-		break;
-	case 1:		/* frames that left without a word */
-		*depth -= *depth ? below(wild, *depth) : 0;
-		break;
+	case 0: /* another stack */ wild->fiber = below(wild, 4); break;
+	case 1: /* frames that left without a word */ *depth -= *depth ? below(wild, *depth) : 0; break;
 	case 2:
 		synth_lost(wild->thread, below(wild, 50), 0);
 		if (below(wild, 2))
 			*depth -= *depth ? below(wild, *depth) : 0;
 		break;
-	case 3:		/* an end of nothing */
+	case 3: /* an end of nothing */
 		synth_event(wild->thread, ADA_EVENT_RETURN, ADA_FUNCTION_ID(0, below(wild, 8)), below(wild, 70));
 		break;
-	case 4:		/* a kind from the future */
-		synth_event(wild->thread, 9, below(wild, 8), below(wild, 70));
-		break;
-	case 5:		/* no module of the recording */
+	case 4: /* a kind from the future */ synth_event(wild->thread, 9, below(wild, 8), below(wild, 70)); break;
+	case 5: /* no module of the recording */
 		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(3, below(wild, 2)), *depth);
 		break;
-	default:	/* depths with holes */
+	default: /* depths with holes */
 		synth_event(wild->thread, ADA_EVENT_CALL, ADA_FUNCTION_ID(0, below(wild, 6)), *depth + below(wild, 3));
 	}
 }

@@ -43,7 +43,7 @@ static void test_order_over_threads_and_processes(void **state)
 		assert_true(moment.event->timestamp_ns >= last);
 		last = moment.event->timestamp_ns;
 		assert_int_equal(moment.thread->tid, moment.event->thread_id);
-		assert_int_equal(moment.position, next[moment.thread->tid - 1000]++);	/* none missing, none twice */
+		assert_int_equal(moment.position, next[moment.thread->tid - 1000]++); /* none missing, none twice */
 		assert_int_equal(moment.duration_known, moment.event->event_kind == ADA_EVENT_RETURN);
 	}
 	assert_int_equal(count, 64 * 100);
@@ -75,10 +75,10 @@ static void test_durations(void **state)
 	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known);
 	assert_true(ada_timeline_next(timeline, &moment) && moment.duration_known);
 	assert_int_equal(moment.duration_ns, 30);
-	assert_int_equal(ada_timeline_completeness(timeline).lost, 0);	/* of what was read so far */
+	assert_int_equal(ada_timeline_completeness(timeline).lost, 0); /* of what was read so far */
 	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known);
 	assert_int_equal(ada_timeline_completeness(timeline).lost, 6);
-	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known);	/* across a loss: a guess */
+	assert_true(ada_timeline_next(timeline, &moment) && !moment.duration_known); /* across a loss: a guess */
 	assert_false(ada_timeline_next(timeline, &moment));
 	assert_false(ada_timeline_completeness(timeline).complete);
 	ada_timeline_close(timeline);

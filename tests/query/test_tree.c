@@ -68,7 +68,7 @@ static void test_threads_and_processes_are_merged(void **state)
 		struct ada_tree tree = compute_tree(fixture, workers);
 
 		tree_expect(&tree, "main(3 393 300 b(6 54 0 leaf(6 54 54)) a(3 39 0 leaf(3 21 21) b(3 18 3 leaf(3 15 15))))"
-			    " leaf(3 3 3)");
+				   " leaf(3 3 3)");
 		assert_int_equal(tree.completeness.events, 3 * (18 + 2));
 		assert_true(tree.completeness.complete);
 		ada_tree_free(&tree);

@@ -10,8 +10,9 @@ static void write_node(const struct ada_tree *tree, uint32_t number, FILE *file)
 	char name[ADA_NAME_BUFFER];
 
 	if (number)
-		fprintf(file, "%s(%lu %lu %lu", node->function_id == ADA_NO_FUNCTION ? "*" :
-			ada_module_function(node->module, node->function_id, name), node->calls, node->total_ns, node->self_ns);
+		fprintf(file, "%s(%lu %lu %lu",
+			node->function_id == ADA_NO_FUNCTION ? "*" : ada_module_function(node->module, node->function_id, name),
+			node->calls, node->total_ns, node->self_ns);
 	for (uint32_t child = node->first; child; child = tree->nodes.items[child].next) {
 		assert_int_equal(tree->nodes.items[child].parent, number);
 		assert_int_equal(tree->nodes.items[child].depth, node->depth + 1);

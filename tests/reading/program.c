@@ -9,8 +9,16 @@
 static atomic_bool ended;
 static unsigned int period_us;
 
-__attribute__((noinline)) int leaf(int n) { __asm__ volatile("" ::: "memory"); return n + 1; }
-__attribute__((noinline)) int branch(int n) { __asm__ volatile("" ::: "memory"); return leaf(leaf(n)) - 1; }
+__attribute__((noinline)) int leaf(int n)
+{
+	__asm__ volatile("" ::: "memory");
+	return n + 1;
+}
+__attribute__((noinline)) int branch(int n)
+{
+	__asm__ volatile("" ::: "memory");
+	return leaf(leaf(n)) - 1;
+}
 
 static void *worker(void *context)
 {

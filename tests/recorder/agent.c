@@ -24,10 +24,10 @@ int fake_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv(ADA_ENV_SOCKET);
-	fake_check(path && strcspn(path, "#") < sizeof(address.sun_path), "no " ADA_ENV_SOCKET);
+	fake_check(path && strcspn(path, "#") < sizeof address.sun_path, "no " ADA_ENV_SOCKET);
 	memcpy(address.sun_path, path, strcspn(path, "#"));
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof(address)), "connect");
+	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof address), "connect");
 	return fd;
 }
 
@@ -38,20 +38,23 @@ static void tell(int fd, const struct ada_message *message)
 
 static int hear(int fd, void *message, size_t bytes)
 {
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
 	struct iovec part = { message, bytes };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
 	ssize_t got;
 	int passed;
 	bool more;
 	do {
-		header.msg_controllen = sizeof(control);
+		header.msg_controllen = sizeof control;
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
 		fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
 		fake_check(((struct ada_message *)message)->bytes == (size_t)got, "an answer's size");
 		passed = -1;
 		if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
-			memcpy(&passed, CMSG_DATA(&control.head), sizeof(passed));
+			memcpy(&passed, CMSG_DATA(&control.head), sizeof passed);
 		uint32_t type = ((struct ada_message *)message)->type;
 		more = type == ADA_MESSAGE_WAIT || type == ADA_MESSAGE_PRESENCE;
 		if (more && passed >= 0)
@@ -62,13 +65,18 @@ static int hear(int fd, void *message, size_t bytes)
 
 void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid)
 {
-	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof(hello) }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
-				   .parent_pid = parent_pid, .thread_id = (uint32_t)syscall(SYS_gettid), .counter = __rdtsc(),
-				   .provider = ADA_NONE, .heir = ADA_NONE };
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof hello },
+				   .wire_version = ADA_WIRE_VERSION,
+				   .kind = kind,
+				   .parent_pid = parent_pid,
+				   .thread_id = (uint32_t)syscall(SYS_gettid),
+				   .counter = __rdtsc(),
+				   .provider = ADA_NONE,
+				   .heir = ADA_NONE };
 	struct ada_welcome welcome;
 	fake->socket = fake_connect();
 	tell(fake->socket, &hello.head);
-	int fd = hear(fake->socket, &welcome, sizeof(welcome));
+	int fd = hear(fake->socket, &welcome, sizeof welcome);
 	fake_check(welcome.head.type == ADA_MESSAGE_WELCOME && welcome.wire_version == ADA_WIRE_VERSION, "WELCOME");
 	fake->flags = welcome.flags;
 	if (fd < 0)
@@ -82,10 +90,13 @@ void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid
 void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *path)
 {
 	struct ada_shm_module *module = (struct ada_shm_module *)((char *)fake->shm + fake->shm->modules_offset) + id;
-	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof(message) }, .module_id = id, .flags = flags };
-	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof(applied) }, .module_id = id };
-	struct { struct ada_plan_reply reply; uint8_t filter[ADA_FILTER_BYTES_MAX]; } answer;
-	snprintf(module->path, sizeof(module->path), "%s", path);
+	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
+	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof applied }, .module_id = id };
+	struct {
+		struct ada_plan_reply reply;
+		uint8_t filter[ADA_FILTER_BYTES_MAX];
+	} answer;
+	snprintf(module->path, sizeof module->path, "%s", path);
 	module->base = 0x10000;
 	module->flags = flags;
 	module->load_counter = __rdtsc();
@@ -93,7 +104,7 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	if (fake->shm->module_count <= id)
 		__atomic_store_n(&fake->shm->module_count, id + 1, __ATOMIC_RELEASE);
 	tell(fake->socket, &message.head);
-	int fd = hear(fake->socket, &answer, sizeof(answer));
+	int fd = hear(fake->socket, &answer, sizeof answer);
 	fake_check(answer.reply.head.type == ADA_MESSAGE_PLAN && answer.reply.module_id == id, "PLAN");
 	fake_check((fd >= 0) == (answer.reply.plan_bytes != 0), "a plan's descriptor");
 	if (fd >= 0)
@@ -103,7 +114,7 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 
 void fake_done(struct fake *fake)
 {
-	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof(done) } };
+	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof done } };
 	tell(fake->socket, &done.head);
 	close(fake->socket);
 	fake->socket = -1;
@@ -112,7 +123,7 @@ void fake_done(struct fake *fake)
 void fake_start(struct fake *fake)
 {
 	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 	fake_check(length > 0, "/proc/self/exe");
 	path[length] = 0;
 	fake_hello(fake, ADA_HELLO_START, 0);
@@ -155,13 +166,14 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 	entry->thread_id = thread_id;
 	entry->chunk = UINT32_MAX;
 	entry->start_counter = now(thread->fake);
-	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	snprintf(entry->name, sizeof entry->name, "%s", name);
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
 static uint64_t *sealed_entry(const struct fake *fake, uint64_t position)
 {
-	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) + position % ada_chunk_numbers(fake->shm->index_chunks, fake->shm->small_chunks);
+	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) +
+	       position % ada_chunk_numbers(fake->shm->index_chunks, fake->shm->small_chunks);
 }
 
 static bool take_free(const struct fake *fake, uint32_t *chunk)
@@ -244,8 +256,11 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 		return;
 	}
 	struct ada_detail_chunk *chunk = fake_detail(fake, thread->detail_number);
-	*chunk = (struct ada_detail_chunk){ .status = chunk->status, .thread = thread->id, .first_seq = thread->seq,
-					    .first_counter = now(fake), .previous_counter = thread->last_counter,
+	*chunk = (struct ada_detail_chunk){ .status = chunk->status,
+					    .thread = thread->id,
+					    .first_seq = thread->seq,
+					    .first_counter = now(fake),
+					    .previous_counter = thread->last_counter,
 					    .index_chunk = thread->chunk_number };
 	__atomic_store_n(&chunk->status, ADA_DETAIL_OPEN, __ATOMIC_RELEASE);
 	index->detail = thread->detail_number;
@@ -261,8 +276,8 @@ static void close_detail(struct fake_thread *thread)
 	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
 	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
-	__atomic_store_n(detail_sealed_entry(thread->fake, position),
-			 ada_sealed_entry(position, shm->detail_chunks, thread->detail_number), __ATOMIC_RELEASE);
+	__atomic_store_n(detail_sealed_entry(thread->fake, position), ada_sealed_entry(position, shm->detail_chunks, thread->detail_number),
+			 __ATOMIC_RELEASE);
 	thread->detail = NULL;
 }
 
@@ -323,9 +338,16 @@ void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_even
 	struct ada_mark *mark = (struct ada_mark *)((char *)shm + shm->marks_offset) + number % ADA_MARKS;
 	uint64_t counter = thread->last_counter, start = counter - pre_ticks;
 	uint64_t events_start = pre_events ? counter_back(thread, pre_events) : start;
-	*mark = (struct ada_mark){ .counter = counter, .rules = 1, .version = 1, .thread = thread->id, .seq = thread->seq - 1,
-				   .function_id = thread->number - 1, .pre_ticks = pre_ticks, .pre_events = pre_events,
-				   .post_ticks = post_ticks, .post_events = post_events,
+	*mark = (struct ada_mark){ .counter = counter,
+				   .rules = 1,
+				   .version = 1,
+				   .thread = thread->id,
+				   .seq = thread->seq - 1,
+				   .function_id = thread->number - 1,
+				   .pre_ticks = pre_ticks,
+				   .pre_events = pre_events,
+				   .post_ticks = post_ticks,
+				   .post_events = post_events,
 				   .pin_start = events_start < start ? events_start : start,
 				   .pin_end = post_events ? UINT64_MAX : counter + post_ticks };
 	__atomic_fetch_add(&shm->marks.detected, 1, __ATOMIC_RELAXED);
@@ -341,7 +363,7 @@ static bool take_chunk(struct fake_thread *thread)
 		if (shm->on_full != ADA_ON_FULL_BLOCK || __atomic_load_n(&shm->stop, __ATOMIC_RELAXED))
 			return false;
 		__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
-		struct timespec patience = { .tv_nsec = 100000000 };	/* chunks that are allocated late wake no one */
+		struct timespec patience = { .tv_nsec = 100000000 }; /* chunks that are allocated late wake no one */
 		syscall(SYS_futex, &shm->returned, FUTEX_WAIT, returned, &patience, NULL, 0);
 		returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
 	}
@@ -350,7 +372,7 @@ static bool take_chunk(struct fake_thread *thread)
 	chunk->commit = ADA_CHUNK_HEADER_BYTES;
 	chunk->first_seq = thread->seq;
 	chunk->thread = thread->id;
-	chunk->entry = thread->id;	/* these threads keep theirs */
+	chunk->entry = thread->id; /* these threads keep theirs */
 	open_detail(thread, chunk);
 	__atomic_store_n(&chunk->status, ADA_CHUNK_OPEN, __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, thread->chunk_number, __ATOMIC_RELEASE);
@@ -370,7 +392,8 @@ void fake_seal_end(struct fake_thread *thread)
 	struct ada_shm *shm = thread->fake->shm;
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
 	__atomic_store_n(sealed_entry(thread->fake, position),
-			 ada_sealed_entry(position, ada_chunk_numbers(shm->index_chunks, shm->small_chunks), thread->chunk_number), __ATOMIC_RELEASE);
+			 ada_sealed_entry(position, ada_chunk_numbers(shm->index_chunks, shm->small_chunks), thread->chunk_number),
+			 __ATOMIC_RELEASE);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
@@ -386,14 +409,17 @@ static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
 {
 	uint32_t offset = (uint32_t)thread->chunk->commit;
 	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
-	*event = (struct ada_event){ .timestamp_ns = now(thread->fake), .function_id = function_id, .event_kind = kind,
-				     .thread_id = fake_entry(thread->fake, thread->id)->thread_id, .detail_seq = (uint32_t)thread->seq };
+	*event = (struct ada_event){ .timestamp_ns = now(thread->fake),
+				     .function_id = function_id,
+				     .event_kind = kind,
+				     .thread_id = fake_entry(thread->fake, thread->id)->thread_id,
+				     .detail_seq = (uint32_t)thread->seq };
 	if (!put_detail(thread, event, offset) && thread->fake->shm->detail_chunks)
 		event->detail_seq = ADA_NO_DETAIL;
 	thread->last_counter = event->timestamp_ns;
 	thread->fake->counter += thread->fake->step;
 	/* The high half is the agent's own: the recorder must not mind it. */
-	__atomic_store_n(&thread->chunk->commit, (thread->seq << 32) | (offset + sizeof(*event)), __ATOMIC_RELEASE);
+	__atomic_store_n(&thread->chunk->commit, (thread->seq << 32) | (offset + sizeof *event), __ATOMIC_RELEASE);
 	thread->seq++;
 }
 

@@ -9,7 +9,7 @@
 #include "make_segment.h"
 
 uint64_t world_tick = 1000;
-static uint64_t counter_now;			/* of the whole machine */
+static uint64_t counter_now; /* of the whole machine */
 
 uint64_t __wrap_ada_clock_counter(void);
 uint64_t __wrap_ada_clock_boottime_ns(void);
@@ -44,8 +44,8 @@ static int set_frequency(void **state)
 int world_run_group(const char *name, const struct CMUnitTest *tests, size_t count)
 {
 	static const uint64_t mhz[] = { 1000, 2300, 3000, 5000 };
-	const size_t rates = sizeof(mhz) / sizeof(*mhz);
-	struct CMUnitTest *all = calloc(rates * count, sizeof(*all));
+	const size_t rates = sizeof mhz / sizeof *mhz;
+	struct CMUnitTest *all = calloc(rates * count, sizeof *all);
 	for (size_t i = 0; all && i < rates * count; i++) {
 		char *text;
 		uint64_t rate = mhz[i / count];
@@ -62,9 +62,12 @@ int world_run_group(const char *name, const struct CMUnitTest *tests, size_t cou
 
 void world_make(struct world *world, const struct world_options *options)
 {
-	struct ada_segment_options segment = { .index_buffer_bytes = 4 << 20, .index_mode = options->index_mode,
-					       .detail_buffer_bytes = options->detail_bytes, .detail_stack_bytes = options->stack_bytes,
-					       .detail_mode = options->detail_mode, .pid = (uint32_t)getpid() };
+	struct ada_segment_options segment = { .index_buffer_bytes = 4 << 20,
+					       .index_mode = options->index_mode,
+					       .detail_buffer_bytes = options->detail_bytes,
+					       .detail_stack_bytes = options->stack_bytes,
+					       .detail_mode = options->detail_mode,
+					       .pid = (uint32_t)getpid() };
 	int agent_fd;
 	*world = (struct world){ .thread_count = options->threads };
 	strcpy(world->directory, "/tmp/ada-detail-XXXXXX");
@@ -72,11 +75,13 @@ void world_make(struct world *world, const struct world_options *options)
 	assert_int_equal(ada_clock_open_source(&world->clock, &(struct ada_clock_source){ .read = read_clock, .pause = pause_clock }), 0);
 	make_segment(&world->segment, segment, &agent_fd);
 	close(agent_fd);
-	struct ada_lane_options lane = { .clock = world->clock, .segment_events = options->segment_events,
+	struct ada_lane_options lane = { .clock = world->clock,
+					 .segment_events = options->segment_events,
 					 .circular = options->index_mode == ADA_INDEX_CIRCULAR };
 	assert_int_equal(ada_drain_open(&world->drain, &world->segment, world->directory, getpid(), &lane), 0);
 	world->fake = (struct fake){ .socket = -1, .shm = world->segment.shm, .counter = ada_clock_counter(), .step = TICK };
-	struct ada_details_options details = { .lane = lane, .start_ns = world_now(world),
+	struct ada_details_options details = { .lane = lane,
+					       .start_ns = world_now(world),
 					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR };
 	assert_int_equal(ada_details_open(&world->details, &world->segment, &world->drain, &details), 0);
 	for (uint32_t i = 0; i < options->threads; i++)
@@ -91,7 +96,7 @@ void world_end(struct world *world)
 	ada_drain_close(&world->drain);
 	ada_segment_destroy(&world->segment);
 	ada_clock_close(world->clock);
-	snprintf(command, sizeof(command), "rm -r %s", world->directory);
+	snprintf(command, sizeof command, "rm -r %s", world->directory);
 	assert_int_equal(system(command), 0);
 }
 
@@ -196,16 +201,16 @@ static void check_event(struct world *world, uint32_t thread, const struct ada_e
 	const struct fake_thread *fake = &world->threads[thread];
 	bool without = event->event_kind == ADA_EVENT_LOST || (fake->skip_detail && event->function_id % fake->skip_detail == 0);
 	if (window && !without)
-		assert_int_not_equal(event->detail_seq, ADA_NO_DETAIL);	/* a hole inside a window */
+		assert_int_not_equal(event->detail_seq, ADA_NO_DETAIL); /* a hole inside a window */
 	if (event->detail_seq == ADA_NO_DETAIL)
 		return;
 	assert_false(without);
 	if (window && !file)
 		fail_msg("thread %u has no detail file, its event %lu is in a window", thread, (unsigned long)position);
-	int rc = file ? atf_detail_find(file, event->detail_seq, &record) : ATF_NOT_PERSISTED;
-	if (rc != (window ? 0 : ATF_NOT_PERSISTED))
+	int status = file ? atf_detail_find(file, event->detail_seq, &record) : ATF_NOT_PERSISTED;
+	if (status != (window ? 0 : ATF_NOT_PERSISTED))
 		fail_msg("thread %u event %lu at %lu: %d, window %lu to %lu", thread, (unsigned long)position,
-			 (unsigned long)event->timestamp_ns, rc, window ? (unsigned long)window->start_ns : 0,
+			 (unsigned long)event->timestamp_ns, status, window ? (unsigned long)window->start_ns : 0,
 			 window ? (unsigned long)window->end_ns : 0);
 	if (!window)
 		return;
@@ -222,14 +227,14 @@ static void check_thread(struct world *world, uint32_t number)
 	struct atf_message message;
 	struct atf_thread *thread;
 	uint64_t position = 0;
-	snprintf(directory, sizeof(directory), "%s/thread_%u", world->directory, number);
+	snprintf(directory, sizeof directory, "%s/thread_%u", world->directory, number);
 	if (access(directory, F_OK))
 		return;
 	assert_int_equal(atf_thread_open(&thread, directory, &message), 0);
 	for (uint32_t i = 0; i < atf_thread_segments(thread); i++) {
 		const struct atf_index *index = atf_thread_segment(thread, i);
 		struct atf_detail_file *file = NULL;
-		assert_int_equal(atf_detail_path(path, sizeof(path), directory, i), 0);
+		assert_int_equal(atf_detail_path(path, sizeof path, directory, i), 0);
 		bool has = !access(path, F_OK);
 		assert_int_equal(!!(atf_index_header(index)->flags & ATF_FLAG_HAS_DETAIL), has);
 		if (has) {

@@ -9,7 +9,7 @@
 #include "recorder/detail/detail.h"
 #include "recorder/index/drain.h"
 
-extern uint64_t world_tick;		/* 1 us */
+extern uint64_t world_tick; /* 1 us */
 #define TICK world_tick
 #define THREADS_MAX 8
 
@@ -32,16 +32,16 @@ struct world {
 	bool finished;
 	/* Of the last check */
 	uint64_t persisted;
-	uint64_t first_seq[THREADS_MAX], last_seq[THREADS_MAX];	/* persisted index_seqs, over all segments; UINT64_MAX: none */
+	uint64_t first_seq[THREADS_MAX], last_seq[THREADS_MAX]; /* persisted index_seqs, over all segments; UINT64_MAX: none */
 };
 
 /* cmocka_run_group_tests of each at each frequency: what failed. */
-#define world_run_tests(name, tests) world_run_group(name, tests, sizeof(tests) / sizeof(*(tests)))
+#define world_run_tests(name, tests) world_run_group(name, tests, sizeof tests / sizeof *(tests))
 int world_run_group(const char *name, const struct CMUnitTest *tests, size_t count);
 void world_make(struct world *world, const struct world_options *options);
-void world_end(struct world *world);		/* removes everything */
-uint64_t world_now(const struct world *world);	/* ns */
-void world_wait(const struct world *world);	/* until it is that late for the recorder as well, which takes no mark of a time yet to come */
+void world_end(struct world *world);	       /* removes everything */
+uint64_t world_now(const struct world *world); /* ns */
+void world_wait(const struct world *world); /* until it is that late for the recorder as well, which takes no mark of a time yet to come */
 /* Events of one thread, at most a chunk at a time, with a turn after each. */
 void world_run(struct world *world, uint32_t thread, uint64_t events);
 void world_turn(struct world *world);

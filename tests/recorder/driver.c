@@ -24,8 +24,9 @@ static void set(struct ada_trace_options *options, const char *name, const char 
 
 int main(int argc, char **argv)
 {
-	struct ada_trace_options options = { .agent = argv[1], .output = argv[2], .follow = true, .libcalls = true,
-					     .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT };
+	struct ada_trace_options options = {
+		.agent = argv[1], .output = argv[2], .follow = true, .libcalls = true, .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT
+	};
 	struct ada_error error = { "" };
 	int i = 3, status = 0;
 	for (; i < argc && strcmp(argv[i], "--"); i++) {

@@ -27,7 +27,10 @@ static uint64_t number(char **arguments, int i)
 	return strtoull(arguments[i], NULL, 10);
 }
 
-struct work { uint64_t events; bool end; };
+struct work {
+	uint64_t events;
+	bool end;
+};
 
 static void *work(void *argument)
 {
@@ -160,7 +163,7 @@ static void send_bytes(const void *bytes, size_t length)
 	char answer[256];
 	int fd = fake_connect();
 	send(fd, bytes, length, MSG_NOSIGNAL);
-	recv(fd, answer, sizeof(answer), 0);
+	recv(fd, answer, sizeof answer, 0);
 	close(fd);
 }
 
@@ -170,16 +173,16 @@ static void scenario_nonsense(char **arguments)
 	static char junk[70000];
 	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, 8 }, .wire_version = ADA_WIRE_VERSION, .kind = ADA_HELLO_START };
 	send_bytes(junk, 1);
-	send_bytes(junk, sizeof(junk));
-	send_bytes(&hello, sizeof(hello));
-	hello.head.bytes = sizeof(hello);
+	send_bytes(junk, sizeof junk);
+	send_bytes(&hello, sizeof hello);
+	hello.head.bytes = sizeof hello;
 	hello.kind = 77;
-	send_bytes(&hello, sizeof(hello));
+	send_bytes(&hello, sizeof hello);
 	hello.kind = ADA_HELLO_FORK;
 	hello.parent_pid = 1;
-	send_bytes(&hello, sizeof(hello));
+	send_bytes(&hello, sizeof hello);
 	hello.kind = ADA_HELLO_RESUME;
-	send_bytes(&hello, sizeof(hello));
+	send_bytes(&hello, sizeof hello);
 	struct fake_thread thread = main_thread();
 	fake_events(&thread, 10);
 	uint64_t *free_map = (uint64_t *)((char *)fake.shm + fake.shm->free_offset);
@@ -266,19 +269,23 @@ static void scenario_disabled(char **arguments)
 /* gives-up: as an agent that can't map the segment. */
 static void scenario_gives_up(char **arguments)
 {
-	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof(failed) }, .reason = ADA_DISABLE_NO_MEMORY };
+	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof failed }, .reason = ADA_DISABLE_NO_MEMORY };
 	fake_hello(&fake, ADA_HELLO_START, 0);
-	fake_check(send(fake.socket, &failed, sizeof(failed), 0) == sizeof(failed), "send");
+	fake_check(send(fake.socket, &failed, sizeof failed, 0) == sizeof failed, "send");
 }
 
 /* hurries: as an agent that gives up, and closes, before the recorder has answered its HELLO. */
 static void scenario_hurries(char **arguments)
 {
-	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof(hello) }, .wire_version = ADA_WIRE_VERSION, .kind = ADA_HELLO_START,
-				   .thread_id = (uint32_t)getpid(), .provider = ADA_NONE, .heir = ADA_NONE };
-	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof(failed) }, .reason = ADA_DISABLE_NO_ANSWER };
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof hello },
+				   .wire_version = ADA_WIRE_VERSION,
+				   .kind = ADA_HELLO_START,
+				   .thread_id = (uint32_t)getpid(),
+				   .provider = ADA_NONE,
+				   .heir = ADA_NONE };
+	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof failed }, .reason = ADA_DISABLE_NO_ANSWER };
 	int fd = fake_connect();
-	fake_check(send(fd, &hello, sizeof(hello), 0) == sizeof(hello) && send(fd, &failed, sizeof(failed), 0) == sizeof(failed), "send");
+	fake_check(send(fd, &hello, sizeof hello, 0) == sizeof hello && send(fd, &failed, sizeof failed, 0) == sizeof failed, "send");
 	close(fd);
 }
 
@@ -286,12 +293,12 @@ static void scenario_hurries(char **arguments)
  * "closed". */
 static void scenario_unread(char **arguments)
 {
-	struct ada_module_message again = { .head = { ADA_MESSAGE_MODULE, sizeof(again) }, .flags = ADA_MODULE_MAIN };
+	struct ada_module_message again = { .head = { ADA_MESSAGE_MODULE, sizeof again }, .flags = ADA_MODULE_MAIN };
 	struct pollfd answered;
 	struct fake_thread thread;
 	fake_hello(&fake, ADA_HELLO_START, 0);
 	fake_module(&fake, 0, ADA_MODULE_MAIN, "/proc/self/exe");
-	fake_check(send(fake.socket, &again, sizeof(again), 0) == sizeof(again), "send");
+	fake_check(send(fake.socket, &again, sizeof again, 0) == sizeof again, "send");
 	answered = (struct pollfd){ .fd = fake.socket, .events = POLLIN };
 	fake_check(poll(&answered, 1, 10000) == 1, "an answer");
 	puts("ready");
@@ -343,18 +350,34 @@ static void scenario_stay(char **arguments)
 	_exit(17);
 }
 
-static const struct { const char *name; void (*run)(char **arguments); } scenarios[] = {
-	{ "events", scenario_events }, { "killed", scenario_killed }, { "lost", scenario_lost }, { "hole", scenario_hole },
-	{ "order", scenario_order }, { "fill", scenario_fill }, { "dead-thread", scenario_dead_thread },
-	{ "quiet", scenario_quiet }, { "hang", scenario_hang }, { "nonsense", scenario_nonsense }, { "exec", scenario_exec },
-	{ "escape", scenario_escape }, { "fork", scenario_fork }, { "crash", scenario_crash }, { "disabled", scenario_disabled }, { "flood", scenario_flood },
-	{ "stay", scenario_stay }, { "gives-up", scenario_gives_up }, { "vanishes", scenario_vanishes },
-	{ "hurries", scenario_hurries }, { "unread", scenario_unread },
-};
+static const struct {
+	const char *name;
+	void (*run)(char **arguments);
+} scenarios[] = { { "events", scenario_events },
+		  { "killed", scenario_killed },
+		  { "lost", scenario_lost },
+		  { "hole", scenario_hole },
+		  { "order", scenario_order },
+		  { "fill", scenario_fill },
+		  { "dead-thread", scenario_dead_thread },
+		  { "quiet", scenario_quiet },
+		  { "hang", scenario_hang },
+		  { "nonsense", scenario_nonsense },
+		  { "exec", scenario_exec },
+		  { "escape", scenario_escape },
+		  { "fork", scenario_fork },
+		  { "crash", scenario_crash },
+		  { "disabled", scenario_disabled },
+		  { "flood", scenario_flood },
+		  { "stay", scenario_stay },
+		  { "gives-up", scenario_gives_up },
+		  { "vanishes", scenario_vanishes },
+		  { "hurries", scenario_hurries },
+		  { "unread", scenario_unread } };
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc > 1 && i < sizeof(scenarios) / sizeof(*scenarios); i++)
+	for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
 		if (!strcmp(argv[1], scenarios[i].name)) {
 			scenarios[i].run(argv + 2);
 			return 0;

@@ -34,7 +34,7 @@ struct ada_provider *policy_provider(struct ada_policy *policy, const struct ada
 {
 	static uint32_t number;
 	struct ada_segment_options options = { .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .pid = 1, .provider = number++ };
-	struct ada_provider *provider = calloc(1, sizeof(*provider));
+	struct ada_provider *provider = calloc(1, sizeof *provider);
 	int agent_fd;
 	pthread_mutex_init(&provider->lock, NULL);
 	make_segment(&provider->segment, options, &agent_fd);

@@ -20,7 +20,7 @@
 
 static struct ada_shared shared;
 static struct ada_arena_writer *arena;
-static struct ada_arena_map map;	/* another mapping of it, as whoever recovers has */
+static struct ada_arena_map map; /* another mapping of it, as whoever recovers has */
 static char directory[64];
 
 static void open_arena(uint64_t space_bytes)
@@ -46,7 +46,7 @@ static int tear_down(void **state)
 	ada_arena_detach(&map);
 	ada_arena_close(arena);
 	ada_shared_remove(&shared);
-	snprintf(command, sizeof(command), "rm -r %s", directory);
+	snprintf(command, sizeof command, "rm -r %s", directory);
 	return system(command);
 }
 
@@ -107,7 +107,7 @@ static void a_block_is_noted_and_free_again(void **state)
 	assert_string_equal((char *)ada_arena_bytes(&map, 0) + bytes - 8, "the end");
 	ada_arena_block_give(arena, block);
 	assert_int_equal(map.blocks[0].taken, 0);
-	assert_ptr_equal(take(0, 16 * KIB), block);	/* what there is goes before what was never used */
+	assert_ptr_equal(take(0, 16 * KIB), block); /* what there is goes before what was never used */
 }
 
 /* A thread with few events costs little: a block is as large as what the file has already. */
@@ -144,7 +144,7 @@ static void the_last_one_given_is_the_first_one_taken(void **state)
 /* What a burst took goes back to the system, but for some. */
 static void free_blocks_keep_little_memory(void **state)
 {
-	static uint8_t *blocks[400];		/* 100 MiB */
+	static uint8_t *blocks[400]; /* 100 MiB */
 	open_arena(UINT64_MAX);
 	ada_arena_lane_take(arena, 0, 0);
 	for (size_t i = 0; i < 400; i++)
@@ -213,7 +213,7 @@ static void no_memory_for_notes(void **state)
 	assert_int_equal(map.lanes[6].used, 0);
 	assert_int_equal(ada_arena_lane_take(arena, 8, 9), 7);
 	assert_int_equal(map.lanes[6].provider, 8);
-	ada_arena_note_provider(arena, 0, &(struct ada_arena_provider){ .pid = 1 });	/* nor for those: no harm */
+	ada_arena_note_provider(arena, 0, &(struct ada_arena_provider){ .pid = 1 }); /* nor for those: no harm */
 	assert_int_equal(map.header->providers_used, 0);
 }
 
@@ -232,11 +232,11 @@ static void a_note_counts_whole(void **state)
 	for (int i = 0; i < 3; i++) {
 		ada_arena_lane_note(arena, note, &before);
 		ada_arena_lane_state(lane, &found);
-		assert_memory_equal(&found, &before, sizeof(found));
+		assert_memory_equal(&found, &before, sizeof found);
 		ada_arena_lane_note(arena, note, &after);
-		assert_memory_equal(&lane->slots[!lane->current], &before, sizeof(before));	/* untouched */
+		assert_memory_equal(&lane->slots[!lane->current], &before, sizeof before); /* untouched */
 		ada_arena_lane_state(lane, &found);
-		assert_memory_equal(&found, &after, sizeof(found));
+		assert_memory_equal(&found, &after, sizeof found);
 	}
 	ada_arena_lane_last(arena, note, &(struct ada_shm_thread){ .thread_id = 99 });
 	assert_int_equal(lane->last.thread_id, 99);
@@ -262,18 +262,23 @@ static void without_an_arena(void **state)
 
 static void providers_and_clock(void **state)
 {
-	struct ada_arena_provider note = { .pid = 12, .parent_pid = 1, .name = "pid_12", .index_bytes = 64 << 20, .detail_bytes = 1 << 20,
-					   .stack_bytes = 128, .no_small = 1 };
+	struct ada_arena_provider note = { .pid = 12,
+					   .parent_pid = 1,
+					   .name = "pid_12",
+					   .index_bytes = 64 << 20,
+					   .detail_bytes = 1 << 20,
+					   .stack_bytes = 128,
+					   .no_small = 1 };
 	struct ada_clock *clock, *again;
 	open_arena(UINT64_MAX);
-	assert_int_equal(ada_arena_clock(&map, &again), -EINVAL);	/* not noted yet */
+	assert_int_equal(ada_arena_clock(&map, &again), -EINVAL); /* not noted yet */
 	ada_arena_note_provider(arena, 0, &note);
 	ada_arena_note_provider(arena, 1, &note);
 	assert_int_equal(map.header->providers_used, 2);
 	assert_int_equal(map.providers[1].state, ADA_ARENA_STARTING);
 	assert_string_equal(map.providers[1].name, "pid_12");
 	ada_arena_note_provider_state(arena, 1, ADA_ARENA_FINISHED);
-	ada_arena_note_provider_state(arena, 2, ADA_ARENA_FINISHED);	/* there is none */
+	ada_arena_note_provider_state(arena, 2, ADA_ARENA_FINISHED); /* there is none */
 	assert_int_equal(map.providers[0].state, ADA_ARENA_STARTING);
 	assert_int_equal(map.providers[1].state, ADA_ARENA_FINISHED);
 
@@ -322,7 +327,7 @@ static void a_damaged_header_is_refused(void **state)
 	attach_fails(EINVAL);
 	assert_int_equal(ftruncate(ada_arena_fd(arena), 0), 0);
 	attach_fails(ENODATA);
-	assert_int_equal(ftruncate(ada_arena_fd(arena), 1ul << 33), 0);		/* for the writer's own mapping */
+	assert_int_equal(ftruncate(ada_arena_fd(arena), 1ul << 33), 0); /* for the writer's own mapping */
 }
 
 static void addresses_that_are_limited(void **state)
@@ -371,8 +376,8 @@ static struct ada_event *rebuild(const struct ada_arena_lane_state *state, uint3
 	size_t length = sizeof(AtfIndexHeader) + state->segment_events * sizeof(struct ada_event);
 	uint8_t *bytes = calloc(1, length);
 	assert_non_null(bytes);
-	snprintf(thread, sizeof(thread), "%s/thread_0", directory);
-	assert_int_equal(atf_index_path(path, sizeof(path), thread, state->segment), 0);
+	snprintf(thread, sizeof thread, "%s/thread_0", directory);
+	assert_int_equal(atf_index_path(path, sizeof path, thread, state->segment), 0);
 	int fd = open(path, O_RDONLY);
 	assert_true(fd >= 0 && read(fd, bytes, length) >= 64);
 	close(fd);
@@ -383,7 +388,7 @@ static struct ada_event *rebuild(const struct ada_arena_lane_state *state, uint3
 		size_t rest = length - block->offset;
 		memcpy(bytes + block->offset, ada_arena_bytes(&map, i), rest < block->bytes ? rest : block->bytes);
 	}
-	struct ada_event *events = calloc(state->segment_events + 1, sizeof(*events));
+	struct ada_event *events = calloc(state->segment_events + 1, sizeof *events);
 	memcpy(events, bytes + sizeof(AtfIndexHeader), length - sizeof(AtfIndexHeader));
 	free(bytes);
 	return events;
@@ -420,8 +425,9 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 		random = random * 1664525 + 1013904223;
 		size_t count = random >> 8 & 1 ? 1022 : (random >> 9) % 2999 + 1;
 		for (size_t i = 0; i < count; i++)
-			some[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(), .function_id = done + i, .event_kind = ADA_EVENT_CALL,
-						      .thread_id = 7 };
+			some[i] = (struct ada_event){
+				.timestamp_ns = ada_clock_counter(), .function_id = done + i, .event_kind = ADA_EVENT_CALL, .thread_id = 7
+			};
 		struct ada_lane_detail none = { .chunk = ADA_NONE };
 		assert_int_equal(ada_lane_append(&lane, &options, directory, done, some, count, none, &error), 0);
 		done += count;
@@ -477,11 +483,21 @@ static void a_lane_without_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(a_block_is_noted_and_free_again), TEST(a_file_begins_with_small_blocks), TEST(the_last_one_given_is_the_first_one_taken),
-		TEST(free_blocks_keep_little_memory), TEST(none_left), TEST(no_memory), TEST(no_memory_for_notes), TEST(a_note_counts_whole),
-		TEST(without_an_arena), TEST(providers_and_clock), TEST(a_damaged_header_is_refused), TEST(addresses_that_are_limited),
-		TEST(who_has_it_lives), TEST(a_lane_in_one_file), TEST(a_lane_in_many_files), TEST(a_lane_without_memory),
-	};
+	const struct CMUnitTest tests[] = { TEST(a_block_is_noted_and_free_again),
+					    TEST(a_file_begins_with_small_blocks),
+					    TEST(the_last_one_given_is_the_first_one_taken),
+					    TEST(free_blocks_keep_little_memory),
+					    TEST(none_left),
+					    TEST(no_memory),
+					    TEST(no_memory_for_notes),
+					    TEST(a_note_counts_whole),
+					    TEST(without_an_arena),
+					    TEST(providers_and_clock),
+					    TEST(a_damaged_header_is_refused),
+					    TEST(addresses_that_are_limited),
+					    TEST(who_has_it_lives),
+					    TEST(a_lane_in_one_file),
+					    TEST(a_lane_in_many_files),
+					    TEST(a_lane_without_memory) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

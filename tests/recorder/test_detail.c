@@ -255,7 +255,9 @@ static void check_asked(const struct world *world, uint64_t ns, uint64_t start, 
 static void random_windows(bool starve)
 {
 	static uint64_t asked[MARKS][3];
-	struct world_options options = { .detail_bytes = (starve ? 8 : 16) << 20, .threads = THREADS_MAX, .segment_events = 3000, .stack_bytes = 24 };
+	struct world_options options = {
+		.detail_bytes = (starve ? 8 : 16) << 20, .threads = THREADS_MAX, .segment_events = 3000, .stack_bytes = 24
+	};
 	struct world world;
 	const char *seed = getenv("ADA_TEST_SEED");
 	unsigned random = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
@@ -269,7 +271,8 @@ static void random_windows(bool starve)
 			world_run(&world, (uint32_t)rand_r(&random) % THREADS_MAX, (uint64_t)rand_r(&random) % 400);
 		thread->starve = starve && rand_r(&random) % 100 == 0;
 		world_run(&world, thread->id, 1);
-		uint64_t pre = (uint64_t)rand_r(&random) % 2000 * TICK, post = (uint64_t)rand_r(&random) % 300 * TICK, now = thread->last_counter;
+		uint64_t pre = (uint64_t)rand_r(&random) % 2000 * TICK, post = (uint64_t)rand_r(&random) % 300 * TICK,
+			 now = thread->last_counter;
 		bool events = rand_r(&random) % 4 == 0;
 		fake_mark(thread, events ? 0 : pre, events ? pre / TICK : 0, events ? 0 : post, events ? post / TICK / 8 : 0);
 		asked[i][0] = ada_clock_ns(world.clock, now);
@@ -469,9 +472,9 @@ static void files_of_ended_threads_are_closed(void **state)
 	world_pass(&world, 10000000);
 	assert_true(world_window(&world, 0)->settled);
 	ada_drain_quiet(&world.drain);
-	world_run(&world, 1, 30 * 1022);		/* its history is gone */
+	world_run(&world, 1, 30 * 1022); /* its history is gone */
 	world_pass(&world, 250000000);
-	snprintf(path, sizeof(path), "%s/thread_0/detail.atf", world.directory);
+	snprintf(path, sizeof path, "%s/thread_0/detail.atf", world.directory);
 	assert_int_equal(atf_detail_open(&file, path, &message), 0);
 	assert_int_equal(atf_detail_completeness(file), ATF_COMPLETE);
 	atf_detail_close(file);
@@ -522,77 +525,36 @@ static void a_circular_index_is_written_at_the_end(void **state)
 	assert_int_equal(world.persisted, 94999 - first + 1 + 1001);
 	assert_int_equal(world.last_seq[0], 145499 - first + 1);
 	assert_int_equal(world.first_seq[0], 1);
-	assert_int_equal(world_windows(&world), 2);	/* nothing is left of the first but its mark */
+	assert_int_equal(world_windows(&world), 2); /* nothing is left of the first but its mark */
 	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_OVERRUN);
 	assert_int_equal(world_window(&world, 0)->marked_count, 2);
 	world_end(&world);
 }
 
-static void spoil(struct world *world, unsigned *random)
-{
-	struct ada_shm *shm = world->segment.shm;
-	struct ada_detail_chunk *chunk = fake_detail(&world->fake, rand_r(random) % world->segment.detail_ready);
-	uint64_t value = rand_r(random) % 3 ? (uint64_t)rand_r(random) % 2000 : (uint64_t)rand_r(random) << 40 | (uint64_t)rand_r(random);
-	switch (rand_r(random) % 12) {
-	case 0: chunk->status = (uint32_t)value; break;
-	case 1: chunk->thread = (uint32_t)value; break;
-	case 2: chunk->first_seq = value; break;
-	case 3: chunk->last_counter = value; break;
-	case 4: chunk->first_counter = value; break;
-	case 5: shm->detail.sealed_tail = value; break;
-	case 6: shm->detail.horizon = value; break;
-	case 7: shm->detail.pin.start = value; break;
-	case 8: shm->detail.pin.end = value; break;
-	case 9: fake_chunk(&world->fake, (uint32_t)value % world->segment.chunks_ready)->detail = (uint32_t)rand_r(random) % 40; break;
-	case 10: fake_chunk(&world->fake, (uint32_t)value % world->segment.chunks_ready)->first_seq = value; break;
-	default:
-		for (int i = 0; i < 100; i++)
-			((uint8_t *)chunk)[(uint32_t)rand_r(random) % world->segment.detail_chunk_bytes] = (uint8_t)rand_r(random);
-	}
-}
-
-/* It costs this provider's detail, and nothing else. */
-static void a_hostile_pool_harms_nobody(void **state)
-{
-	unsigned random = 7;
-	for (int round = 0; round < 12; round++) {
-		struct world world;
-		struct world_options options = small;
-		options.index_mode = round % 4 == 3 ? ADA_INDEX_CIRCULAR : ADA_INDEX_STREAMING;
-		options.detail_mode = round % 4 == 2 ? ADA_DETAIL_STREAMING : ADA_DETAIL_CIRCULAR;
-		world_make(&world, &options);
-		for (int i = 0; i < 150; i++) {
-			/* The fake agent believes its own ring: what it reads of it is right again when it runs. */
-			struct ada_detail_control control = world.segment.shm->detail;
-			spoil(&world, &random);
-			world_turn(&world);
-			world.segment.shm->detail.sealed_tail = control.sealed_tail;
-			world.segment.shm->detail.sealed_head = control.sealed_head;
-			world_run(&world, (uint32_t)i % 4, 150);
-			if (i % 10 == 0)
-				fake_mark(&world.threads[i % 4], 500 * TICK, 100, 100 * TICK, 100);
-		}
-		world_finish(&world);
-		world_end(&world);
-	}
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_and_last_record_are_known), cmocka_unit_test(a_window_holds_every_thread),
-		cmocka_unit_test(nothing_marked_leaves_no_file), cmocka_unit_test(a_recycled_pre_roll_is_cut),
-		cmocka_unit_test(starvation_splits_a_window), cmocka_unit_test(a_claimed_chunk_of_a_dead_process_is_whole),
-		cmocka_unit_test(segments_roll_in_a_window), cmocka_unit_test(lost_events_shift_no_record),
-		cmocka_unit_test(a_long_window_streams), cmocka_unit_test(streaming_keeps_all),
-		cmocka_unit_test(oneshot_keeps_the_first), cmocka_unit_test(a_closed_window_frees_the_pool),
-		cmocka_unit_test(a_mark_of_the_recorders_own), cmocka_unit_test(a_window_waits_for_who_writes),
-		cmocka_unit_test(what_a_hole_empties_holds_nothing_up), cmocka_unit_test(a_window_waits_for_chunks_on_their_way), cmocka_unit_test(late_records_get_into_their_window),
-		cmocka_unit_test(a_mark_may_come_behind_late_records),
-		cmocka_unit_test(files_of_ended_threads_are_closed),
-		cmocka_unit_test(a_chunk_sealed_by_a_killed_thread_is_taken),
-		cmocka_unit_test(a_circular_index_is_written_at_the_end), cmocka_unit_test(a_hostile_pool_harms_nobody),
-		cmocka_unit_test(a_thousand_random_windows), cmocka_unit_test(a_thousand_random_windows_with_holes),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(first_and_last_record_are_known),
+					    cmocka_unit_test(a_window_holds_every_thread),
+					    cmocka_unit_test(nothing_marked_leaves_no_file),
+					    cmocka_unit_test(a_recycled_pre_roll_is_cut),
+					    cmocka_unit_test(starvation_splits_a_window),
+					    cmocka_unit_test(a_claimed_chunk_of_a_dead_process_is_whole),
+					    cmocka_unit_test(segments_roll_in_a_window),
+					    cmocka_unit_test(lost_events_shift_no_record),
+					    cmocka_unit_test(a_long_window_streams),
+					    cmocka_unit_test(streaming_keeps_all),
+					    cmocka_unit_test(oneshot_keeps_the_first),
+					    cmocka_unit_test(a_closed_window_frees_the_pool),
+					    cmocka_unit_test(a_mark_of_the_recorders_own),
+					    cmocka_unit_test(a_window_waits_for_who_writes),
+					    cmocka_unit_test(what_a_hole_empties_holds_nothing_up),
+					    cmocka_unit_test(a_window_waits_for_chunks_on_their_way),
+					    cmocka_unit_test(late_records_get_into_their_window),
+					    cmocka_unit_test(a_mark_may_come_behind_late_records),
+					    cmocka_unit_test(files_of_ended_threads_are_closed),
+					    cmocka_unit_test(a_chunk_sealed_by_a_killed_thread_is_taken),
+					    cmocka_unit_test(a_circular_index_is_written_at_the_end),
+					    cmocka_unit_test(a_thousand_random_windows),
+					    cmocka_unit_test(a_thousand_random_windows_with_holes) };
 	return world_run_tests("detail", tests);
 }

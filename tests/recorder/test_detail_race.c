@@ -111,7 +111,7 @@ static void late_records_that_are_gone_are_told(void **state)
 	assert_int_equal(world_windows(&world), 2);
 	assert_int_equal(world_window(&world, 0)->shorts, ADA_SHORT_LATE);
 	assert_int_equal(world_window(&world, 0)->event_count, 201);
-	assert_int_equal(world_window(&world, 1)->shorts, 0);	/* behind the last of them */
+	assert_int_equal(world_window(&world, 1)->shorts, 0); /* behind the last of them */
 	world_finish(&world);
 	world_end(&world);
 }

@@ -1,7 +1,7 @@
 /* The size of the detail buffer that is said to have sufficed: with it, the same program's pre-roll is there. */
 #include "detail_world.h"
 
-#define PRE_EVENTS 80000		/* of 192 bytes: 15 MB, and a quarter of the pool stays free */
+#define PRE_EVENTS 80000 /* of 192 bytes: 15 MB, and a quarter of the pool stays free */
 
 /* Whatever its threads did before; the first one marks. Gives the size that is said to have sufficed; 0: it did. */
 static uint64_t size_for(const struct world_options *options, void (*before)(struct world *world))
@@ -43,14 +43,22 @@ static void check(uint32_t threads, void (*before)(struct world *world))
 	assert_int_equal(size_for(&options, before), 0);
 }
 
-static void one_thread(void **state) { check(1, nothing); }
-static void one_thread_that_did_little_before(void **state) { check(1, little); }
-static void several_threads(void **state) { check(4, nothing); }
+static void one_thread(void **state)
+{
+	check(1, nothing);
+}
+static void one_thread_that_did_little_before(void **state)
+{
+	check(1, little);
+}
+static void several_threads(void **state)
+{
+	check(4, nothing);
+}
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_thread), cmocka_unit_test(one_thread_that_did_little_before), cmocka_unit_test(several_threads),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(one_thread), cmocka_unit_test(one_thread_that_did_little_before),
+					    cmocka_unit_test(several_threads) };
 	return world_run_tests("detail size", tests);
 }

@@ -35,7 +35,7 @@ static void exclude_wins(void **state)
 
 static void demangled(void **state)
 {
-	const char *name = "_ZN3foo3barEi";	/* foo::bar(int) */
+	const char *name = "_ZN3foo3barEi"; /* foo::bar(int) */
 	assert_true(passes("foo::bar(int)", NULL, name));
 	assert_true(passes("foo::bar", NULL, name));
 	assert_true(passes("foo::*", NULL, name));
@@ -55,7 +55,7 @@ static void regex(void **state)
 static void bad_patterns(void **state)
 {
 	static const char *const bad[] = { "re:(", "re:[", "" };
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		const char *text = bad[i];
 		struct ada_strings functions = { &text, 1, 1 }, none = { 0 };
 		struct ada_filter *filter;
@@ -76,9 +76,8 @@ static void modules(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(literal_and_glob), cmocka_unit_test(exclude_wins), cmocka_unit_test(demangled),
-		cmocka_unit_test(regex), cmocka_unit_test(bad_patterns), cmocka_unit_test(modules),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(literal_and_glob), cmocka_unit_test(exclude_wins),
+					    cmocka_unit_test(demangled),	cmocka_unit_test(regex),
+					    cmocka_unit_test(bad_patterns),	cmocka_unit_test(modules) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,7 @@ static void test_limit_of_what_is_left(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all), cmocka_unit_test(test_after), cmocka_unit_test(test_every), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_limit_of_what_is_left),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), cmocka_unit_test(test_after), cmocka_unit_test(test_every),
+					    cmocka_unit_test(test_limit), cmocka_unit_test(test_limit_of_what_is_left) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

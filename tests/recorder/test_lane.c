@@ -48,7 +48,7 @@ static int tear_down(void **state)
 {
 	char command[96];
 	ada_clock_close(clock_used);
-	snprintf(command, sizeof(command), "rm -r %s", directory);
+	snprintf(command, sizeof command, "rm -r %s", directory);
 	return system(command);
 }
 
@@ -57,8 +57,11 @@ static void append(struct ada_lane *lane, const struct ada_lane_options *options
 	static struct ada_event events[4096];
 	struct ada_error error = { "" };
 	for (size_t i = 0; i < count; i++)
-		events[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(), .function_id = seq + i, .thread_id = 5,
-						.event_kind = ADA_EVENT_CALL, .detail_seq = (uint32_t)(seq + i) };
+		events[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(),
+						.function_id = seq + i,
+						.thread_id = 5,
+						.event_kind = ADA_EVENT_CALL,
+						.detail_seq = (uint32_t)(seq + i) };
 	assert_int_equal(ada_lane_append(lane, options, directory, seq, events, count, no_detail, &error), 0);
 }
 
@@ -76,7 +79,7 @@ static void numbers_go_on_over_segments(void **state)
 	assert_int_equal(lane.events, 2500);
 	assert_int_equal(lane.segments.count, 3);
 	assert_int_equal(lane.segments.items[2], 500);
-	snprintf(path, sizeof(path), "%s/thread_3", directory);
+	snprintf(path, sizeof path, "%s/thread_3", directory);
 	assert_int_equal(atf_thread_open(&thread, path, &message), 0);
 	assert_int_equal(atf_thread_count(thread), 2500);
 	for (uint64_t i = 0; i < 2500; i++) {
@@ -127,7 +130,7 @@ static bool rest_all(void *context)
 {
 	bool rested = false;
 	++*(unsigned *)context;
-	for (size_t i = 0; i < sizeof(crowd) / sizeof(*crowd); i++)
+	for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++)
 		rested |= ada_lane_rest(&crowd[i]);
 	return rested;
 }
@@ -135,7 +138,7 @@ static bool rest_all(void *context)
 /* Forty threads take turns where there are descriptors for eight. */
 static void lanes_share_descriptors(void **state)
 {
-	enum { LANES = sizeof(crowd) / sizeof(*crowd), TURNS = 5, EVENTS = 100 };
+	enum { LANES = sizeof crowd / sizeof *crowd, TURNS = 5, EVENTS = 100 };
 	unsigned asked = 0;
 	struct ada_lane_options options = { .clock = clock_used, .make_room = rest_all, .context = &asked };
 	struct ada_error error = { "" };
@@ -158,7 +161,7 @@ static void lanes_share_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	assert_true(asked > LANES / 8);
 	for (uint32_t i = 0; i < LANES; i++) {
-		snprintf(path, sizeof(path), "%s/thread_%u", directory, i);
+		snprintf(path, sizeof path, "%s/thread_%u", directory, i);
 		assert_int_equal(atf_thread_open(&thread, path, &message), 0);
 		assert_int_equal(atf_thread_count(thread), TURNS * EVENTS);
 		for (uint64_t k = 0; k < TURNS * EVENTS; k++)
@@ -199,10 +202,10 @@ static void a_segment_that_cant_begin_is_none(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	int rc = ada_lane_append(&lane, &options, directory, 0, &event, 1, no_detail, &error);
+	int status = ada_lane_append(&lane, &options, directory, 0, &event, 1, no_detail, &error);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(rc, -EFBIG);
-	snprintf(path, sizeof(path), "%s/thread_0/index.atf", directory);
+	assert_int_equal(status, -EFBIG);
+	snprintf(path, sizeof path, "%s/thread_0/index.atf", directory);
 	assert_int_equal(access(path, F_OK), -1);
 	ada_lane_free(&lane);
 }

@@ -13,7 +13,7 @@ static char root[] = "/tmp/ada-limit-XXXXXX";
 static void put(const char *path, const char *text)
 {
 	char full[256];
-	snprintf(full, sizeof(full), "%s/%s", root, path);
+	snprintf(full, sizeof full, "%s/%s", root, path);
 	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = 0;
 		mkdir(full, 0700);
@@ -34,7 +34,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	char command[64];
-	snprintf(command, sizeof(command), "rm -r %s", root);
+	snprintf(command, sizeof command, "rm -r %s", root);
 	return system(command);
 }
 
@@ -55,7 +55,7 @@ static void version_2(void **state)
 	assert_int_equal(ada_limit_groups_left("0::/a/b\n", root), 40000);
 	assert_int_equal(ada_limit_groups_left("0::/a\n", root), 40000);
 	assert_int_equal(ada_limit_groups_left("0::/\n", root), UINT64_MAX);
-	put("a/memory.stat", "anon 7\ninactive_file 1000\nactive_file 200\nfile 99\n");	/* the cache goes when it must */
+	put("a/memory.stat", "anon 7\ninactive_file 1000\nactive_file 200\nfile 99\n"); /* the cache goes when it must */
 	assert_int_equal(ada_limit_groups_left("0::/a/b\n", root), 41200);
 	put("a/b/memory.max", "6000\n");
 	assert_int_equal(ada_limit_groups_left("0::/a/b\n", root), 1000);
@@ -85,9 +85,8 @@ static void room(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(no_groups, begin, end), cmocka_unit_test_setup_teardown(version_2, begin, end),
-		cmocka_unit_test_setup_teardown(version_1, begin, end), cmocka_unit_test(room),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(no_groups, begin, end),
+					    cmocka_unit_test_setup_teardown(version_2, begin, end),
+					    cmocka_unit_test_setup_teardown(version_1, begin, end), cmocka_unit_test(room) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,10 +61,11 @@ static bool fake_ended(void *context, uint32_t thread)
 
 static int set_up(void **state)
 {
-	static const struct ada_mark_source source = { .ns = fake_ns, .time = fake_time, .place = fake_place,
-						       .committed = fake_committed, .ended = fake_ended, .ns_per_tick = 2 };
-	segment.shm = calloc(1, sizeof(*segment.shm));
-	segment.marks = calloc(ADA_MARKS, sizeof(*segment.marks));
+	static const struct ada_mark_source source = {
+		.ns = fake_ns, .time = fake_time, .place = fake_place, .committed = fake_committed, .ended = fake_ended, .ns_per_tick = 2
+	};
+	segment.shm = calloc(1, sizeof *segment.shm);
+	segment.marks = calloc(ADA_MARKS, sizeof *segment.marks);
 	segment.shm->thread_count = segment.shm->threads_seen = THREADS;
 	for (int i = 0; i < THREADS; i++) {
 		committed[i] = 5000;
@@ -86,8 +87,9 @@ static int tear_down(void **state)
 
 static struct ada_mark of_event(uint32_t thread, uint64_t seq)
 {
-	return (struct ada_mark){ .counter = counter_of(thread, seq), .rules = 2, .version = 3, .thread = thread, .seq = seq,
-				  .function_id = 77, .value = 5 };
+	return (struct ada_mark){
+		.counter = counter_of(thread, seq), .rules = 2, .version = 3, .thread = thread, .seq = seq, .function_id = 77, .value = 5
+	};
 }
 
 static void put_at(uint64_t place, const struct ada_mark *mark)
@@ -149,8 +151,8 @@ static void events_are_exact(void **state)
 static void of_both_the_longer_one(void **state)
 {
 	struct ada_mark mark = of_event(0, 1000);
-	mark.pre_events = 3, mark.pre_ticks = 500;		/* 300 ticks back; 500 */
-	mark.post_events = 9, mark.post_ticks = 500;		/* 900 on; 500 */
+	mark.pre_events = 3, mark.pre_ticks = 500;   /* 300 ticks back; 500 */
+	mark.post_events = 9, mark.post_ticks = 500; /* 900 on; 500 */
 	put(&mark);
 	ada_marks_read(marks);
 	expect(0, 2 * (counter_of(0, 1000) - 500), 2 * counter_of(0, 1009), 1, 0);
@@ -165,7 +167,7 @@ static void a_post_roll_ends_when_its_event_comes(void **state)
 	ada_marks_read(marks);
 	expect(0, 2 * counter_of(0, 1000), ADA_WINDOW_OPEN, 1, 0);
 	committed[0] = 1006;
-	mark = of_event(0, 1005);		/* another one meanwhile: ten from there */
+	mark = of_event(0, 1005); /* another one meanwhile: ten from there */
 	mark.post_events = 10;
 	put(&mark);
 	ada_marks_read(marks);
@@ -173,7 +175,7 @@ static void a_post_roll_ends_when_its_event_comes(void **state)
 	ada_marks_read(marks);
 	expect(0, 2 * counter_of(0, 1000), ADA_WINDOW_OPEN, 2, 0);
 	committed[0] = 1016;
-	struct ada_mark apart = of_event(1, 1500);	/* read in the same turn, but behind the end of the first */
+	struct ada_mark apart = of_event(1, 1500); /* read in the same turn, but behind the end of the first */
 	put(&apart);
 	assert_true(ada_marks_read(marks));
 	assert_int_equal(ada_windows_count(windows), 2);
@@ -268,7 +270,7 @@ static void places_follow_of_a_window_that_is_settled(void **state)
 static void a_place_that_is_not_ready_holds_up_no_other(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
-	segment.shm->marks.head++;			/* taken, and never filled */
+	segment.shm->marks.head++; /* taken, and never filled */
 	put(&mark);
 	ada_marks_read(marks);
 	ada_marks_read(marks);
@@ -276,7 +278,7 @@ static void a_place_that_is_not_ready_holds_up_no_other(void **state)
 	expect(0, 2 * counter_of(0, 100), 2 * counter_of(0, 100), 1, 0);
 	assert_int_equal(segment.shm->marks.tail, 0);
 	assert_int_equal(ada_marks_seen(marks).entered, 1);
-	ada_marks_finish(marks, 1 << 30);		/* dead: nobody fills it any more */
+	ada_marks_finish(marks, 1 << 30); /* dead: nobody fills it any more */
 	assert_int_equal(segment.shm->marks.tail, 2);
 	assert_int_equal(ada_marks_seen(marks).unreadable, 1);
 	assert_int_equal(ada_windows_at(windows, 0)->marked_count, 1);
@@ -340,7 +342,7 @@ static void a_missed_mark_may_have_no_bounds_left(void **state)
 	const struct ada_window *window = ada_windows_at(windows, 0);
 	assert_int_equal(window->start_ns, 2 * counter_of(0, 100));
 	assert_in_range(window->end_ns, 2 * before, 2 * ada_clock_counter());
-	assert_int_equal(segment.shm->detail.own_start, UINT64_MAX);	/* holds no chunk */
+	assert_int_equal(segment.shm->detail.own_start, UINT64_MAX); /* holds no chunk */
 }
 
 static void garbage_costs_only_windows(void **state)
@@ -349,7 +351,7 @@ static void garbage_costs_only_windows(void **state)
 	for (int round = 0; round < 300; round++) {
 		for (int i = 0; i < 50; i++) {
 			struct ada_mark mark;
-			for (size_t byte = 0; byte < sizeof(mark); byte++)
+			for (size_t byte = 0; byte < sizeof mark; byte++)
 				((uint8_t *)&mark)[byte] = (uint8_t)(rand() % 3 ? rand() : 0);
 			if (rand() % 2) {
 				mark.counter = counter_of(0, (uint64_t)rand() % 5000);
@@ -362,7 +364,7 @@ static void garbage_costs_only_windows(void **state)
 		segment.shm->marks.missed_start = rand() % 2 ? UINT64_MAX - (uint64_t)rand() : (uint64_t)rand();
 		segment.shm->marks.missed_end = rand() % 2 ? UINT64_MAX : (uint64_t)rand();
 		if (round % 50 == 49)
-			segment.shm->marks.head += (uint64_t)rand() << 20;	/* no agent does that */
+			segment.shm->marks.head += (uint64_t)rand() << 20; /* no agent does that */
 		ada_marks_read(marks);
 		uint64_t end = 0;
 		for (size_t i = 0; i < ada_windows_count(windows); i++) {

@@ -52,7 +52,7 @@ static void without_rules_crash_and_manual(void **state)
 	assert_int_equal(in_force(provider)->crash_rules, 1);
 	assert_int_equal(in_force(provider)->rules[0].kind, ADA_RULE_CRASH);
 	assert_int_equal(in_force(provider)->rules[2].kind, 0);
-	assert_int_equal(in_force(provider)->rules[0].pre_ticks, 10000);	/* of the options: 5000 ns, 2 ticks each */
+	assert_int_equal(in_force(provider)->rules[0].pre_ticks, 10000); /* of the options: 5000 ns, 2 ticks each */
 	assert_int_equal(in_force(provider)->rules[0].post_events, ADA_ROLL_EVENTS_DEFAULT);
 	close_all(policy, provider, NULL);
 }
@@ -86,7 +86,8 @@ static void numbers_are_dense_over_modules(void **state)
 	uint32_t alpha = policy_function(plan, "ada_test_alpha"), beta = policy_function(plan, "ada_test_beta");
 	uint32_t base = ada_policy_module(policy, provider, 3, "/proc/self/exe", plan);
 	assert_int_equal(base, 1);
-	struct policy_decision a = policy_decide(provider->segment.shm, base + alpha), b = policy_decide(provider->segment.shm, base + beta);
+	struct policy_decision a = policy_decide(provider->segment.shm, base + alpha),
+			       b = policy_decide(provider->segment.shm, base + beta);
 	assert_int_equal(a.mask, 6);
 	assert_int_equal(a.flags, ADA_POLICY_CALL | ADA_POLICY_RETURN);
 	assert_int_equal(b.mask, 4);
@@ -211,7 +212,7 @@ static void states_are_a_rules_own(void **state)
 	assert_int_equal(rules[0].matches, 10);
 	assert_int_equal(rules[0].marks, 4);
 	drop(policy, 1);
-	for (int i = 0; i < 64; i++)		/* the freed slot comes last */
+	for (int i = 0; i < 64; i++) /* the freed slot comes last */
 		add(policy, "p99=function:ada_test_beta>5ms", &id);
 	assert_true(ada_policy_rule(policy, ada_policy_version(policy), 0, &info));
 	assert_int_equal(info.id, id);
@@ -273,12 +274,15 @@ static void hooks_of_named_functions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_rules_crash_and_manual), cmocka_unit_test(errors_name_their_origin),
-		cmocka_unit_test(numbers_are_dense_over_modules), cmocka_unit_test(a_module_extends_the_table_in_place),
-		cmocka_unit_test(types_come_with_the_module), cmocka_unit_test(live_rules_make_versions),
-		cmocka_unit_test(at_most_64_rules), cmocka_unit_test(states_are_a_rules_own),
-		cmocka_unit_test(a_forks_child_has_its_parents_numbers), cmocka_unit_test(hooks_of_named_functions),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(without_rules_crash_and_manual),
+					    cmocka_unit_test(errors_name_their_origin),
+					    cmocka_unit_test(numbers_are_dense_over_modules),
+					    cmocka_unit_test(a_module_extends_the_table_in_place),
+					    cmocka_unit_test(types_come_with_the_module),
+					    cmocka_unit_test(live_rules_make_versions),
+					    cmocka_unit_test(at_most_64_rules),
+					    cmocka_unit_test(states_are_a_rules_own),
+					    cmocka_unit_test(a_forks_child_has_its_parents_numbers),
+					    cmocka_unit_test(hooks_of_named_functions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,10 @@
 #define KEPT 4096
 
 /* What holds under each version, known before it comes into force. `after` is what tells rules apart. */
-static struct expected { uint32_t rules; uint64_t after; } alpha_of[SWAPS + 2], beta_of[SWAPS + 2];
+static struct expected {
+	uint32_t rules;
+	uint64_t after;
+} alpha_of[SWAPS + 2], beta_of[SWAPS + 2];
 
 struct reader {
 	pthread_t thread;
@@ -42,13 +45,17 @@ static void *read_all(void *argument)
 		reader->versions += b.version != reader->last;
 		reader->kept[reader->decisions++ % KEPT] = a;
 		if (a.version == b.version && b.version == reader->last)
-			sched_yield();		/* nothing new: whoever makes it is to have the CPU, where there are few */
+			sched_yield(); /* nothing new: whoever makes it is to have the CPU, where there are few */
 		reader->last = b.version;
 	}
 	return NULL;
 }
 
-struct live { uint32_t id; uint64_t after; bool beta; };
+struct live {
+	uint32_t id;
+	uint64_t after;
+	bool beta;
+};
 
 static void expect(uint32_t version, const struct live *live, size_t count)
 {
@@ -80,7 +87,7 @@ static void swap_all(struct ada_policy *policy)
 		} else {
 			char text[80];
 			live[count] = (struct live){ .after = (uint64_t)i + 1, .beta = random >> 24 & 1 };
-			snprintf(text, sizeof(text), "symbol=ada_test_alpha%s@after=%d", live[count].beta ? ",ada_test_beta" : "", i + 1);
+			snprintf(text, sizeof text, "symbol=ada_test_alpha%s@after=%d", live[count].beta ? ",ada_test_beta" : "", i + 1);
 			expect(++version, live, count + 1);
 			assert_int_equal(ada_policy_add(policy, text, &live[count].id, &error), 0);
 			count++;
@@ -98,7 +105,8 @@ static void decisions_belong_to_one_version(void **state)
 	struct ada_rule_info info;
 	uint32_t base = ada_policy_module(policy, provider, 0, "/proc/self/exe", plan);
 	for (int i = 0; i < READERS; i++) {
-		readers[i] = (struct reader){ .shm = provider->segment.shm, .alpha = base + policy_function(plan, "ada_test_alpha"),
+		readers[i] = (struct reader){ .shm = provider->segment.shm,
+					      .alpha = base + policy_function(plan, "ada_test_alpha"),
 					      .beta = base + policy_function(plan, "ada_test_beta") };
 		assert_int_equal(pthread_create(&readers[i].thread, NULL, read_all, &readers[i]), 0);
 	}

@@ -17,7 +17,11 @@
 #include "recorder/host/presence.h"
 
 /* A process that holds it as a recorder does: its page, mapped as by an agent, and its pid. */
-struct world { pid_t pid; const struct ada_presence *page; int channel[2]; };
+struct world {
+	pid_t pid;
+	const struct ada_presence *page;
+	int channel[2];
+};
 
 static void wait_for(const struct world *world, bool (*condition)(const struct world *))
 {
@@ -54,7 +58,7 @@ static _Noreturn void hold(int channel, const struct rlimit *no_core)
 	char word = 0;
 	setrlimit(RLIMIT_CORE, no_core);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (ada_presence_open(&presence, NULL) || write(channel, &presence.fd, sizeof(presence.fd)) < 0)
+	if (ada_presence_open(&presence, NULL) || write(channel, &presence.fd, sizeof presence.fd) < 0)
 		_exit(1);
 	while (read(channel, &word, 1) == 1)
 		if (word == 'c') {
@@ -66,7 +70,7 @@ static _Noreturn void hold(int channel, const struct rlimit *no_core)
 			execl("/bin/sleep", "sleep", "100", NULL);
 		} else if (word == 'e') {
 			pthread_create(&thread, NULL, end_by_exit, NULL);
-		} else if (word == 'f') {	/* a child is none, and takes nothing with it */
+		} else if (word == 'f') { /* a child is none, and takes nothing with it */
 			pid_t child = fork();
 			if (!child)
 				_exit(0);
@@ -82,13 +86,13 @@ static void begin(struct world *world)
 	char path[64];
 	int number;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, world->channel), 0);
-	fflush(stdout);			/* one of its ends is exit(), which would print again what is in the buffer */
+	fflush(stdout); /* one of its ends is exit(), which would print again what is in the buffer */
 	world->pid = fork();
 	if (!world->pid)
 		hold(world->channel[1], &(struct rlimit){ 0, 0 });
 	close(world->channel[1]);
-	assert_int_equal(read(world->channel[0], &number, sizeof(number)), sizeof(number));
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", world->pid, number);
+	assert_int_equal(read(world->channel[0], &number, sizeof number), sizeof number);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", world->pid, number);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_true(mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
@@ -173,9 +177,7 @@ static void a_child_takes_nothing_with_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed), cmocka_unit_test(otherwise_dead), cmocka_unit_test(ended_in_order),
-		cmocka_unit_test(stopped_and_killed), cmocka_unit_test(a_child_takes_nothing_with_it),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(killed), cmocka_unit_test(otherwise_dead), cmocka_unit_test(ended_in_order),
+					    cmocka_unit_test(stopped_and_killed), cmocka_unit_test(a_child_takes_nothing_with_it) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,12 @@ static int close_shared(void **state)
 
 static struct ada_segment create(uint64_t bytes)
 {
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = bytes, .pid = 1, .provider = 2,
-					       .index_mode = ADA_INDEX_CIRCULAR, .on_full = ADA_ON_FULL_BLOCK };
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = bytes,
+					       .pid = 1,
+					       .provider = 2,
+					       .index_mode = ADA_INDEX_CIRCULAR,
+					       .on_full = ADA_ON_FULL_BLOCK };
 	struct ada_segment segment;
 	struct ada_error error = { "" };
 	if (shared.directory < 0)
@@ -100,7 +104,7 @@ static void layout(void **state)
 	assert_true(shm->sealed_offset + 2048 * 8 <= shm->modules_offset);
 	assert_true(shm->modules_offset + ADA_MODULES_MAX * sizeof(struct ada_shm_module) <= shm->threads_offset);
 	assert_true(shm->threads_offset + ADA_THREADS_BYTES <= shm->index_offset);
-	assert_int_equal(shm->small_chunks, 8192);		/* half as much again */
+	assert_int_equal(shm->small_chunks, 8192); /* half as much again */
 	assert_true(shm->free_offset + (2048 + 8192) / 8 <= shm->sealed_offset);
 	assert_true(shm->sealed_offset + (2048 + 8192) * 8 <= shm->heirs_offset);
 	assert_int_equal(shm->index_offset + 2048ull * ADA_CHUNK_BYTES, shm->small_offset);
@@ -112,7 +116,7 @@ static void layout(void **state)
 /* Small ones are there once the agent has made them, and nothing that it says leads outside. */
 static void small_chunks(void **state)
 {
-	struct ada_segment segment = create(1 << 20);		/* 32, and small ones from 64 on */
+	struct ada_segment segment = create(1 << 20); /* 32, and small ones from 64 on */
 	uint8_t *last = (uint8_t *)ada_segment_chunk(&segment, 64 + segment.small_chunks - 1);
 	assert_int_equal(segment.small_chunks, 128);
 	assert_int_equal(segment.numbers, 192);
@@ -125,7 +129,7 @@ static void small_chunks(void **state)
 	assert_true(ada_segment_chunk_is_there(&segment, 64));
 	assert_true(ada_segment_chunk_reach(&segment, 66));
 	assert_false(ada_segment_chunk_reach(&segment, 67));
-	assert_false(ada_segment_chunk_reach(&segment, 33));	/* between the classes */
+	assert_false(ada_segment_chunk_reach(&segment, 33)); /* between the classes */
 	ada_segment_chunk(&segment, 66)->first_seq = 0ull - ADA_SMALL_BEHIND / 32;
 	assert_int_equal(ada_segment_chunk_seq(&segment, 66), 0);
 	uint32_t walked = 0, ready = ada_segment_chunk_count(&segment);
@@ -135,7 +139,7 @@ static void small_chunks(void **state)
 	ada_segment_chunk_return(&segment, 66);
 	assert_true(ada_segment_chunk_is_free(&segment, 66));
 	assert_int_equal(segment.free_map[1], 1 << 2);
-	segment.shm->small_front = UINT32_MAX;			/* a hostile one */
+	segment.shm->small_front = UINT32_MAX; /* a hostile one */
 	assert_int_equal(ada_segment_chunk_end(&segment), 192);
 	assert_false(ada_segment_chunk_reach(&segment, 192));
 	close(agent_fd);
@@ -151,7 +155,7 @@ static void grows_ahead_of_use(void **state)
 		;
 	uint32_t ahead = free_chunks(&segment);
 	assert_in_range(ahead, first + 1, 2047);
-	memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+	memset(segment.free_map, 0, 2048 / 8); /* all taken */
 	while (ada_segment_grow(&segment))
 		;
 	assert_int_equal(segment.chunks_ready, ahead + free_chunks(&segment));
@@ -186,8 +190,11 @@ static void grows_with_use_where_room_is_scarce(void **state)
 /* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
 static void begins_small_where_memory_is_scarce(void **state)
 {
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 64 << 20, .detail_buffer_bytes = 64 << 20,
-					       .detail_stack_bytes = 128, .scarce = true };
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = 64 << 20,
+					       .detail_buffer_bytes = 64 << 20,
+					       .detail_stack_bytes = 128,
+					       .scarce = true };
 	struct ada_segment segment;
 	struct stat file;
 	if (shared.directory < 0)
@@ -214,7 +221,7 @@ static void grows_no_further_than_there_is_room(void **state)
 	for (int i = 0; i < 100; i++) {
 		for (uint32_t chunk = 0; chunk < segment.chunks_ready; chunk++)
 			memset(ada_segment_chunk(&segment, chunk), 1, ADA_CHUNK_BYTES);
-		memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+		memset(segment.free_map, 0, 2048 / 8); /* all taken */
 		while (ada_segment_grow(&segment))
 			;
 	}
@@ -244,8 +251,12 @@ static uint32_t straddler(const struct ada_segment *segment, uint32_t from)
  * no memory, but for a chunk that it says it has used. */
 static void agent_outruns_growth(void **state)
 {
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 1 << 20, .detail_buffer_bytes = 64 << 20, .detail_stack_bytes = 128,
-					       .pid = 1, .provider = 1 };
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = 1 << 20,
+					       .detail_buffer_bytes = 64 << 20,
+					       .detail_stack_bytes = 128,
+					       .pid = 1,
+					       .provider = 1 };
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
 	if (shared.directory < 0)
@@ -274,13 +285,13 @@ static void agent_outruns_growth(void **state)
 	assert_int_equal(segment.detail_ready, taken);
 	while (ada_segment_grow(&segment))
 		;
-	memset(segment.detail_free_map, 0, (segment.detail_chunks + 63) / 64 * 8);	/* all taken */
+	memset(segment.detail_free_map, 0, (segment.detail_chunks + 63) / 64 * 8); /* all taken */
 	assert_true(ada_segment_grow(&segment));
 	assert_true(segment.detail_ready > taken);
 	assert_int_equal(segment.shm->detail_front, segment.detail_ready);
 	for (uint32_t i = 0; i < taken; i++)
 		assert_false(ada_segment_detail_is_free(&segment, i));
-	segment.shm->detail_front = UINT32_MAX;		/* a hostile one */
+	segment.shm->detail_front = UINT32_MAX; /* a hostile one */
 	assert_int_equal(ada_segment_detail_count(&segment), segment.detail_chunks);
 	assert_true(ada_segment_detail_reach(&segment, segment.detail_chunks - 1));
 	assert_int_equal(segment.detail_ready, segment.detail_chunks);
@@ -309,16 +320,16 @@ static void agent_makes_chunks(void **state)
 	assert_int_equal(memory_of(agent_fd), memory);
 	assert_true(ada_segment_chunk_reach(&segment, none));
 	assert_true(memory_of(agent_fd) > memory);
-	memset(segment.free_map, 0, 2048 / 8);		/* all taken */
+	memset(segment.free_map, 0, 2048 / 8); /* all taken */
 	uint32_t returned = segment.shm->returned;
 	while (ada_segment_grow(&segment))
 		;
-	assert_true(segment.shm->returned > returned);	/* who found none looks again */
+	assert_true(segment.shm->returned > returned); /* who found none looks again */
 	assert_true(segment.chunks_ready > none + 1);
 	assert_int_equal(segment.shm->index_front, segment.chunks_ready);
 	assert_int_equal(free_chunks(&segment), segment.chunks_ready - none - 1);
 	assert_false(ada_segment_chunk_is_free(&segment, none));
-	segment.shm->index_front = UINT32_MAX;		/* a hostile one */
+	segment.shm->index_front = UINT32_MAX; /* a hostile one */
 	assert_int_equal(ada_segment_chunk_count(&segment), 2048);
 	assert_false(ada_segment_chunk_reach(&segment, UINT32_MAX));
 	ada_segment_grow(&segment);
@@ -338,7 +349,7 @@ static void grows_as_far_as_it_is_allowed(void **state)
 	memset(segment.free_map, 0, 2048 / 8);
 	while (ada_segment_grow(&segment))
 		;
-	assert_int_equal(segment.chunks_ready, ready + 128);	/* 4 MiB */
+	assert_int_equal(segment.chunks_ready, ready + 128); /* 4 MiB */
 	assert_int_equal(segment.shm->memory_ends, 1);
 	uint32_t returned = segment.shm->returned;
 	segment.shm->taken_bytes = 500;
@@ -390,7 +401,7 @@ static void in_use_while_anyone_maps_it(void **state)
 		_exit((int)read(gate[0], &byte, 1));
 	}
 	munmap(memory, 4096);
-	assert_true(ada_segment_in_use(&segment));	/* the child's mapping */
+	assert_true(ada_segment_in_use(&segment)); /* the child's mapping */
 	close(gate[1]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_false(ada_segment_in_use(&segment));
@@ -412,8 +423,13 @@ static void leaving_tells_the_agent(void **state)
 /* By its name, when its recorder is dead; whatever the program may have written into its header. */
 static void another_recorder_finds_it(void **state)
 {
-	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 8 << 20, .detail_buffer_bytes = 8 << 20,
-					       .detail_stack_bytes = 100, .pid = 1, .provider = 3, .named = true };
+	struct ada_segment_options options = { .shared = &shared,
+					       .index_buffer_bytes = 8 << 20,
+					       .detail_buffer_bytes = 8 << 20,
+					       .detail_stack_bytes = 100,
+					       .pid = 1,
+					       .provider = 3,
+					       .named = true };
 	struct ada_segment segment, found;
 	struct ada_error error = { "" };
 	if (shared.directory < 0)
@@ -464,18 +480,27 @@ static void become_one_who_mounts(void)
 	write_file("/proc/self/gid_map", "%u %u 1", group);
 }
 
-#define IN(open, test) { #test ": " #open, test, open, close_shared, NULL }
+#define IN(open, test)                                                                                                                     \
+	{                                                                                                                                  \
+#test ": " #open, test, open, close_shared, NULL                                                                           \
+	}
 #define IN_BOTH(test) IN(open_own, test), IN(open_roomy, test)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		IN_BOTH(layout), IN_BOTH(small_chunks), IN_BOTH(grows_ahead_of_use), IN_BOTH(agent_outruns_growth), IN_BOTH(agent_makes_chunks),
-		IN_BOTH(grows_as_far_as_it_is_allowed), IN_BOTH(chunks_come_back),
-		IN_BOTH(in_use_while_anyone_maps_it), IN_BOTH(leaving_tells_the_agent),
-		IN_BOTH(another_recorder_finds_it), IN_BOTH(begins_small_where_memory_is_scarce),
-		IN(open_filled, grows_with_use_where_room_is_scarce), IN(open_small, grows_no_further_than_there_is_room),
-	};
+	const struct CMUnitTest tests[] = { IN_BOTH(layout),
+					    IN_BOTH(small_chunks),
+					    IN_BOTH(grows_ahead_of_use),
+					    IN_BOTH(agent_outruns_growth),
+					    IN_BOTH(agent_makes_chunks),
+					    IN_BOTH(grows_as_far_as_it_is_allowed),
+					    IN_BOTH(chunks_come_back),
+					    IN_BOTH(in_use_while_anyone_maps_it),
+					    IN_BOTH(leaving_tells_the_agent),
+					    IN_BOTH(another_recorder_finds_it),
+					    IN_BOTH(begins_small_where_memory_is_scarce),
+					    IN(open_filled, grows_with_use_where_room_is_scarce),
+					    IN(open_small, grows_no_further_than_there_is_room) };
 	if (geteuid())
 		become_one_who_mounts();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@
 
 #define NOBODY 65534
 #define NOT_POSSIBLE 77
-#define NO_OTHERS 64321u		/* a user whose directory in /dev/shm is this test's alone */
+#define NO_OTHERS 64321u /* a user whose directory in /dev/shm is this test's alone */
 
 static bool write_file(const char *path, const char *text)
 {
@@ -64,7 +64,7 @@ static void check_file(const struct ada_shared *shared, const char *name)
 	strcpy(one, "shared");
 	assert_string_equal(two, "shared");
 	close(other);
-	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), -1);	/* the second open file counts while it is mapped */
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), -1); /* the second open file counts while it is mapped */
 	munmap(two, 4096);
 	munmap(one, 4096);
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
@@ -84,9 +84,9 @@ static void a_tmpfs_of_its_own(void **state)
 	static char before[65536], after[65536];
 	struct ada_shared shared;
 	struct statfs system;
-	surroundings(before, sizeof(before));
+	surroundings(before, sizeof before);
 	assert_int_equal(ada_shared_open(&shared, NULL), 0);
-	surroundings(after, sizeof(after));
+	surroundings(after, sizeof after);
 	assert_string_equal(before, after);
 	assert_true(shared.own);
 	assert_int_equal(fstatfs(shared.directory, &system), 0);
@@ -114,7 +114,7 @@ static void open_in_dev_shm(struct ada_shared *shared)
 	assert_int_equal(ada_shared_open(shared, NULL), 0);
 	assert_false(shared->own);
 	assert_int_equal(fstatfs(shared->directory, &system) | statfs("/dev/shm", &dev_shm), 0);
-	assert_memory_equal(&system.f_fsid, &dev_shm.f_fsid, sizeof(system.f_fsid));
+	assert_memory_equal(&system.f_fsid, &dev_shm.f_fsid, sizeof system.f_fsid);
 }
 
 static void read_session(int directory, char *text, size_t size)
@@ -136,18 +136,18 @@ static void dev_shm_with_names(void **state)
 	assert_true(shared.named);
 	check_file(&shared, NULL);
 	check_file(&shared, "segment.0");
-	assert_int_equal(ada_shared_open(&other, NULL), 0);	/* of another session, beside it */
+	assert_int_equal(ada_shared_open(&other, NULL), 0); /* of another session, beside it */
 	assert_string_not_equal(shared.name, other.name);
 	ada_shared_home_path(home);
-	snprintf(path, sizeof(path), "%s/%s", home, shared.name);
+	snprintf(path, sizeof path, "%s/%s", home, shared.name);
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_mode & 07777, 0700);
 
 	assert_int_equal(ada_shared_tell_session(&shared, "/some/where\nelse"), 0);
-	read_session(shared.directory, text, sizeof(text));
+	read_session(shared.directory, text, sizeof text);
 	assert_string_equal(strstr(text, "\nsession ") + strlen("\nsession "), "/some/where\nelse");
 
-	assert_true(ada_shared_is_dead(shared.directory, &arena));	/* there is no arena yet */
+	assert_true(ada_shared_is_dead(shared.directory, &arena)); /* there is no arena yet */
 	assert_int_equal(arena, -1);
 	assert_int_equal(ada_shared_file(&shared, ADA_SHARED_ARENA, 4096, &fd, NULL, NULL), 0);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -217,8 +217,8 @@ static bool has_user_namespaces(void)
 static bool lose_all_rights(void)
 {
 	char users[64], groups[64];
-	snprintf(users, sizeof(users), "%u %u 1", NO_OTHERS, geteuid());
-	snprintf(groups, sizeof(groups), "%u %u 1", NO_OTHERS, getegid());
+	snprintf(users, sizeof users, "%u %u 1", NO_OTHERS, geteuid());
+	snprintf(groups, sizeof groups, "%u %u 1", NO_OTHERS, getegid());
 	return !unshare(CLONE_NEWUSER) && write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", users) &&
 	       write_file("/proc/self/gid_map", groups) && write_file("/proc/sys/user/max_user_namespaces", "0");
 }

@@ -26,7 +26,7 @@ int __wrap_io_uring_submit(struct io_uring *ring)
 
 static int make_directory(void **state)
 {
-	strcpy(directory, "/var/tmp/ada-sink-XXXXXX");	/* a disk, where there is one */
+	strcpy(directory, "/var/tmp/ada-sink-XXXXXX"); /* a disk, where there is one */
 	return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -38,8 +38,9 @@ static int remove_directory(void **state)
 static void fill(struct ada_event *events, size_t count, uint64_t from)
 {
 	for (size_t i = 0; i < count; i++)
-		events[i] = (struct ada_event){ .timestamp_ns = from + i, .function_id = from + i, .event_kind = ADA_EVENT_CALL,
-					       .thread_id = 1 };
+		events[i] = (struct ada_event){
+			.timestamp_ns = from + i, .function_id = from + i, .event_kind = ADA_EVENT_CALL, .thread_id = 1
+		};
 }
 
 /* Appends in odd pieces with a flush now and then; several files at once. */
@@ -49,7 +50,7 @@ static void write_files(struct ada_sink *sink, char paths[][96], size_t files, s
 	struct ada_event events[777];
 	for (size_t f = 0; f < files; f++) {
 		struct atf_index_options options = { .thread_id = 1, .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
-		snprintf(paths[f], sizeof(paths[f]), "%s/%zu.atf", directory, f);
+		snprintf(paths[f], sizeof paths[f], "%s/%zu.atf", directory, f);
 		assert_int_equal(atf_index_writer_open(&writers[f], paths[f], &options), 0);
 	}
 	for (size_t piece = 0; piece < pieces; piece++) {
@@ -87,7 +88,7 @@ static void check_file(const char *path, size_t count)
 	assert_int_equal(atf_index_verify(path, print_failure, NULL), 0);
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_size, 128 + 32 * count);
-	assert_true(info.st_blocks * 512 < info.st_size + (1 << 20));	/* what was allocated ahead is given back */
+	assert_true(info.st_blocks * 512 < info.st_size + (1 << 20)); /* what was allocated ahead is given back */
 	unlink(path);
 }
 
@@ -102,8 +103,14 @@ static void round_trip(bool no_ring, size_t pieces)
 		check_file(paths[f], pieces * 777);
 }
 
-static void small_files(void **state) { round_trip(false, 1); }
-static void large_files(void **state) { round_trip(false, 400); }
+static void small_files(void **state)
+{
+	round_trip(false, 1);
+}
+static void large_files(void **state)
+{
+	round_trip(false, 400);
+}
 /* The kernel has no memory, or no place for completions, now and then: what is written is all there. */
 static void passing_errors_of_the_ring(void **state)
 {
@@ -118,7 +125,10 @@ static void passing_errors_of_the_ring(void **state)
 		check_file(paths[i], 200 * 777);
 }
 
-static void without_ring(void **state) { round_trip(true, 100); }
+static void without_ring(void **state)
+{
+	round_trip(true, 100);
+}
 
 static int lowest_free(void)
 {
@@ -149,7 +159,7 @@ static void existing_files_are_kept(void **state)
 	struct atf_index_writer *writer;
 	assert_int_equal(ada_sink_open(&sink, false), 0);
 	struct atf_index_options options = { .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
-	snprintf(path, sizeof(path), "%s/taken", directory);
+	snprintf(path, sizeof path, "%s/taken", directory);
 	fclose(fopen(path, "w"));
 	assert_int_equal(atf_index_writer_open(&writer, path, &options), -ATF_ERROR_SYSTEM);
 	assert_int_equal(errno, EEXIST);
@@ -159,11 +169,11 @@ static void existing_files_are_kept(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_files), cmocka_unit_test(large_files), cmocka_unit_test(without_ring),
-		cmocka_unit_test(passing_errors_of_the_ring),
-		cmocka_unit_test(closed_files_give_their_descriptors_back),
-		cmocka_unit_test(existing_files_are_kept),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(small_files),
+					    cmocka_unit_test(large_files),
+					    cmocka_unit_test(without_ring),
+					    cmocka_unit_test(passing_errors_of_the_ring),
+					    cmocka_unit_test(closed_files_give_their_descriptors_back),
+					    cmocka_unit_test(existing_files_are_kept) };
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -30,9 +30,9 @@ static void takes_a_third_at_most(void **state)
 	for (uint64_t left = 64 * MIB; left < 1024 * MIB; left += 7 * MIB) {
 		struct ada_segment_options options = defaults();
 		struct ada_error error = { "" };
-		int rc = ada_space_fit(&options, left, &error);
-		if (rc) {
-			assert_int_equal(rc, -ENOMEM);
+		int status = ada_space_fit(&options, left, &error);
+		if (status) {
+			assert_int_equal(status, -ENOMEM);
 			assert_true(*error.text);
 			assert_true(left < 256 * MIB);
 		} else {
@@ -58,8 +58,7 @@ static void asks_the_process(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_limit_changes_nothing), cmocka_unit_test(takes_a_third_at_most), cmocka_unit_test(asks_the_process),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(no_limit_changes_nothing), cmocka_unit_test(takes_a_third_at_most),
+					    cmocka_unit_test(asks_the_process) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

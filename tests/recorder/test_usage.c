@@ -19,7 +19,7 @@ static void put(const char *name, const char *text)
 {
 	char path[PATH_MAX], command[PATH_MAX + 32];
 	assert_int_equal(ada_path(path, "%s/%s", root, name), 0);
-	snprintf(command, sizeof(command), "mkdir -p $(dirname %s)", path);
+	snprintf(command, sizeof command, "mkdir -p $(dirname %s)", path);
 	assert_int_equal(system(command), 0);
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
@@ -29,7 +29,7 @@ static void put(const char *name, const char *text)
 
 static int make_root(void **state)
 {
-	snprintf(root, sizeof(root), "/tmp/ada-usage-XXXXXX");
+	snprintf(root, sizeof root, "/tmp/ada-usage-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
 	put("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 100 kB\nMemAvailable:    400 kB\n");
@@ -39,7 +39,7 @@ static int make_root(void **state)
 static int remove_root(void **state)
 {
 	char command[PATH_MAX];
-	snprintf(command, sizeof(command), "rm -r %s", root);
+	snprintf(command, sizeof command, "rm -r %s", root);
 	return system(command);
 }
 
@@ -62,7 +62,7 @@ static void test_group_v2(void **state)
 	put("sys/fs/cgroup/a/b/memory.current", "900\n");
 	put("sys/fs/cgroup/a/b/memory.stat", "anon 5\ninactive_file 100\nfile 7\n");
 	expect_share(0.8);
-	put("sys/fs/cgroup/a/b/memory.current", "300\n");		/* the machine is fuller */
+	put("sys/fs/cgroup/a/b/memory.current", "300\n"); /* the machine is fuller */
 	expect_share(0.6);
 }
 
@@ -72,7 +72,7 @@ static void test_group_without_limit(void **state)
 	put("sys/fs/cgroup/a/b/memory.max", "max\n");
 	put("sys/fs/cgroup/a/b/memory.current", "900\n");
 	expect_share(0.6);
-	put("sys/fs/cgroup/a/memory.max", "1000\n");			/* the one above has one */
+	put("sys/fs/cgroup/a/memory.max", "1000\n"); /* the one above has one */
 	put("sys/fs/cgroup/a/memory.current", "950\n");
 	expect_share(0.95);
 }

@@ -22,8 +22,15 @@ static int tear_down(void **state)
 
 static struct ada_window_mark mark_of(uint64_t ns, uint64_t pre, uint64_t post, uint64_t rules)
 {
-	return (struct ada_window_mark){ .ns = ns, .rules = rules, .version = 1, .thread = 0, .start_ns = ns - pre,
-					 .end_ns = ns + post, .pre_ns = pre, .post_ns = post, .pin_start = ns - pre };
+	return (struct ada_window_mark){ .ns = ns,
+					 .rules = rules,
+					 .version = 1,
+					 .thread = 0,
+					 .start_ns = ns - pre,
+					 .end_ns = ns + post,
+					 .pre_ns = pre,
+					 .post_ns = post,
+					 .pin_start = ns - pre };
 }
 
 static void mark(uint64_t ns, uint64_t pre, uint64_t post, uint64_t rules)
@@ -60,7 +67,7 @@ static void one_mark_is_one_window(void **state)
 	assert_int_equal(window->rules, 4);
 	assert_int_equal(window->asked_start_ns, 950);
 	assert_int_equal(window->asked_end_ns, 1070);
-	assert_false(ada_windows_tick(windows, 1070));		/* its last ns isn't over yet */
+	assert_false(ada_windows_tick(windows, 1070)); /* its last ns isn't over yet */
 	assert_false(window->closed);
 	assert_true(ada_windows_tick(windows, 1071));
 	assert_true(window->closed);
@@ -74,7 +81,7 @@ static void one_mark_is_one_window(void **state)
 static void multiple_triggers_in_quick_succession(void **state)
 {
 	for (uint64_t i = 0; i < 10; i++)
-		mark(1000 + i * 100, 60, 60, 1ull << i % 3);	/* 120 ns each, 100 apart */
+		mark(1000 + i * 100, 60, 60, 1ull << i % 3); /* 120 ns each, 100 apart */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 940, 1960, 10, 0);
 	struct ada_window *window = ada_windows_at(windows, 0);
@@ -85,10 +92,10 @@ static void multiple_triggers_in_quick_succession(void **state)
 	mark(2100, 100, 10, 8);
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(1, 2000, 2110, 1, 0);
-	mark(1980, 19, 10, 16);		/* touches the first (1961), ends 1990 */
+	mark(1980, 19, 10, 16); /* touches the first (1961), ends 1990 */
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 940, 1990, 11, 0);
-	mark(1995, 4, 4, 32);		/* 1991 to 1999: joins both */
+	mark(1995, 4, 4, 32); /* 1991 to 1999: joins both */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 940, 2110, 13, 0);
 	assert_int_equal(ada_windows_at(windows, 0)->rules, 7 | 8 | 16 | 32);
@@ -127,12 +134,12 @@ static void a_frozen_window_begins_where_it_begins(void **state)
 {
 	mark(1000, 10, 100, 1);
 	ada_windows_at(windows, 0)->frozen = true;
-	mark(1050, 200, 100, 2);		/* would begin at 850 */
+	mark(1050, 200, 100, 2); /* would begin at 850 */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 990, 1150, 2, ADA_SHORT_FROZEN);
 	assert_int_equal(ada_windows_at(windows, 0)->asked_start_ns, 850);
 	ada_windows_tick(windows, 1200);
-	mark(1300, 1000, 50, 4);		/* it is closed, and being written: the new one begins right after */
+	mark(1300, 1000, 50, 4); /* it is closed, and being written: the new one begins right after */
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 990, 1150, 2, ADA_SHORT_FROZEN);
 	expect(1, 1151, 1350, 1, ADA_SHORT_FROZEN);
@@ -146,11 +153,11 @@ static void a_settled_window_never_changes(void **state)
 	mark(1000, 10, 100, 1);
 	ada_windows_tick(windows, 1101);
 	ada_windows_at(windows, 0)->frozen = ada_windows_at(windows, 0)->settled = true;
-	mark(1010, 5, 5, 2);			/* late, and all of it is written */
+	mark(1010, 5, 5, 2); /* late, and all of it is written */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 990, 1100, 1, 0);
 	assert_int_equal(ada_windows_late(windows), 1);
-	mark(1090, 5, 50, 2);			/* late: the rest of what it asks for */
+	mark(1090, 5, 50, 2); /* late: the rest of what it asks for */
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 990, 1100, 1, 0);
 	expect(1, 1101, 1140, 1, ADA_SHORT_FROZEN);
@@ -167,7 +174,7 @@ static void trigger_during_startup(void **state)
 	expect(0, 100, 150, 1, ADA_SHORT_STARTUP);
 	assert_int_equal(ada_windows_at(windows, 0)->asked_start_ns, 80);
 	mark(1000, 900, 0, 1);
-	assert_int_equal(ada_windows_count(windows), 1);		/* begins exactly with the recording */
+	assert_int_equal(ada_windows_count(windows), 1); /* begins exactly with the recording */
 	expect(0, 100, 1000, 2, ADA_SHORT_STARTUP);
 }
 
@@ -181,11 +188,11 @@ static void trigger_near_process_exit(void **state)
 	assert_int_equal(ada_windows_count(windows), 3);
 	expect(0, 950, 1100, 1, 0);
 	expect(1, 1950, 2050, 1, ADA_SHORT_EXIT);
-	expect(2, 2980, 2980, 1, ADA_SHORT_EXIT);	/* a mark behind the end makes no sense, but does no harm */
+	expect(2, 2980, 2980, 1, ADA_SHORT_EXIT); /* a mark behind the end makes no sense, but does no harm */
 	assert_int_equal(ada_windows_at(windows, 1)->asked_end_ns, 2100);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(ada_windows_at(windows, i)->closed);
-	mark(2040, 5, 500, 2);				/* told after the end */
+	mark(2040, 5, 500, 2); /* told after the end */
 	expect(1, 1950, 2050, 2, ADA_SHORT_EXIT);
 }
 
@@ -209,20 +216,20 @@ static void no_marked_events(void **state)
 
 static void ring_buffer_overflow_before_dump(void **state)
 {
-	ada_windows_hole(windows, 0, 980, ADA_SHORT_OVERRUN);		/* before the mark is known */
+	ada_windows_hole(windows, 0, 980, ADA_SHORT_OVERRUN); /* before the mark is known */
 	mark(1000, 50, 100, 1);
 	expect(0, 981, 1100, 1, ADA_SHORT_OVERRUN);
 	assert_int_equal(ada_windows_at(windows, 0)->asked_start_ns, 950);
 	mark(2000, 50, 100, 1);
-	ada_windows_hole(windows, 0, 1960, ADA_SHORT_OVERRUN);		/* after */
+	ada_windows_hole(windows, 0, 1960, ADA_SHORT_OVERRUN); /* after */
 	assert_int_equal(ada_windows_count(windows), 1);
-	expect(0, 1961, 2100, 2, ADA_SHORT_OVERRUN);	/* what the first had is gone: it is told where history begins */
+	expect(0, 1961, 2100, 2, ADA_SHORT_OVERRUN); /* what the first had is gone: it is told where history begins */
 }
 
 static void what_is_older_than_history_is_no_pre_roll(void **state)
 {
 	ada_windows_hole(windows, 960, 980, ADA_SHORT_OVERRUN);
-	mark(1000, 50, 100, 1);			/* from 950: ten ns more are left, of no use */
+	mark(1000, 50, 100, 1); /* from 950: ten ns more are left, of no use */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 981, 1100, 1, ADA_SHORT_OVERRUN);
 	mark(2000, 50, 100, 1);
@@ -243,7 +250,7 @@ static void a_hole_cuts_a_window_in_two(void **state)
 	assert_int_equal(ada_windows_at(windows, 0)->marked_ns, 1000);
 	assert_int_equal(ada_windows_at(windows, 1)->marked_ns, 1080);
 	assert_int_equal(ada_windows_at(windows, 1)->marks.items[0].rules, 2);
-	mark(1100, 100, 10, 4);			/* asks for both again: they stay apart */
+	mark(1100, 100, 10, 4); /* asks for both again: they stay apart */
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 900, 1019, 1, ADA_SHORT_STARVED);
 	expect(1, 1031, 1180, 2, ADA_SHORT_STARVED);
@@ -294,7 +301,7 @@ static void a_post_roll_in_events_stays_open(void **state)
 	ada_windows_resolve(windows, 78, 3100);
 	assert_int_equal(ada_windows_at(windows, 1)->end_ns, ADA_WINDOW_OPEN);
 	ada_windows_resolve_short(windows, 79, 3050, ADA_SHORT_THREAD);
-	expect(1, 2990, 3100, 2, 0);		/* the other one's end is later: it is not short */
+	expect(1, 2990, 3100, 2, 0); /* the other one's end is later: it is not short */
 	mark_open(4000, 10, 80);
 	ada_windows_resolve_short(windows, 80, 4020, ADA_SHORT_THREAD);
 	expect(2, 3990, 4020, 1, ADA_SHORT_THREAD);
@@ -311,7 +318,7 @@ static void a_hole_in_an_open_window(void **state)
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 990, 1099, 1, ADA_SHORT_STARVED);
 	expect(1, 1201, ADA_WINDOW_OPEN, 0, ADA_SHORT_STARVED);
-	ada_windows_resolve(windows, 1, 1050);		/* it was over before: nothing is left behind the hole */
+	ada_windows_resolve(windows, 1, 1050); /* it was over before: nothing is left behind the hole */
 	assert_int_equal(ada_windows_count(windows), 1);
 	assert_int_equal(ada_windows_at(windows, 0)->end_ns, 1050);
 	mark_open(2000, 10, 2);
@@ -368,9 +375,9 @@ static void a_million_marks_cost_no_million_places(void **state)
 #define OPEN_TICKET 9
 struct model {
 	bool asked[NS], hole[NS];
-	bool maybe[NS];			/* between a post-roll that was open and what it had absorbed */
+	bool maybe[NS]; /* between a post-roll that was open and what it had absorbed */
 	uint64_t marks[NS], total;
-	uint64_t open_start, open_ns, open_end;	/* of the ask that is open; start 0: none */
+	uint64_t open_start, open_ns, open_end; /* of the ask that is open; start 0: none */
 };
 
 static uint64_t below(uint64_t limit)
@@ -403,7 +410,7 @@ static void step(struct model *model)
 		mark_open(ns, pre, OPEN_TICKET);
 		model->open_start = ns - pre > 100 ? ns - pre : 100;
 		model->open_end = model->open_ns = ns;
-		for (uint64_t i = NS - 1; i > ns; i--)		/* what it absorbs */
+		for (uint64_t i = NS - 1; i > ns; i--) /* what it absorbs */
 			if (model->asked[i] && model->open_end == ns)
 				model->open_end = i;
 		model->marks[ns]++;
@@ -444,7 +451,7 @@ static void compare(const struct model *model)
 			assert_true(asked || model->maybe[ns] || stands_behind_hole(model, window) ||
 				    (ns == window->start_ns && model->hole[ns - 1]));
 		}
-		assert_true(window->marked_count >= kept);	/* more: marks within holes */
+		assert_true(window->marked_count >= kept); /* more: marks within holes */
 		total += window->marked_count;
 	}
 	assert_int_equal(total, model->total);

@@ -58,7 +58,7 @@ int ftruncate64(int fd, off64_t length)
 
 int fsync(int fd)
 {
-	return at_fault(0);		/* and no disk is waited for */
+	return at_fault(0); /* and no disk is waited for */
 }
 
 int renameat(int from, const char *old, int to, const char *new)

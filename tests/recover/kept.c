@@ -12,11 +12,31 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-NOINLINE static long tick_0(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
-NOINLINE static long tick_1(long x) { __asm__ volatile("" : "+r"(x)); return x + 2; }
-NOINLINE static long tick_2(long x) { __asm__ volatile("" : "+r"(x)); return x + 3; }
-NOINLINE static long tick_3(long x) { __asm__ volatile("" : "+r"(x)); return x + 4; }
-NOINLINE static long mark_me(long x) { __asm__ volatile("" : "+r"(x)); return x ^ 1; }
+NOINLINE static long tick_0(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+NOINLINE static long tick_1(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 2;
+}
+NOINLINE static long tick_2(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 3;
+}
+NOINLINE static long tick_3(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 4;
+}
+NOINLINE static long mark_me(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x ^ 1;
+}
 
 static struct kept_line *lines;
 static time_t end;

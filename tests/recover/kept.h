@@ -5,11 +5,11 @@
 
 #define KEPT_THREADS 64
 #define KEPT_FUNCTIONS 5
-#define KEPT_MARK 4			/* number of the function that triggers */
+#define KEPT_MARK 4 /* number of the function that triggers */
 #define KEPT_MARK_EVERY 20011
 
 struct kept_line {
-	uint64_t calls;			/* that have returned */
+	uint64_t calls; /* that have returned */
 	uint32_t thread_id;
 	uint32_t reserved[13];
 };

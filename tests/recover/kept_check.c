@@ -13,8 +13,8 @@
 
 struct thread {
 	uint64_t number, calls_before, calls_after;
-	bool known, lost;		/* lost: behind a LOST event nothing is compared */
-	uint64_t events;		/* that were right */
+	bool known, lost; /* lost: behind a LOST event nothing is compared */
+	uint64_t events;  /* that were right */
 	uint64_t last_ns;
 	uint64_t functions[KEPT_FUNCTIONS];
 };
@@ -91,7 +91,8 @@ static bool check_file(struct thread *thread, const char *directory, unsigned in
 	    fread(&footer, sizeof footer, 1, file) != 1 || memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic))
 		wrong(path, thread->events, "no footer", 0, 1);
 	if ((uint64_t)ftell(file) != sizeof header + footer.event_count * sizeof event + sizeof footer)
-		wrong(path, thread->events, "bytes", (uint64_t)ftell(file), sizeof header + footer.event_count * sizeof event + sizeof footer);
+		wrong(path, thread->events, "bytes", (uint64_t)ftell(file),
+		      sizeof header + footer.event_count * sizeof event + sizeof footer);
 	fseek(file, sizeof header, SEEK_SET);
 	for (uint64_t i = 0; i < footer.event_count; i++) {
 		if (fread(&event, sizeof event, 1, file) != 1)
@@ -115,9 +116,11 @@ int main(int argc, char **argv)
 		for (unsigned int segment = 0; check_file(&thread, argv[i], segment); segment++)
 			;
 		if (thread.events < 2 * thread.calls_before && !(drops && thread.lost))
-			wrong(argv[i], thread.events, "calls that had been made are missing, of thread", thread.number, 2 * thread.calls_before);
+			wrong(argv[i], thread.events, "calls that had been made are missing, of thread", thread.number,
+			      2 * thread.calls_before);
 		if (thread.events > 2 * thread.calls_after + 2)
-			wrong(argv[i], thread.events, "there are more calls than were made, by thread", thread.number, 2 * thread.calls_after);
+			wrong(argv[i], thread.events, "there are more calls than were made, by thread", thread.number,
+			      2 * thread.calls_after);
 	}
 	for (int i = 0; i < KEPT_THREADS; i++) {
 		if (before[i].calls && after[i].reserved[0] != 1 && !(drops && !after[i].reserved[0]))

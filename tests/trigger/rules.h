@@ -16,7 +16,7 @@ static inline void note_warning(void *context, const char *text)
 /* A rule that has to be understood, without a warning. */
 static inline struct ada_trigger *good(const char *text)
 {
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 	struct ada_trigger *trigger;
 	char warning[512] = "";
 	int status = ada_trigger_parse(&trigger, text, false, note_warning, warning, &error);
@@ -32,7 +32,7 @@ static inline struct ada_trigger *good(const char *text)
 /* A rule that has to be refused with this message. */
 static inline void refused(const char *text, const char *message)
 {
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 	struct ada_trigger *trigger = NULL;
 	int status = ada_trigger_parse(&trigger, text, true, NULL, NULL, &error);
 

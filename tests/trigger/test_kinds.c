@@ -27,19 +27,24 @@ static void symbol(void **state)
 
 static void results(void **state)
 {
-	static const struct { const char *text, *name; enum ada_rule_op op; int64_t value; bool negative; } cases[] = {
-		{"return=open<0", "open", ADA_OP_LT, 0, false},
-		{"return=malloc==0", "malloc", ADA_OP_EQ, 0, false},
-		{"return=mmap==-1", "mmap", ADA_OP_EQ, -1, true},
-		{"return = f != 0x10", "f", ADA_OP_NE, 16, false},
-		{"return=f>=-9223372036854775808", "f", ADA_OP_GE, INT64_MIN, true},
-		{"return=f<=0xffffffffffffffff", "f", ADA_OP_LE, -1, false},
-		{"return=f>+3K", "f", ADA_OP_GT, 3072, false},
-		{"return=operator<<0", "operator<", ADA_OP_LT, 0, false},
-		{"return=operator<=<0", "operator<=", ADA_OP_LT, 0, false},
-		{"return=operator==!=1", "operator==", ADA_OP_NE, 1, false},
-		{"return='operator='==1", "operator=", ADA_OP_EQ, 1, false},
-		{"return=ns::f<int, (char)62>(a)>5", "ns::f<int, (char)62>(a)", ADA_OP_GT, 5, false},
+	static const struct {
+		const char *text, *name;
+		enum ada_rule_op op;
+		int64_t value;
+		bool negative;
+	} cases[] = {
+		{ "return=open<0", "open", ADA_OP_LT, 0, false },
+		{ "return=malloc==0", "malloc", ADA_OP_EQ, 0, false },
+		{ "return=mmap==-1", "mmap", ADA_OP_EQ, -1, true },
+		{ "return = f != 0x10", "f", ADA_OP_NE, 16, false },
+		{ "return=f>=-9223372036854775808", "f", ADA_OP_GE, INT64_MIN, true },
+		{ "return=f<=0xffffffffffffffff", "f", ADA_OP_LE, -1, false },
+		{ "return=f>+3K", "f", ADA_OP_GT, 3072, false },
+		{ "return=operator<<0", "operator<", ADA_OP_LT, 0, false },
+		{ "return=operator<=<0", "operator<=", ADA_OP_LT, 0, false },
+		{ "return=operator==!=1", "operator==", ADA_OP_NE, 1, false },
+		{ "return='operator='==1", "operator=", ADA_OP_EQ, 1, false },
+		{ "return=ns::f<int, (char)62>(a)>5", "ns::f<int, (char)62>(a)", ADA_OP_GT, 5, false },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -57,10 +62,15 @@ static void results(void **state)
 
 static void real_results(void **state)
 {
-	static const struct { const char *text; double value; bool given; enum ada_value_type type; } cases[] = {
-		{"return=f<0.5", 0.5, false, 0}, {"return=f>-1e3", -1000, false, 0}, {"return=f>1@double", 1, true, ADA_VALUE_F64},
-		{"return=f==2.25@float", 2.25, true, ADA_VALUE_F32},
-	};
+	static const struct {
+		const char *text;
+		double value;
+		bool given;
+		enum ada_value_type type;
+	} cases[] = { { "return=f<0.5", 0.5, false, 0 },
+		      { "return=f>-1e3", -1000, false, 0 },
+		      { "return=f>1@double", 1, true, ADA_VALUE_F64 },
+		      { "return=f==2.25@float", 2.25, true, ADA_VALUE_F32 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -89,15 +99,20 @@ static void arguments(void **state)
 /* Kinds that compare a duration, and how "not below" becomes "above" where only that is known. */
 static void durations(void **state)
 {
-	static const struct { const char *text; enum ada_rule_kind kind; enum ada_rule_op op; int64_t ns; } cases[] = {
-		{"latency=function:F>50ms", ADA_RULE_LATENCY, ADA_OP_GT, 50000000},
-		{"latency=F>=1.5us", ADA_RULE_LATENCY, ADA_OP_GE, 1500},
-		{"latency=F<2min", ADA_RULE_LATENCY, ADA_OP_LT, 120000000000},
-		{"latency=F<=24h", ADA_RULE_LATENCY, ADA_OP_LE, 86400000000000},
-		{"cpu=function:F>10ms", ADA_RULE_CPU, ADA_OP_GT, 10000000},
-		{"cpu=F<1ns", ADA_RULE_CPU, ADA_OP_LT, 1},
-		{"p50=F>0.1s", ADA_RULE_PERCENTILE, ADA_OP_GT, 100000000},
-		{"p99=F>=1s", ADA_RULE_PERCENTILE, ADA_OP_GT, 999999999},
+	static const struct {
+		const char *text;
+		enum ada_rule_kind kind;
+		enum ada_rule_op op;
+		int64_t ns;
+	} cases[] = {
+		{ "latency=function:F>50ms", ADA_RULE_LATENCY, ADA_OP_GT, 50000000 },
+		{ "latency=F>=1.5us", ADA_RULE_LATENCY, ADA_OP_GE, 1500 },
+		{ "latency=F<2min", ADA_RULE_LATENCY, ADA_OP_LT, 120000000000 },
+		{ "latency=F<=24h", ADA_RULE_LATENCY, ADA_OP_LE, 86400000000000 },
+		{ "cpu=function:F>10ms", ADA_RULE_CPU, ADA_OP_GT, 10000000 },
+		{ "cpu=F<1ns", ADA_RULE_CPU, ADA_OP_LT, 1 },
+		{ "p50=F>0.1s", ADA_RULE_PERCENTILE, ADA_OP_GT, 100000000 },
+		{ "p99=F>=1s", ADA_RULE_PERCENTILE, ADA_OP_GT, 999999999 },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -114,10 +129,15 @@ static void durations(void **state)
 
 static void percentiles(void **state)
 {
-	static const struct { const char *text; uint32_t percentile; uint64_t over; } cases[] = {
-		{"p50=F>1ms", 50000, 1000}, {"p99=F>1ms@over=65536", 99000, 65536}, {"p99.9=F>1ms@over=1000", 99900, 1000},
-		{"p90.25=F>1ms@over=11", 90250, 11}, {"p50=F>1ms@over=2", 50000, 2},
-	};
+	static const struct {
+		const char *text;
+		uint32_t percentile;
+		uint64_t over;
+	} cases[] = { { "p50=F>1ms", 50000, 1000 },
+		      { "p99=F>1ms@over=65536", 99000, 65536 },
+		      { "p99.9=F>1ms@over=1000", 99900, 1000 },
+		      { "p90.25=F>1ms@over=11", 90250, 11 },
+		      { "p50=F>1ms@over=2", 50000, 2 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -130,10 +150,14 @@ static void percentiles(void **state)
 
 static void rates(void **state)
 {
-	static const struct { const char *text; int64_t calls; uint64_t ns; } cases[] = {
-		{"rate=function:F>1000/s", 1000, 1000000000}, {"rate=F>=1000/ms", 999, 1000000}, {"rate=F>3/min", 3, 60000000000},
-		{"rate=F > 3 / 10s", 3, 10000000000},
-	};
+	static const struct {
+		const char *text;
+		int64_t calls;
+		uint64_t ns;
+	} cases[] = { { "rate=function:F>1000/s", 1000, 1000000000 },
+		      { "rate=F>=1000/ms", 999, 1000000 },
+		      { "rate=F>3/min", 3, 60000000000 },
+		      { "rate=F > 3 / 10s", 3, 10000000000 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -177,10 +201,15 @@ static void new_caller(void **state)
 
 static void shares(void **state)
 {
-	static const struct { const char *text; enum ada_rule_kind kind; double share; } cases[] = {
-		{"cpu>90%", ADA_RULE_CPU_SHARE, 0.9}, {"cpu>350%", ADA_RULE_CPU_SHARE, 3.5}, {"cpu > 0.5 %", ADA_RULE_CPU_SHARE, 0.005},
-		{"memory>90%", ADA_RULE_MEMORY_SHARE, 0.9}, {"memory>99.5%", ADA_RULE_MEMORY_SHARE, 0.995},
-	};
+	static const struct {
+		const char *text;
+		enum ada_rule_kind kind;
+		double share;
+	} cases[] = { { "cpu>90%", ADA_RULE_CPU_SHARE, 0.9 },
+		      { "cpu>350%", ADA_RULE_CPU_SHARE, 3.5 },
+		      { "cpu > 0.5 %", ADA_RULE_CPU_SHARE, 0.005 },
+		      { "memory>90%", ADA_RULE_MEMORY_SHARE, 0.9 },
+		      { "memory>99.5%", ADA_RULE_MEMORY_SHARE, 0.995 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -195,9 +224,10 @@ static void shares(void **state)
 
 static void memory(void **state)
 {
-	static const struct { const char *text; int64_t bytes; } cases[] = {
-		{"memory>2G", 2ll << 30}, {"memory>=1.5KiB", 1536}, {"memory>100B", 100},
-	};
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} cases[] = { { "memory>2G", 2ll << 30 }, { "memory>=1.5KiB", 1536 }, { "memory>100B", 100 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -211,9 +241,13 @@ static void memory(void **state)
 
 static void times(void **state)
 {
-	static const struct { const char *text; uint32_t from, to; } cases[] = {
-		{"time=10:30-10:45", 630, 645}, {"time=22:00-06:00", 1320, 360}, {"time=10:00-24:00", 600, 0}, {"time=23:59 - 00:00", 1439, 0},
-	};
+	static const struct {
+		const char *text;
+		uint32_t from, to;
+	} cases[] = { { "time=10:30-10:45", 630, 645 },
+		      { "time=22:00-06:00", 1320, 360 },
+		      { "time=10:00-24:00", 600, 0 },
+		      { "time=23:59 - 00:00", 1439, 0 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -232,11 +266,16 @@ static uint64_t bit(int number)
 
 static void signals(void **state)
 {
-	const struct { const char *text; uint64_t signals; } cases[] = {
-		{"signal=SIGSEGV,SIGABRT", bit(SIGSEGV) | bit(SIGABRT)}, {"signal=usr1", bit(SIGUSR1)}, {"signal=SigPipe , 15", bit(SIGPIPE) | bit(15)},
-		{"signal=SIGRTMIN", bit(SIGRTMIN)}, {"signal=RTMIN+2", bit(SIGRTMIN + 2)}, {"signal=SIGRTMAX-1,SIGRTMAX", bit(63) | bit(64)},
-		{"signal=SIGIOT,CLD,SIGPOLL", bit(SIGABRT) | bit(SIGCHLD) | bit(SIGIO)},
-	};
+	const struct {
+		const char *text;
+		uint64_t signals;
+	} cases[] = { { "signal=SIGSEGV,SIGABRT", bit(SIGSEGV) | bit(SIGABRT) },
+		      { "signal=usr1", bit(SIGUSR1) },
+		      { "signal=SigPipe , 15", bit(SIGPIPE) | bit(15) },
+		      { "signal=SIGRTMIN", bit(SIGRTMIN) },
+		      { "signal=RTMIN+2", bit(SIGRTMIN + 2) },
+		      { "signal=SIGRTMAX-1,SIGRTMAX", bit(63) | bit(64) },
+		      { "signal=SIGIOT,CLD,SIGPOLL", bit(SIGABRT) | bit(SIGCHLD) | bit(SIGIO) } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -249,9 +288,10 @@ static void signals(void **state)
 
 static void plain(void **state)
 {
-	static const struct { const char *text; enum ada_rule_kind kind; } cases[] = {
-		{"crash", ADA_RULE_CRASH}, {"exit", ADA_RULE_EXIT}, {" manual ", ADA_RULE_MANUAL},
-	};
+	static const struct {
+		const char *text;
+		enum ada_rule_kind kind;
+	} cases[] = { { "crash", ADA_RULE_CRASH }, { "exit", ADA_RULE_EXIT }, { " manual ", ADA_RULE_MANUAL } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -267,9 +307,9 @@ static void plain(void **state)
 /* A throw is one call of one of these; which are offered names as compilers give them. */
 static void exceptions(void **state)
 {
-	static const char *const panics[] = {"rust_panic", "_RNvCs9TDVNJCXvHO_7___rustc10rust_panic",
-		"_ZN3std9panicking10rust_panic17h0123456789abcdefE"};
-	static const char *const others[] = {"__cxa_rethrow", "_Unwind_RaiseException", "my_rust_panic", "rust_panic_2"};
+	static const char *const panics[] = { "rust_panic", "_RNvCs9TDVNJCXvHO_7___rustc10rust_panic",
+					      "_ZN3std9panicking10rust_panic17h0123456789abcdefE" };
+	static const char *const others[] = { "__cxa_rethrow", "_Unwind_RaiseException", "my_rust_panic", "rust_panic_2" };
 	struct ada_trigger *all = good("exception"), *one = good("exception=std::bad_*@label=x");
 	struct ada_names names;
 
@@ -297,12 +337,11 @@ static void exceptions(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbol), cmocka_unit_test(results), cmocka_unit_test(real_results), cmocka_unit_test(arguments),
-		cmocka_unit_test(durations), cmocka_unit_test(percentiles), cmocka_unit_test(rates), cmocka_unit_test(depths),
-		cmocka_unit_test(new_caller), cmocka_unit_test(shares), cmocka_unit_test(memory), cmocka_unit_test(times),
-		cmocka_unit_test(signals), cmocka_unit_test(plain), cmocka_unit_test(exceptions),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(symbol),	 cmocka_unit_test(results),   cmocka_unit_test(real_results),
+					    cmocka_unit_test(arguments), cmocka_unit_test(durations), cmocka_unit_test(percentiles),
+					    cmocka_unit_test(rates),	 cmocka_unit_test(depths),    cmocka_unit_test(new_caller),
+					    cmocka_unit_test(shares),	 cmocka_unit_test(memory),    cmocka_unit_test(times),
+					    cmocka_unit_test(signals),	 cmocka_unit_test(plain),     cmocka_unit_test(exceptions) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

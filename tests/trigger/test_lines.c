@@ -17,10 +17,10 @@ static void write_file(const char *bytes, size_t length)
 static void lines(void **state)
 {
 	static const char text[] = "symbol=malloc\n\n  # of nights\n\t time=22:00-06:00@label=#1 \r\n#crash\ncrash";
-	static const char *const rules[] = {"symbol=malloc", "time=22:00-06:00@label=#1", "crash"};
-	static const unsigned numbers[] = {1, 4, 6};
-	struct ada_trigger_lines all = {0};
-	struct ada_error error = {""};
+	static const char *const rules[] = { "symbol=malloc", "time=22:00-06:00@label=#1", "crash" };
+	static const unsigned numbers[] = { 1, 4, 6 };
+	struct ada_trigger_lines all = { 0 };
+	struct ada_error error = { "" };
 	char origin[64];
 
 	write_file(text, strlen(text));
@@ -41,8 +41,8 @@ static void lines(void **state)
 
 static void bad_files(void **state)
 {
-	struct ada_trigger_lines all = {0};
-	struct ada_error error = {""};
+	struct ada_trigger_lines all = { 0 };
+	struct ada_error error = { "" };
 
 	write_file("", 0);
 	assert_int_equal(ada_trigger_file(&all, path, &error), 0);
@@ -72,8 +72,19 @@ static void nearest_is(const char *wanted, const char *const *names, const char 
 
 static void nearest_names(void **state)
 {
-	static const char *const names[] = {"malloc", "calloc", "free", "realloc", "malloc", "processImage", "process_image", "processImages",
-		"processIma", "", "a", "an_extremely_long_name_that_is_longer_than_what_is_compared_at_all_of_sixty_three", NULL};
+	static const char *const names[] = { "malloc",
+					     "calloc",
+					     "free",
+					     "realloc",
+					     "malloc",
+					     "processImage",
+					     "process_image",
+					     "processImages",
+					     "processIma",
+					     "",
+					     "a",
+					     "an_extremely_long_name_that_is_longer_than_what_is_compared_at_all_of_sixty_three",
+					     NULL };
 
 	nearest_is("mallc", names, "malloc");
 	nearest_is("mlaloc", names, "malloc");
@@ -107,9 +118,8 @@ static void many_names(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines), cmocka_unit_test(bad_files), cmocka_unit_test(nearest_names), cmocka_unit_test(many_names),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lines), cmocka_unit_test(bad_files), cmocka_unit_test(nearest_names),
+					    cmocka_unit_test(many_names) };
 	int fd = mkstemp(path), failed;
 
 	if (fd < 0)

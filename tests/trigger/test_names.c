@@ -6,17 +6,21 @@ static const char *library;
 
 static void lists(void **state)
 {
-	static const struct { const char *text; const char *names[5]; } cases[] = {
-		{"symbol=a,b , c", {"a", "b", "c"}},
-		{"symbol=function:a,b", {"a", "b"}},
-		{"symbol=f(int, char),g<int,char>", {"f(int, char)", "g<int,char>"}},
-		{"symbol=operator<,operator>>,operator(),operator,,operator->", {"operator<", "operator>>", "operator()", "operator,", "operator->"}},
-		{"symbol=operator< <int>(int, int),a", {"operator< <int>(int, int)", "a"}},
-		{"symbol='a,b@c<d',\"it's\"", {"a,b@c<d", "it's"}},
-		{"symbol=(anonymous namespace)::f", {"(anonymous namespace)::f"}},
-		{"latency=std::map<int, std::less<int>>::find,g>5ms", {"std::map<int, std::less<int>>::find", "g"}},
-		{"latency=a,'b<'>5ms", {"a", "b<"}},
-		{"arg='ns::f:1':2>5", {"ns::f:1"}},
+	static const struct {
+		const char *text;
+		const char *names[5];
+	} cases[] = {
+		{ "symbol=a,b , c", { "a", "b", "c" } },
+		{ "symbol=function:a,b", { "a", "b" } },
+		{ "symbol=f(int, char),g<int,char>", { "f(int, char)", "g<int,char>" } },
+		{ "symbol=operator<,operator>>,operator(),operator,,operator->",
+		  { "operator<", "operator>>", "operator()", "operator,", "operator->" } },
+		{ "symbol=operator< <int>(int, int),a", { "operator< <int>(int, int)", "a" } },
+		{ "symbol='a,b@c<d',\"it's\"", { "a,b@c<d", "it's" } },
+		{ "symbol=(anonymous namespace)::f", { "(anonymous namespace)::f" } },
+		{ "latency=std::map<int, std::less<int>>::find,g>5ms", { "std::map<int, std::less<int>>::find", "g" } },
+		{ "latency=a,'b<'>5ms", { "a", "b<" } },
+		{ "arg='ns::f:1':2>5", { "ns::f:1" } },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -58,13 +62,13 @@ static void quotes_and_regexes(void **state)
 /* The specification's: taken literally, with a warning; strict: refused. */
 static void invalid_regex(void **state)
 {
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 	struct ada_trigger *trigger;
 	char warning[512] = "";
 
 	assert_int_equal(ada_trigger_parse(&trigger, "symbol=x,re:a(b", false, note_warning, warning, &error), 0);
 	assert_string_equal(warning, "at character 16: missing closing parenthesis: the regex is taken as a literal name "
-			    "(--strict makes this an error)");
+				     "(--strict makes this an error)");
 	pattern_is(trigger, 1, ADA_PATTERN_LITERAL, "a(b");
 	ada_trigger_free(trigger);
 	refused("symbol=x,re:a(b", "at character 16: missing closing parenthesis");
@@ -86,22 +90,41 @@ static bool matches(const char *rule, const char *mangled)
 
 static void matching(void **state)
 {
-	static const struct { const char *rule, *name; bool fits; } cases[] = {
-		{"symbol=malloc", "malloc", true}, {"symbol=malloc", "malloc_usable_size", false}, {"symbol=mall", "malloc", false},
-		{"symbol=free,malloc", "malloc", true}, {"symbol=MALLOC", "malloc", false}, {"symbol=MALLOC@nocase", "malloc", true},
-		{"symbol=m*c", "malloc", true}, {"symbol=M*C", "malloc", false}, {"symbol=M*C@nocase", "malloc", true},
-		{"symbol=[mc]alloc", "calloc", true}, {"symbol='[mc]alloc'", "calloc", false}, {"symbol=?alloc", "malloc", true},
-		{"symbol=re:all", "malloc", true}, {"symbol=re:^all", "malloc", false}, {"symbol=re:ALL@nocase", "malloc", true},
-		{"symbol=memcpy", "memcpy@@GLIBC_2.14", true}, {"symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.14", true},
-		{"symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.2.5", false}, {"symbol=re:cpy$", "memcpy@@GLIBC_2.14", true},
-		{"symbol=foo::bar", "_ZN3foo3barEi", true}, {"symbol=foo::bar(int)", "_ZN3foo3barEi", true},
-		{"symbol=foo::bar", "_ZN3foo3barEi@VERS_1", true}, {"symbol=_ZN3foo3barEi", "_ZN3foo3barEi@VERS_1", true},
-		{"symbol=bar", "_ZN3foo3barEi", false}, {"symbol=foo::bar(char)", "_ZN3foo3barEi", false},
-		/* Parameters and types of results that look like names. */
-		{"symbol=(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEi", true}, {"symbol=S::operator()", "_ZN1SclEi", true},
-		{"symbol=id<int>", "_Z2idIiET_S0_", true}, {"symbol=take", "_Z4takePFvvE", true}, {"symbol=S::get", "_ZNK1S3getEv", true},
-		{"symbol=core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true},
-	};
+	static const struct {
+		const char *rule, *name;
+		bool fits;
+	} cases[] = { { "symbol=malloc", "malloc", true },
+		      { "symbol=malloc", "malloc_usable_size", false },
+		      { "symbol=mall", "malloc", false },
+		      { "symbol=free,malloc", "malloc", true },
+		      { "symbol=MALLOC", "malloc", false },
+		      { "symbol=MALLOC@nocase", "malloc", true },
+		      { "symbol=m*c", "malloc", true },
+		      { "symbol=M*C", "malloc", false },
+		      { "symbol=M*C@nocase", "malloc", true },
+		      { "symbol=[mc]alloc", "calloc", true },
+		      { "symbol='[mc]alloc'", "calloc", false },
+		      { "symbol=?alloc", "malloc", true },
+		      { "symbol=re:all", "malloc", true },
+		      { "symbol=re:^all", "malloc", false },
+		      { "symbol=re:ALL@nocase", "malloc", true },
+		      { "symbol=memcpy", "memcpy@@GLIBC_2.14", true },
+		      { "symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.14", true },
+		      { "symbol='memcpy@@GLIBC_2.14'", "memcpy@@GLIBC_2.2.5", false },
+		      { "symbol=re:cpy$", "memcpy@@GLIBC_2.14", true },
+		      { "symbol=foo::bar", "_ZN3foo3barEi", true },
+		      { "symbol=foo::bar(int)", "_ZN3foo3barEi", true },
+		      { "symbol=foo::bar", "_ZN3foo3barEi@VERS_1", true },
+		      { "symbol=_ZN3foo3barEi", "_ZN3foo3barEi@VERS_1", true },
+		      { "symbol=bar", "_ZN3foo3barEi", false },
+		      { "symbol=foo::bar(char)", "_ZN3foo3barEi", false },
+		      /* Parameters and types of results that look like names. */
+		      { "symbol=(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEi", true },
+		      { "symbol=S::operator()", "_ZN1SclEi", true },
+		      { "symbol=id<int>", "_Z2idIiET_S0_", true },
+		      { "symbol=take", "_Z4takePFvvE", true },
+		      { "symbol=S::get", "_ZNK1S3getEv", true },
+		      { "symbol=core::fmt::write", "_ZN4core3fmt5write17h0123456789abcdefE", true } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (matches(cases[i].rule, cases[i].name) != cases[i].fits)
@@ -112,8 +135,8 @@ static void matching(void **state)
  * library exports is asked for itself, as people would write it. */
 static void may_match_is_no_less(void **state)
 {
-	struct ada_elf_symbols symbols = {0};
-	struct ada_error error = {""};
+	struct ada_elf_symbols symbols = { 0 };
+	struct ada_error error = { "" };
 	struct ada_pattern pattern;
 	struct ada_names names;
 	struct ada_elf *elf;
@@ -123,7 +146,7 @@ static void may_match_is_no_less(void **state)
 	assert_int_equal(ada_elf_symbols_read(elf, &symbols), 0);
 	for (size_t i = 0; i < symbols.count; i++) {
 		ada_names_open(&names, symbols.items[i].name);
-		const char *forms[] = {names.plain, names.demangled, names.bare};
+		const char *forms[] = { names.plain, names.demangled, names.bare };
 
 		for (size_t j = 0; j < 3; j++) {
 			if (!forms[j])
@@ -147,10 +170,8 @@ static void may_match_is_no_less(void **state)
 
 int main(int count, char **arguments)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists), cmocka_unit_test(quotes_and_regexes), cmocka_unit_test(invalid_regex), cmocka_unit_test(matching),
-		cmocka_unit_test(may_match_is_no_less),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(lists), cmocka_unit_test(quotes_and_regexes), cmocka_unit_test(invalid_regex),
+					    cmocka_unit_test(matching), cmocka_unit_test(may_match_is_no_less) };
 
 	if (count != 2)
 		return 1;

@@ -28,10 +28,15 @@ static void no_option(void **state)
 
 static void rolls(void **state)
 {
-	static const struct { const char *text; uint64_t ns, events; } cases[] = {
-		{"crash@pre=0s", 0, 0}, {"crash@pre=0ev", 0, 0}, {"crash@pre=1000ev|1.5s", 1500000000, 1000}, {"crash@pre = 24h", 86400000000000, 0},
-		{"manual@pre=100000000ev", 0, 100000000}, {"time=10:00-11:00@pre=7 ev", 0, 7},
-	};
+	static const struct {
+		const char *text;
+		uint64_t ns, events;
+	} cases[] = { { "crash@pre=0s", 0, 0 },
+		      { "crash@pre=0ev", 0, 0 },
+		      { "crash@pre=1000ev|1.5s", 1500000000, 1000 },
+		      { "crash@pre = 24h", 86400000000000, 0 },
+		      { "manual@pre=100000000ev", 0, 100000000 },
+		      { "time=10:00-11:00@pre=7 ev", 0, 7 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -44,11 +49,12 @@ static void rolls(void **state)
 
 static void types(void **state)
 {
-	static const struct { const char *name; enum ada_value_type type; } cases[] = {
-		{"char", ADA_VALUE_I8}, {"uchar", ADA_VALUE_U8}, {"bool", ADA_VALUE_U8}, {"short", ADA_VALUE_I16}, {"ushort", ADA_VALUE_U16},
-		{"int", ADA_VALUE_I32}, {"uint", ADA_VALUE_U32}, {"long", ADA_VALUE_I64}, {"ulong", ADA_VALUE_U64}, {"ptr", ADA_VALUE_U64},
-		{"float", ADA_VALUE_F32}, {"double", ADA_VALUE_F64},
-	};
+	static const struct {
+		const char *name;
+		enum ada_value_type type;
+	} cases[] = { { "char", ADA_VALUE_I8 },	   { "uchar", ADA_VALUE_U8 }, { "bool", ADA_VALUE_U8 },	  { "short", ADA_VALUE_I16 },
+		      { "ushort", ADA_VALUE_U16 }, { "int", ADA_VALUE_I32 },  { "uint", ADA_VALUE_U32 },  { "long", ADA_VALUE_I64 },
+		      { "ulong", ADA_VALUE_U64 },  { "ptr", ADA_VALUE_U64 },  { "float", ADA_VALUE_F32 }, { "double", ADA_VALUE_F64 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger;
@@ -64,9 +70,8 @@ static void types(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option), cmocka_unit_test(no_option), cmocka_unit_test(rolls), cmocka_unit_test(types),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_option), cmocka_unit_test(no_option), cmocka_unit_test(rolls),
+					    cmocka_unit_test(types) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@ static struct ada_trigger_lines lines;
 /* roff's escapes of what stands for itself in a rule. */
 static void unescape(char *line)
 {
-	static const struct { const char *escape, *text; } escapes[] = {{"\\-", "-"}, {"\\(aq", "'"}};
+	static const struct {
+		const char *escape, *text;
+	} escapes[] = { { "\\-", "-" }, { "\\(aq", "'" } };
 
 	for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
 		for (char *at; (at = strstr(line, escapes[i].escape));) {
@@ -23,7 +25,7 @@ static void unescape(char *line)
 
 static int read_examples(void **state)
 {
-	struct ada_error error = {""};
+	struct ada_error error = { "" };
 	char path[] = "/tmp/ada-test-page-XXXXXX", *bytes, *start, *end;
 	size_t length;
 	int fd = mkstemp(path);
@@ -52,13 +54,13 @@ static int drop_examples(void **state)
 
 static void examples_are_rules(void **state)
 {
-	bool kinds[ADA_RULE_MANUAL + 1] = {false}, options[8] = {false};
+	bool kinds[ADA_RULE_MANUAL + 1] = { false }, options[8] = { false };
 
 	assert_true(lines.texts.count > 30);
 	for (size_t i = 0; i < lines.texts.count; i++) {
 		struct ada_trigger *trigger = good(lines.texts.items[i]);
-		const bool has[8] = {trigger->nocase, trigger->pre_given, trigger->post_given, trigger->limit, trigger->after, trigger->every,
-			trigger->over > 1000, trigger->label};
+		const bool has[8] = { trigger->nocase, trigger->pre_given, trigger->post_given,	 trigger->limit,
+				      trigger->after,  trigger->every,	   trigger->over > 1000, trigger->label };
 
 		kinds[trigger->kind] = true;
 		for (size_t j = 0; j < 8; j++)
@@ -75,7 +77,7 @@ static void examples_are_rules(void **state)
 
 int main(int count, char **arguments)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(examples_are_rules)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(examples_are_rules) };
 
 	if (count != 2)
 		return EXIT_FAILURE;

@@ -12,7 +12,7 @@ static void kinds(void **state)
 	refused(" new-calller=f", "at character 2: unknown kind \"new-calller\": did you mean new-caller");
 	refused("malloc", "at character 1: unknown kind \"malloc\": a function is named with symbol=malloc");
 	refused("pre=5s", "at character 1: unknown kind \"pre\" (symbol, return, arg, latency, p99, rate, depth, new-caller, cpu, memory, "
-		"time, crash, signal, exit, exception, manual)");
+			  "time, crash, signal, exit, exception, manual)");
 	refused("p100=F>1us", "at character 1: p100 is out of range: p50 to p99.9");
 	refused("p49.9=F>1us", "at character 1: p49.9 is out of range: p50 to p99.9");
 	refused("p99.95=F>1us", "at character 1: p99.95 is out of range: p50 to p99.9");
@@ -203,11 +203,12 @@ static void too_long(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds), cmocka_unit_test(shapes), cmocka_unit_test(comparisons), cmocka_unit_test(names),
-		cmocka_unit_test(numbers), cmocka_unit_test(durations), cmocka_unit_test(times), cmocka_unit_test(signals),
-		cmocka_unit_test(options), cmocka_unit_test(misplaced_options), cmocka_unit_test(too_long),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(kinds),	   cmocka_unit_test(shapes),
+					    cmocka_unit_test(comparisons), cmocka_unit_test(names),
+					    cmocka_unit_test(numbers),	   cmocka_unit_test(durations),
+					    cmocka_unit_test(times),	   cmocka_unit_test(signals),
+					    cmocka_unit_test(options),	   cmocka_unit_test(misplaced_options),
+					    cmocka_unit_test(too_long) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

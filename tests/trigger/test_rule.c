@@ -1,7 +1,7 @@
 /* The agent's form of rules, and which events of a function they look at. */
 #include "rules.h"
 
-static const struct ada_rolls rolls = {5000, 7, 6000, 8};
+static const struct ada_rolls rolls = { 5000, 7, 6000, 8 };
 static const struct ada_rolls no_rolls;
 
 static struct ada_rule rule_of(const char *text, enum ada_value_type type)
@@ -17,13 +17,28 @@ static struct ada_rule rule_of(const char *text, enum ada_value_type type)
 
 static void flags(void **state)
 {
-	static const struct { const char *text; int flags; } cases[] = {
-		{"symbol=f", ADA_POLICY_CALL}, {"arg=f:1>1", ADA_POLICY_CALL}, {"rate=f>1/s", ADA_POLICY_CALL},
-		{"new-caller=f", ADA_POLICY_CALL}, {"depth=f>1", ADA_POLICY_CALL}, {"exception", ADA_POLICY_CALL},
-		{"return=f<0", ADA_POLICY_RETURN}, {"latency=f>1ms", ADA_POLICY_RETURN}, {"p99=f>1ms", ADA_POLICY_RETURN},
-		{"cpu=f>1ms", ADA_POLICY_CALL | ADA_POLICY_RETURN}, {"depth>5", 0}, {"cpu>5%", 0}, {"memory>5%", 0}, {"memory>5M", 0},
-		{"time=10:00-11:00", 0}, {"crash", 0}, {"signal=1", 0}, {"exit", 0}, {"manual", 0},
-	};
+	static const struct {
+		const char *text;
+		int flags;
+	} cases[] = { { "symbol=f", ADA_POLICY_CALL },
+		      { "arg=f:1>1", ADA_POLICY_CALL },
+		      { "rate=f>1/s", ADA_POLICY_CALL },
+		      { "new-caller=f", ADA_POLICY_CALL },
+		      { "depth=f>1", ADA_POLICY_CALL },
+		      { "exception", ADA_POLICY_CALL },
+		      { "return=f<0", ADA_POLICY_RETURN },
+		      { "latency=f>1ms", ADA_POLICY_RETURN },
+		      { "p99=f>1ms", ADA_POLICY_RETURN },
+		      { "cpu=f>1ms", ADA_POLICY_CALL | ADA_POLICY_RETURN },
+		      { "depth>5", 0 },
+		      { "cpu>5%", 0 },
+		      { "memory>5%", 0 },
+		      { "memory>5M", 0 },
+		      { "time=10:00-11:00", 0 },
+		      { "crash", 0 },
+		      { "signal=1", 0 },
+		      { "exit", 0 },
+		      { "manual", 0 } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ada_trigger *trigger = good(cases[i].text);
@@ -43,7 +58,7 @@ static void ticks(void **state)
 	assert_true(rule.operand.u == 125000000);
 	assert_true(rule.limit == 5 && rule.limit_ticks == 150000000000 && rule.after == 3 && rule.every == 4);
 	rule = rule_of("cpu=f>50ms", 0);
-	assert_true(rule.operand.u == 50000000);		/* CPU time is in ns */
+	assert_true(rule.operand.u == 50000000); /* CPU time is in ns */
 	rule = rule_of("p99.9=f>2us", 0);
 	assert_true(rule.operand.u == 5000 && rule.percentile == 99900 && rule.over == 1000);
 	rule = rule_of("rate=f>10/s", 0);
@@ -80,21 +95,26 @@ static void own_rolls(void **state)
 /* Operands are 64 bits wide, of whatever width the values are. */
 static void operands(void **state)
 {
-	static const struct { const char *text; enum ada_value_type type; enum ada_rule_op op; uint64_t operand; } cases[] = {
-		{"return=f<0", ADA_VALUE_I32, ADA_OP_LT, 0},
-		{"return=f==-1", ADA_VALUE_I32, ADA_OP_EQ, UINT64_MAX},
-		{"return=f==-1", ADA_VALUE_U64, ADA_OP_EQ, UINT64_MAX},		/* mmap's MAP_FAILED */
-		{"return=f==-1", ADA_VALUE_U32, ADA_OP_EQ, UINT32_MAX},
-		{"return=f!=-1", ADA_VALUE_U8, ADA_OP_NE, 255},
-		{"return=f==0xffffffff", ADA_VALUE_I32, ADA_OP_EQ, UINT64_MAX},
-		{"return=f==0xffff", ADA_VALUE_I16, ADA_OP_EQ, UINT64_MAX},
-		{"return=f==0x7fffffff", ADA_VALUE_I32, ADA_OP_EQ, 0x7fffffff},
-		{"return=f==0xffffffff", ADA_VALUE_I64, ADA_OP_EQ, UINT32_MAX},
-		{"return=f>0xffffffff", ADA_VALUE_I32, ADA_OP_GT, UINT32_MAX},	/* never */
-		{"return=f<-1", ADA_VALUE_U64, ADA_OP_LT, 0},			/* never */
-		{"return=f<=-5", ADA_VALUE_U32, ADA_OP_LT, 0},
-		{"return=f>-1", ADA_VALUE_U64, ADA_OP_GE, 0},			/* always */
-		{"return=f>0xfffffffffffffff0", ADA_VALUE_U64, ADA_OP_GT, 0xfffffffffffffff0},
+	static const struct {
+		const char *text;
+		enum ada_value_type type;
+		enum ada_rule_op op;
+		uint64_t operand;
+	} cases[] = {
+		{ "return=f<0", ADA_VALUE_I32, ADA_OP_LT, 0 },
+		{ "return=f==-1", ADA_VALUE_I32, ADA_OP_EQ, UINT64_MAX },
+		{ "return=f==-1", ADA_VALUE_U64, ADA_OP_EQ, UINT64_MAX }, /* mmap's MAP_FAILED */
+		{ "return=f==-1", ADA_VALUE_U32, ADA_OP_EQ, UINT32_MAX },
+		{ "return=f!=-1", ADA_VALUE_U8, ADA_OP_NE, 255 },
+		{ "return=f==0xffffffff", ADA_VALUE_I32, ADA_OP_EQ, UINT64_MAX },
+		{ "return=f==0xffff", ADA_VALUE_I16, ADA_OP_EQ, UINT64_MAX },
+		{ "return=f==0x7fffffff", ADA_VALUE_I32, ADA_OP_EQ, 0x7fffffff },
+		{ "return=f==0xffffffff", ADA_VALUE_I64, ADA_OP_EQ, UINT32_MAX },
+		{ "return=f>0xffffffff", ADA_VALUE_I32, ADA_OP_GT, UINT32_MAX }, /* never */
+		{ "return=f<-1", ADA_VALUE_U64, ADA_OP_LT, 0 },			 /* never */
+		{ "return=f<=-5", ADA_VALUE_U32, ADA_OP_LT, 0 },
+		{ "return=f>-1", ADA_VALUE_U64, ADA_OP_GE, 0 }, /* always */
+		{ "return=f>0xfffffffffffffff0", ADA_VALUE_U64, ADA_OP_GT, 0xfffffffffffffff0 },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -134,10 +154,8 @@ static void no_overflow(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flags), cmocka_unit_test(ticks), cmocka_unit_test(own_rolls), cmocka_unit_test(operands),
-		cmocka_unit_test(real_operands), cmocka_unit_test(no_overflow),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(flags),	cmocka_unit_test(ticks),	 cmocka_unit_test(own_rolls),
+					    cmocka_unit_test(operands), cmocka_unit_test(real_operands), cmocka_unit_test(no_overflow) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,11 @@
 #include "trigger/trigger.h"
 
 static const char *typed, *typed_clang, *bare, *typed_cc, *typed_cc_clang, *typed_asm;
-struct expected { const char *name; int argument; enum ada_value_type type; };
+struct expected {
+	const char *name;
+	int argument;
+	enum ada_value_type type;
+};
 
 static void check(const char *path, const struct expected *cases, size_t count)
 {
@@ -15,23 +19,39 @@ static void check(const char *path, const struct expected *cases, size_t count)
 		enum ada_value_type type = ada_value_type_of(path, cases[i].name, cases[i].argument);
 
 		if (type != cases[i].type)
-			fail_msg("%s: %s, argument %d: %d, not %d", path ? path : "no file", cases[i].name, cases[i].argument, type, cases[i].type);
+			fail_msg("%s: %s, argument %d: %d, not %d", path ? path : "no file", cases[i].name, cases[i].argument, type,
+				 cases[i].type);
 	}
 }
-#define CHECK(path, cases) check(path, cases, sizeof(cases) / sizeof *(cases))
+#define CHECK(path, cases) check(path, cases, sizeof cases / sizeof *(cases))
 
 static void results_in_c(void **state)
 {
-	static const struct expected cases[] = {
-		{"an_int", 0, ADA_VALUE_I32}, {"a_uint", 0, ADA_VALUE_U32}, {"a_long", 0, ADA_VALUE_I64}, {"a_size", 0, ADA_VALUE_U64},
-		{"a_char", 0, ADA_VALUE_I8}, {"a_uchar", 0, ADA_VALUE_U8}, {"a_bool", 0, ADA_VALUE_U8}, {"a_short", 0, ADA_VALUE_I16},
-		{"a_small", 0, ADA_VALUE_U16}, {"a_sign", 0, ADA_VALUE_I32}, {"an_enum", 0, ADA_VALUE_U32}, {"a_pointer", 0, ADA_VALUE_U64},
-		{"a_float", 0, ADA_VALUE_F32}, {"a_double", 0, ADA_VALUE_F64}, {"a_function", 0, ADA_VALUE_U64},
-		{"hidden", 0, ADA_VALUE_U16}, {"an_alias", 0, ADA_VALUE_I16}, {"alias_of", 0, ADA_VALUE_I16},
-		{"readlinkat", 0, ADA_VALUE_I16}, {"an_int@@VERS_1", 0, ADA_VALUE_I32},
-		/* No integer and no double: int, as where nothing is known. */
-		{"nothing", 0, ADA_VALUE_I32}, {"a_pair", 0, ADA_VALUE_I32}, {"a_long_double", 0, ADA_VALUE_I32}, {"absent", 0, ADA_VALUE_I32},
-	};
+	static const struct expected cases[] = { { "an_int", 0, ADA_VALUE_I32 },
+						 { "a_uint", 0, ADA_VALUE_U32 },
+						 { "a_long", 0, ADA_VALUE_I64 },
+						 { "a_size", 0, ADA_VALUE_U64 },
+						 { "a_char", 0, ADA_VALUE_I8 },
+						 { "a_uchar", 0, ADA_VALUE_U8 },
+						 { "a_bool", 0, ADA_VALUE_U8 },
+						 { "a_short", 0, ADA_VALUE_I16 },
+						 { "a_small", 0, ADA_VALUE_U16 },
+						 { "a_sign", 0, ADA_VALUE_I32 },
+						 { "an_enum", 0, ADA_VALUE_U32 },
+						 { "a_pointer", 0, ADA_VALUE_U64 },
+						 { "a_float", 0, ADA_VALUE_F32 },
+						 { "a_double", 0, ADA_VALUE_F64 },
+						 { "a_function", 0, ADA_VALUE_U64 },
+						 { "hidden", 0, ADA_VALUE_U16 },
+						 { "an_alias", 0, ADA_VALUE_I16 },
+						 { "alias_of", 0, ADA_VALUE_I16 },
+						 { "readlinkat", 0, ADA_VALUE_I16 },
+						 { "an_int@@VERS_1", 0, ADA_VALUE_I32 },
+						 /* No integer and no double: int, as where nothing is known. */
+						 { "nothing", 0, ADA_VALUE_I32 },
+						 { "a_pair", 0, ADA_VALUE_I32 },
+						 { "a_long_double", 0, ADA_VALUE_I32 },
+						 { "absent", 0, ADA_VALUE_I32 } };
 
 	CHECK(typed, cases);
 	CHECK(typed_clang, cases);
@@ -41,11 +61,11 @@ static void results_in_c(void **state)
  * for the result the first. */
 static void arguments_in_c(void **state)
 {
-	static const struct expected cases[] = {
-		{"many", 1, ADA_VALUE_I8}, {"many", 2, ADA_VALUE_U16}, {"many", 3, ADA_VALUE_I32}, {"many", 4, ADA_VALUE_I32},
-		{"many", 5, ADA_VALUE_I32}, {"many", 6, ADA_VALUE_U64}, {"a_big", 1, ADA_VALUE_U64}, {"a_big", 2, ADA_VALUE_I16},
-		{"an_int", 1, ADA_VALUE_I32},
-	};
+	static const struct expected cases[] = { { "many", 1, ADA_VALUE_I8 },	{ "many", 2, ADA_VALUE_U16 },
+						 { "many", 3, ADA_VALUE_I32 },	{ "many", 4, ADA_VALUE_I32 },
+						 { "many", 5, ADA_VALUE_I32 },	{ "many", 6, ADA_VALUE_U64 },
+						 { "a_big", 1, ADA_VALUE_U64 }, { "a_big", 2, ADA_VALUE_I16 },
+						 { "an_int", 1, ADA_VALUE_I32 } };
 
 	CHECK(typed, cases);
 	CHECK(typed_clang, cases);
@@ -53,17 +73,21 @@ static void arguments_in_c(void **state)
 
 static void in_cxx(void **state)
 {
-	static const struct expected cases[] = {
-		{"_ZN2ns5Class6methodEsbRKNS_4HeldE", 0, ADA_VALUE_U8},
-		{"_ZN2ns5Class6methodEsbRKNS_4HeldE", 1, ADA_VALUE_U64},	/* this */
-		{"_ZN2ns5Class6methodEsbRKNS_4HeldE", 2, ADA_VALUE_I16}, {"_ZN2ns5Class6methodEsbRKNS_4HeldE", 3, ADA_VALUE_U8},
-		{"_ZN2ns5Class6methodEsbRKNS_4HeldE", 4, ADA_VALUE_U64},
-		{"_ZN2ns5Class8by_valueENS_4HeldEa", 2, ADA_VALUE_U64}, {"_ZN2ns5Class8by_valueENS_4HeldEa", 3, ADA_VALUE_I8},
-		{"_ZN2ns5Class4heldEs", 1, ADA_VALUE_U64}, {"_ZN2ns5Class4heldEs", 3, ADA_VALUE_I16},
-		{"_ZN2ns5Class5outerENS_5OuterEs", 2, ADA_VALUE_U64}, {"_ZN2ns5Class5outerENS_5OuterEs", 3, ADA_VALUE_I16},
-		{"_ZN2ns5Class5plainENS_5PlainEs", 2, ADA_VALUE_I32}, {"_ZN2ns5Class5plainENS_5PlainEs", 4, ADA_VALUE_I16},
-		{"_ZN2ns5Class11virtual_oneEt", 2, ADA_VALUE_U16}, {"_ZN2ns8identityItEET_S1_", 0, ADA_VALUE_U16},
-	};
+	static const struct expected cases[] = { { "_ZN2ns5Class6methodEsbRKNS_4HeldE", 0, ADA_VALUE_U8 },
+						 { "_ZN2ns5Class6methodEsbRKNS_4HeldE", 1, ADA_VALUE_U64 }, /* this */
+						 { "_ZN2ns5Class6methodEsbRKNS_4HeldE", 2, ADA_VALUE_I16 },
+						 { "_ZN2ns5Class6methodEsbRKNS_4HeldE", 3, ADA_VALUE_U8 },
+						 { "_ZN2ns5Class6methodEsbRKNS_4HeldE", 4, ADA_VALUE_U64 },
+						 { "_ZN2ns5Class8by_valueENS_4HeldEa", 2, ADA_VALUE_U64 },
+						 { "_ZN2ns5Class8by_valueENS_4HeldEa", 3, ADA_VALUE_I8 },
+						 { "_ZN2ns5Class4heldEs", 1, ADA_VALUE_U64 },
+						 { "_ZN2ns5Class4heldEs", 3, ADA_VALUE_I16 },
+						 { "_ZN2ns5Class5outerENS_5OuterEs", 2, ADA_VALUE_U64 },
+						 { "_ZN2ns5Class5outerENS_5OuterEs", 3, ADA_VALUE_I16 },
+						 { "_ZN2ns5Class5plainENS_5PlainEs", 2, ADA_VALUE_I32 },
+						 { "_ZN2ns5Class5plainENS_5PlainEs", 4, ADA_VALUE_I16 },
+						 { "_ZN2ns5Class11virtual_oneEt", 2, ADA_VALUE_U16 },
+						 { "_ZN2ns8identityItEET_S1_", 0, ADA_VALUE_U16 } };
 
 	CHECK(typed_cc, cases);
 	CHECK(typed_cc_clang, cases);
@@ -72,10 +96,11 @@ static void in_cxx(void **state)
 /* Debug information of assembly has no types, and a resolver's is not that of what it resolves: the prototypes go on. */
 static void untyped(void **state)
 {
-	static const struct expected cases[] = {
-		{"getpid", 0, ADA_VALUE_I32}, {"strlen", 0, ADA_VALUE_U64}, {"strlen", 1, ADA_VALUE_U64}, {"read", 0, ADA_VALUE_I64},
-		{"of_its_own", 0, ADA_VALUE_I32},
-	};
+	static const struct expected cases[] = { { "getpid", 0, ADA_VALUE_I32 },
+						 { "strlen", 0, ADA_VALUE_U64 },
+						 { "strlen", 1, ADA_VALUE_U64 },
+						 { "read", 0, ADA_VALUE_I64 },
+						 { "of_its_own", 0, ADA_VALUE_I32 } };
 
 	CHECK(typed_asm, cases);
 	assert_int_equal(ada_value_type_of(typed, "memcmp", 0), ADA_VALUE_I32);
@@ -85,14 +110,16 @@ static void untyped(void **state)
 /* Without debug information: libc's prototypes, by their own names; all else is int. */
 static void from_prototypes(void **state)
 {
-	static const struct expected cases[] = {
-		{"a_long", 0, ADA_VALUE_I32}, {"open", 0, ADA_VALUE_I32}, {"read", 0, ADA_VALUE_I64}, {"write", 3, ADA_VALUE_U64},
-		{"malloc", 0, ADA_VALUE_U64}, {"malloc", 1, ADA_VALUE_U64}, {"mmap", 0, ADA_VALUE_U64}, {"strlen", 0, ADA_VALUE_U64},
-		{"getc", 0, ADA_VALUE_I32}, {"lseek", 2, ADA_VALUE_I64}, {"open64", 0, ADA_VALUE_I32}, {"pread64", 0, ADA_VALUE_I64},
-		{"readlinkat", 0, ADA_VALUE_I64}, {"memcpy@GLIBC_2.14", 3, ADA_VALUE_U64}, {"strtod", 0, ADA_VALUE_F64},
-		{"htons", 1, ADA_VALUE_U16}, {"pow", 1, ADA_VALUE_I32}, {"abort", 0, ADA_VALUE_I32}, {"printf", 2, ADA_VALUE_I32},
-		{"64", 0, ADA_VALUE_I32},
-	};
+	static const struct expected cases[] = { { "a_long", 0, ADA_VALUE_I32 },     { "open", 0, ADA_VALUE_I32 },
+						 { "read", 0, ADA_VALUE_I64 },	     { "write", 3, ADA_VALUE_U64 },
+						 { "malloc", 0, ADA_VALUE_U64 },     { "malloc", 1, ADA_VALUE_U64 },
+						 { "mmap", 0, ADA_VALUE_U64 },	     { "strlen", 0, ADA_VALUE_U64 },
+						 { "getc", 0, ADA_VALUE_I32 },	     { "lseek", 2, ADA_VALUE_I64 },
+						 { "open64", 0, ADA_VALUE_I32 },     { "pread64", 0, ADA_VALUE_I64 },
+						 { "readlinkat", 0, ADA_VALUE_I64 }, { "memcpy@GLIBC_2.14", 3, ADA_VALUE_U64 },
+						 { "strtod", 0, ADA_VALUE_F64 },     { "htons", 1, ADA_VALUE_U16 },
+						 { "pow", 1, ADA_VALUE_I32 },	     { "abort", 0, ADA_VALUE_I32 },
+						 { "printf", 2, ADA_VALUE_I32 },     { "64", 0, ADA_VALUE_I32 } };
 
 	CHECK(bare, cases);
 	CHECK(NULL, cases);
@@ -115,10 +142,9 @@ static void prototypes_are_sorted(void **state)
 
 int main(int count, char **arguments)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(results_in_c), cmocka_unit_test(arguments_in_c), cmocka_unit_test(in_cxx), cmocka_unit_test(untyped),
-		cmocka_unit_test(from_prototypes), cmocka_unit_test(prototypes_are_sorted),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(results_in_c),    cmocka_unit_test(arguments_in_c),
+					    cmocka_unit_test(in_cxx),	       cmocka_unit_test(untyped),
+					    cmocka_unit_test(from_prototypes), cmocka_unit_test(prototypes_are_sorted) };
 
 	if (count < 7)
 		return EXIT_FAILURE;

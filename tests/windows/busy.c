@@ -13,8 +13,16 @@ static atomic_long marks_left;
 static atomic_int stop;
 static double seconds;
 
-NOINLINE static long leaf(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
-NOINLINE static long mark_me(long x) { __asm__ volatile("" : "+r"(x)); return x ^ 1; }
+NOINLINE static long leaf(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+NOINLINE static long mark_me(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x ^ 1;
+}
 
 static double now(void)
 {

@@ -16,7 +16,7 @@ HIDE void work(void)
 
 HIDE void mark_me(void)
 {
-	__asm__ volatile("nop; nop; nop; nop; nop" ::: "memory");	/* room for a jump, and not the same as work() */
+	__asm__ volatile("nop; nop; nop; nop; nop" ::: "memory"); /* room for a jump, and not the same as work() */
 }
 
 static void *body(void *unused)

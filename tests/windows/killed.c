@@ -12,17 +12,28 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-struct progress { long returned; char pad[56]; };
+struct progress {
+	long returned;
+	char pad[56];
+};
 static volatile struct progress *progress;
 
-NOINLINE static long begin(long x) { __asm__ volatile("" : "+r"(x)); return x; }
-NOINLINE static long step(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+NOINLINE static long begin(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x;
+}
+NOINLINE static long step(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
 
 static void *run(void *argument)
 {
 	volatile struct progress *mine = argument;
 
-	for (long x = 0;; ) {
+	for (long x = 0;;) {
 		x = step(x);
 		mine->returned = x;
 	}

@@ -13,13 +13,31 @@
 
 static int span;
 
-NOINLINE static long leaf(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
-NOINLINE static long mark_me(long x) { __asm__ volatile("" : "+r"(x)); return x ^ 1; }
-NOINLINE static long node(long x) { x = leaf(x); return leaf(x); }
+NOINLINE static long leaf(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+NOINLINE static long mark_me(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x ^ 1;
+}
+NOINLINE static long node(long x)
+{
+	x = leaf(x);
+	return leaf(x);
+}
 
-static void on_alarm(int number) { mark_me(leaf(number)); }
+static void on_alarm(int number)
+{
+	mark_me(leaf(number));
+}
 
-static void *brief(void *argument) { return (void *)mark_me((long)argument); }
+static void *brief(void *argument)
+{
+	return (void *)mark_me((long)argument);
+}
 
 static void *work(void *argument)
 {

@@ -12,9 +12,21 @@
 static atomic_int stop;
 static atomic_long leafs, ones, twos;
 
-NOINLINE static long leaf(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
-NOINLINE static long one(long x) { __asm__ volatile("" : "+r"(x)); return x + 2; }
-NOINLINE static long two(long x) { __asm__ volatile("" : "+r"(x)); return x + 3; }
+NOINLINE static long leaf(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+NOINLINE static long one(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 2;
+}
+NOINLINE static long two(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 3;
+}
 
 static void *work(void *argument)
 {

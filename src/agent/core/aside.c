@@ -13,21 +13,28 @@
  */
 #include "agent/core/state.h"
 
-#define LEAST_BYTES 16384			/* free of a stack, for a slow path to begin there */
+#define LEAST_BYTES 16384 /* free of a stack, for a slow path to begin there */
 #define SPARE_BYTES 65536
-#define OPEN ~0ull				/* instead of a mask: signals are not blocked, and stay so */
+#define OPEN ~0ull /* instead of a mask: signals are not blocked, and stay so */
 
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
-static __thread struct { struct ada_thread *thread; uint64_t mask, sp; uint32_t *lock; } slow;
+static __thread struct {
+	struct ada_thread *thread;
+	uint64_t mask, sp;
+	uint32_t *lock;
+} slow;
 /* This thread's stack: from `bottom` up to `end`, in use from `top` up, by waits whose frame on the program's stack is at
  * `wait_sp`; `program` is where the program's stack was left. */
-static __thread struct { uint64_t bottom, end, top, wait_sp, program; uint32_t busy, given_up; } stack;
-static __thread struct ada_thread *hidden;	/* what ada_self was when a vfork child restrained itself; NULL: none has */
+static __thread struct {
+	uint64_t bottom, end, top, wait_sp, program;
+	uint32_t busy, given_up;
+} stack;
+static __thread struct ada_thread *hidden; /* what ada_self was when a vfork child restrained itself; NULL: none has */
 /* The thread, where its hooks may not write by themselves (rseq.c): ada_self is no one then. NULL: they may. */
 static __thread struct ada_thread *unseen;
-static uint64_t spare;				/* the process's, for who has none; 0: there is none */
+static uint64_t spare; /* the process's, for who has none; 0: there is none */
 static uint32_t spare_busy;
-static uint32_t forks;				/* how many this process is away from the first */
+static uint32_t forks; /* how many this process is away from the first */
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------- */
 
@@ -163,10 +170,10 @@ void ada_slow_forked(void)
 	forks++;
 	ada_self = &ada_no_thread;
 	hidden = unseen = NULL;
-	if (slow.thread)			/* the slow path that found out: it has no thread any more */
+	if (slow.thread) /* the slow path that found out: it has no thread any more */
 		slow.thread = &ada_no_thread;
 	if ((uint64_t)__builtin_frame_address(0) - spare >= SPARE_BYTES)
-		spare_busy = 0;			/* another thread of the parent's was on it */
+		spare_busy = 0; /* another thread of the parent's was on it */
 }
 
 /* --- the stack ---------------------------------------------------------------------------------------------------------- */
@@ -236,7 +243,12 @@ void ada_aside_start(void)
 
 /* --- waits ---------------------------------------------------------------------------------------------------------------- */
 
-struct pause { struct ada_thread *thread; void (*wait)(void *); void *argument; uint64_t program; };
+struct pause {
+	struct ada_thread *thread;
+	void (*wait)(void *);
+	void *argument;
+	uint64_t program;
+};
 
 static bool is_child(uint32_t forks_before)
 {
@@ -280,9 +292,9 @@ bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argum
 	uint64_t top = stack.top, wait_sp = stack.wait_sp;
 
 	if ((uint64_t)&pause - stack.bottom >= stack.end - stack.bottom) {
-		if (!thread->index)		/* at work on nothing yet */
+		if (!thread->index) /* at work on nothing yet */
 			return pause_run(&pause);
-		wait(argument);			/* with signals blocked: there is no way to give up from here */
+		wait(argument); /* with signals blocked: there is no way to give up from here */
 		return true;
 	}
 	ada_switch(&pause, pause_run_apart, pause.program, &stack.top);

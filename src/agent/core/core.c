@@ -1,15 +1,15 @@
 /* The state of the process that all hooks share: whether it records, and where to; and what is lost. */
 #include "agent/core/state.h"
 
-struct ada_above ada_above = { .stubs = (const char *)(1ull << 63) };	/* where no code is: an unwinder may come before the start */
+struct ada_above ada_above = { .stubs = (const char *)(1ull << 63) }; /* where no code is: an unwinder may come before the start */
 struct ada_core *ada_core;
-struct ada_thread ada_no_thread;		/* all zero: sends every hook into its slow path */
+struct ada_thread ada_no_thread; /* all zero: sends every hook into its slow path */
 struct ada_setup ada_setup;
 
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
 
-static bool silent;				/* as ada_core_is_silent: private, so a fork's child knows */
+static bool silent; /* as ada_core_is_silent: private, so a fork's child knows */
 
 struct ada_shm *ada_core_shm(void)
 {

@@ -12,8 +12,8 @@ struct dl_phdr_info;
 
 /* What the core calls of the rooms above: start.c says, before there is a segment or a hook. */
 struct ada_above {
-	const char *stubs;			/* where their text begins: hook/stubs.S */
-	void (*pass_calls)(void);		/* the recorder is gone: ada_region_pass_calls */
+	const char *stubs;	  /* where their text begins: hook/stubs.S */
+	void (*pass_calls)(void); /* the recorder is gone: ada_region_pass_calls */
 	/* False for text of no module (JIT) or inside a run-time that keys on return addresses. Any thread: patch/text.c. */
 	bool (*text_is_hookable)(uint64_t return_address);
 	/* The child of a fork that no one told us of finds its threads zeroed (MADV_WIPEONFORK) and comes here from its first hook:
@@ -27,20 +27,20 @@ extern struct ada_above ada_above;
 /* --- core.c ---------------------------------------------------------------------------------------------------------------- */
 /* First reason stays. Every thread stops recording at its next event; hooks then only pass through. */
 void ada_core_disable(enum ada_disable reason);
-bool ada_core_is_silent(void);			/* disabled since no system call of ours is safe any more, or no look at the TSC */
-bool ada_core_is_forked(void);			/* in a fork's child that no one has told us of */
-struct ada_shm *ada_core_shm(void);			/* NULL: not attached */
-bool ada_core_recording(void);			/* neither stopped nor disabled */
+bool ada_core_is_silent(void);	    /* disabled since no system call of ours is safe any more, or no look at the TSC */
+bool ada_core_is_forked(void);	    /* in a fork's child that no one has told us of */
+struct ada_shm *ada_core_shm(void); /* NULL: not attached */
+bool ada_core_recording(void);	    /* neither stopped nor disabled */
 
 /* --- aside.c ---------------------------------------------------------------------------------------------------------------- */
 /* With signals blocked: calls work(argument) on a stack of ours, so that the program's own need not have room for it. */
 void ada_aside(void (*work)(void *), void *argument);
-void ada_aside_start(void);			/* before there is more than one thread */
+void ada_aside_start(void); /* before there is more than one thread */
 /* In a vfork child: its hooks only pass through, and the thread that it runs on is its parent's again once it is gone. */
 void ada_core_hide(void);
-void ada_core_show(void);			/* it was refused */
-void ada_core_leave(void);			/* this thread's hooks never read the TSC again, once all is disabled */
-void ada_slow_settle(void);			/* whether the calling thread has restartable sequences has changed */
+void ada_core_show(void);   /* it was refused */
+void ada_core_leave(void);  /* this thread's hooks never read the TSC again, once all is disabled */
+void ada_slow_settle(void); /* whether the calling thread has restartable sequences has changed */
 
 /* --- room.c ---------------------------------------------------------------------------------------------------------------- */
 /* Memory of this thread's for `count` words, until they are returned; the images of vfork's children never return them. NULL:
@@ -53,12 +53,12 @@ void *ada_judge_room(void);
 void ada_judge_room_return(void *room);
 
 /* --- rseq.c. The program registers restartable sequences of its own on the calling thread; ada_slow_settle then ------------- */
-void ada_rseq_registered(uint64_t address, uint32_t signature);		/* behind the call */
-uint64_t ada_rseq_unregister(void);		/* before the call; what to restore where it fails */
+void ada_rseq_registered(uint64_t address, uint32_t signature); /* behind the call */
+uint64_t ada_rseq_unregister(void);				/* before the call; what to restore where it fails */
 void ada_rseq_restore(uint64_t before);
 
 /* --- site.c ---------------------------------------------------------------------------------------------------------------- */
-bool ada_stub_is_return(uint64_t address);		/* inside the stubs' text */
-uint64_t ada_site_of_slot(uint64_t slot_value);		/* where the return address is that a stub stands for; 0: it is no stub's */
-void ada_site_forget_refused(void);			/* what text_is_hookable said no to is asked again */
+bool ada_stub_is_return(uint64_t address);	/* inside the stubs' text */
+uint64_t ada_site_of_slot(uint64_t slot_value); /* where the return address is that a stub stands for; 0: it is no stub's */
+void ada_site_forget_refused(void);		/* what text_is_hookable said no to is asked again */
 #endif

@@ -26,40 +26,40 @@
 #include "abi/wire.h"
 
 #define ADA_EVENT_BYTES 32
-#define ADA_FRAME_BYTES 32			/* equal: one word holds both cursors */
-#define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES)	/* number of the event at offset 64, by offset */
-#define ADA_NEAR_BYTES (1 << 20)		/* a slot this little below the innermost frame's needs no second look */
+#define ADA_FRAME_BYTES 32					   /* equal: one word holds both cursors */
+#define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES) /* number of the event at offset 64, by offset */
+#define ADA_NEAR_BYTES (1 << 20)				   /* a slot this little below the innermost frame's needs no second look */
 #define ADA_FRAME_UNRETURNED (1ull << 63)
-#define ADA_TAIL_CALLS_MAX 32			/* frames that may share one slot: an endless tail loop stays bounded */
-#define ADA_SHADOW_FRAMES (256 * 1024)		/* calls in progress a thread */
-#define ADA_ROOM_STACK 32768			/* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
+#define ADA_TAIL_CALLS_MAX 32	       /* frames that may share one slot: an endless tail loop stays bounded */
+#define ADA_SHADOW_FRAMES (256 * 1024) /* calls in progress a thread */
+#define ADA_ROOM_STACK 32768	       /* of a thread's room (room.c): its shadow stack at first, then the slow paths' stack */
 #define ADA_ROOM_BYTES 65536
 
 #define ADA_STUB_BYTES 16
 #define ADA_STUB_COUNT 262144
-#define ADA_STUB_RETURN 6			/* offset of a stub's return point */
-#define ADA_SITE_HASH_BITS 19			/* twice as many as stubs */
-#define ADA_REFUSED 4096			/* return addresses that are known to get no stub */
+#define ADA_STUB_RETURN 6     /* offset of a stub's return point */
+#define ADA_SITE_HASH_BITS 19 /* twice as many as stubs */
+#define ADA_REFUSED 4096      /* return addresses that are known to get no stub */
 
 #define ADA_TRAMPOLINE_BYTES 64
 /* From hook.start on */
-#define ADA_TRAMPOLINE_RETURN 6			/* where the trampoline's call of ada_entry comes back */
-#define ADA_TRAMPOLINE_JUMP 14			/* from here on the stack pointer is past the return slot, ... */
-#define ADA_TRAMPOLINE_NO_STUB 21		/* enters the body without an exit stub */
-#define ADA_TRAMPOLINE_BODY 26			/* ... to here: the relocated prologue, which a stub calls */
-#define ADA_TRAMPOLINE_LEAD 8			/* before hook.start, where a red zone is left alone */
-#define ADA_TRAMPOLINE_BELOW_NO_STUB 18		/* then entered here without an exit stub; the other one is but a word for it */
+#define ADA_TRAMPOLINE_RETURN 6		/* where the trampoline's call of ada_entry comes back */
+#define ADA_TRAMPOLINE_JUMP 14		/* from here on the stack pointer is past the return slot, ... */
+#define ADA_TRAMPOLINE_NO_STUB 21	/* enters the body without an exit stub */
+#define ADA_TRAMPOLINE_BODY 26		/* ... to here: the relocated prologue, which a stub calls */
+#define ADA_TRAMPOLINE_LEAD 8		/* before hook.start, where a red zone is left alone */
+#define ADA_TRAMPOLINE_BELOW_NO_STUB 18 /* then entered here without an exit stub; the other one is but a word for it */
 #define ADA_RED_ZONE_BYTES 128
-#define ADA_BLOCK_BYTES (1 << 20)		/* trampolines; their hooks lie this far behind, the next block behind these */
+#define ADA_BLOCK_BYTES (1 << 20) /* trampolines; their hooks lie this far behind, the next block behind these */
 
 struct ada_frame {
 	/* Address of the return slot on the machine stack; less 1: watched (shadow.c). With ADA_FRAME_UNRETURNED: of a call without a
 	 * stub, so that the hook, which takes no such address for a slot, leaves all that is next to the slow path. */
 	uint64_t slot;
-	uint64_t counter;			/* of the call; without a stub, its return address */
+	uint64_t counter; /* of the call; without a stub, its return address */
 	uint64_t function_id;
-	uint32_t depth;				/* of its CALL: frames below may go first (fibers) */
-	uint32_t number;			/* of the function, in the policy's tables (abi/policy.h); 0: it has none */
+	uint32_t depth;	 /* of its CALL: frames below may go first (fibers) */
+	uint32_t number; /* of the function, in the policy's tables (abi/policy.h); 0: it has none */
 };
 static_assert(sizeof(struct ada_frame) == ADA_FRAME_BYTES, "frame");
 static_assert(sizeof(struct ada_event) == ADA_EVENT_BYTES, "event");
@@ -67,53 +67,53 @@ static_assert(ADA_CHUNK_HEADER_BYTES % ADA_EVENT_BYTES == 0, "events lie at mult
 static_assert(offsetof(struct ada_chunk, commit) == 0, "hook.S takes the chunk's address for the commit word's");
 
 struct ada_site {
-	uint64_t target;			/* ADA_TRAMPOLINE_BODY of the function: the stub's call goes there */
+	uint64_t target; /* ADA_TRAMPOLINE_BODY of the function: the stub's call goes there */
 	uint64_t return_address;
-	uint64_t entry;				/* where the trampoline jumps: the stub, or ADA_TRAMPOLINE_NO_STUB */
+	uint64_t entry; /* where the trampoline jumps: the stub, or ADA_TRAMPOLINE_NO_STUB */
 	uint64_t function_id;
 };
 static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
 
 struct ada_hook {
 	uint64_t function_id;
-	struct ada_site *cache;			/* one word: key and value can't disagree. Filled once, kept */
-	uint64_t entry;				/* ada_entry, ada_entry_below, or an intercept's replacement */
-	uint64_t target;			/* of a GOT hook: what its body jumps to */
+	struct ada_site *cache; /* one word: key and value can't disagree. Filled once, kept */
+	uint64_t entry;		/* ada_entry, ada_entry_below, or an intercept's replacement */
+	uint64_t target;	/* of a GOT hook: what its body jumps to */
 	/* For unwinders: region.S. No cache line of hooks holds code, and no two share one. */
-	uint64_t start;				/* of the trampoline that has this cell, behind a lead; later cells have no more */
-	uint64_t original;			/* what the body's start is a copy of */
-	const uint8_t *origins;			/* struct ada_plan_origin, of the rest of the body */
-	uint32_t number;			/* as a frame's */
+	uint64_t start;		/* of the trampoline that has this cell, behind a lead; later cells have no more */
+	uint64_t original;	/* what the body's start is a copy of */
+	const uint8_t *origins; /* struct ada_plan_origin, of the rest of the body */
+	uint32_t number;	/* as a frame's */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
 
 struct ada_thread {
 	/* Hot: one cache line. All zero in the child of a fork: index 0 sends the hook into its slow path. */
-	uint64_t index;				/* address of the open chunk, or of `parked` */
-	uint64_t shadow;			/* address of frame 0; below it ADA_TAIL_CALLS_MAX sentinels */
+	uint64_t index;	 /* address of the open chunk, or of `parked` */
+	uint64_t shadow; /* address of frame 0; below it ADA_TAIL_CALLS_MAX sentinels */
 	uint64_t shadow_end;
-	uint64_t tid_call;			/* tid | ADA_EVENT_CALL << 32: bytes 16 to 23 of an event */
+	uint64_t tid_call; /* tid | ADA_EVENT_CALL << 32: bytes 16 to 23 of an event */
 	uint64_t tid_return;
-	uint64_t sequence;			/* (index_seq of the chunk's first event - ADA_EVENT_FIRST) << 32 */
-	uint64_t parked;			/* commit word of a thread without chunk: its low half says full */
-	uint64_t detail;			/* address of the open detail chunk; 0: there is none */
+	uint64_t sequence; /* (index_seq of the chunk's first event - ADA_EVENT_FIRST) << 32 */
+	uint64_t parked;   /* commit word of a thread without chunk: its low half says full */
+	uint64_t detail;   /* address of the open detail chunk; 0: there is none */
 	/* The hook reads these where a stack snapshot would cross a page. */
-	uint64_t stack_low, stack_high;		/* of the thread's own stack; 0: not known */
+	uint64_t stack_low, stack_high; /* of the thread's own stack; 0: not known */
 	/* Slow paths only. */
-	uint64_t news;				/* what chunk_news() said when no chunk was free */
-	uint64_t shadow_limit;			/* end of the shadow stack; shadow_end may be lower: shadow.c */
-	uint64_t last_counter;			/* of its newest event in a sealed chunk; 0: none */
+	uint64_t news;	       /* what chunk_news() said when no chunk was free */
+	uint64_t shadow_limit; /* end of the shadow stack; shadow_end may be lower: shadow.c */
+	uint64_t last_counter; /* of its newest event in a sealed chunk; 0: none */
 	uint32_t stack_tries;
 	uint32_t tid;
-	uint32_t number;			/* in the table of threads of this process */
-	uint32_t chunk;				/* that index points to */
-	uint32_t dropping;			/* enum ada_lack: no chunk was to be had at the last look */
-	uint32_t sweep_frames;			/* look for dead frames of other stacks when there are more than this */
-	struct ada_shm_thread *entry;		/* in the shared table */
-	uint32_t detail_chunk;			/* that detail points to */
-	uint32_t id;				/* in files, chunks and marks */
-	uint32_t small_taken;			/* index chunks that were small */
+	uint32_t number;	      /* in the table of threads of this process */
+	uint32_t chunk;		      /* that index points to */
+	uint32_t dropping;	      /* enum ada_lack: no chunk was to be had at the last look */
+	uint32_t sweep_frames;	      /* look for dead frames of other stacks when there are more than this */
+	struct ada_shm_thread *entry; /* in the shared table */
+	uint32_t detail_chunk;	      /* that detail points to */
+	uint32_t id;		      /* in files, chunks and marks */
+	uint32_t small_taken;	      /* index chunks that were small */
 	uint32_t reserved[11];
 };
 static_assert(offsetof(struct ada_thread, stack_low) == 64, "hot line");
@@ -121,10 +121,10 @@ static_assert(sizeof(struct ada_thread) % 64 == 0, "threads share no line");
 
 /* What every hook needs to know of the process. */
 struct ada_setup {
-	int64_t rseq_offset;			/* of the thread's struct rseq from the thread pointer */
-	const uint64_t *policy;			/* the segment's policy_flags: this word's address + its value = the flags in force */
-	uint64_t detail_scale;			/* 0: no detail lane, and no thread has a detail chunk */
-	uint64_t detail_stack;			/* bytes of the stack in a record: 0 to 256, a multiple of 16 */
-	uint64_t detail_call, detail_return;	/* kind, stack_size and flags of a whole record: one word */
+	int64_t rseq_offset;		     /* of the thread's struct rseq from the thread pointer */
+	const uint64_t *policy;		     /* the segment's policy_flags: this word's address + its value = the flags in force */
+	uint64_t detail_scale;		     /* 0: no detail lane, and no thread has a detail chunk */
+	uint64_t detail_stack;		     /* bytes of the stack in a record: 0 to 256, a multiple of 16 */
+	uint64_t detail_call, detail_return; /* kind, stack_size and flags of a whole record: one word */
 } __attribute__((aligned(64)));
 #endif

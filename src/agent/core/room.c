@@ -17,22 +17,24 @@
 #include "agent/core/state.h"
 #include "agent/ground/space.h"
 
-#define GROWN_BYTES 131072ull			/* the first mapping of its own */
+#define GROWN_BYTES 131072ull /* the first mapping of its own */
 #define GROWN_FACTOR 4
-#define WORDS 512				/* pointers of an environment */
-#define JUDGEMENTS 3				/* of handlers that came in between */
-#define SPARED 8				/* of the address space that is left a shadow stack takes this part at most */
+#define WORDS 512    /* pointers of an environment */
+#define JUDGEMENTS 3 /* of handlers that came in between */
+#define SPARED 8     /* of the address space that is left a shadow stack takes this part at most */
 
 struct room {
-	uint64_t shadow, shadow_bytes;		/* where it lies now */
-	uint32_t number;			/* of the place */
-	uint32_t words_tid;			/* who has taken the words last */
-	uint32_t judging;			/* how many of the places below are in use, from the first on */
-	uint64_t judges[JUDGEMENTS];		/* where on the stack who has each of them is */
+	uint64_t shadow, shadow_bytes; /* where it lies now */
+	uint32_t number;	       /* of the place */
+	uint32_t words_tid;	       /* who has taken the words last */
+	uint32_t judging;	       /* how many of the places below are in use, from the first on */
+	uint64_t judges[JUDGEMENTS];   /* where on the stack who has each of them is */
 	uint32_t reserved[2];
 	uint64_t words[WORDS];
-	struct { _Alignas(16) char bytes[ADA_JUDGE_ROOM]; } judge[JUDGEMENTS];
-	char first[];				/* the shadow stack, at first */
+	struct {
+		_Alignas(16) char bytes[ADA_JUDGE_ROOM];
+	} judge[JUDGEMENTS];
+	char first[]; /* the shadow stack, at first */
 };
 static_assert(offsetof(struct room, words) == 64, "room");
 
@@ -76,7 +78,7 @@ bool ada_room_take(struct ada_thread *thread)
 	ada_rooms[thread->number] = (uint64_t)own;
 	shadow_point(thread);
 	for (int i = 1; i <= ADA_TAIL_CALLS_MAX; i++)
-		ada_frame_at(thread, -i)->slot = ~0ull;	/* odd: equal to no slot */
+		ada_frame_at(thread, -i)->slot = ~0ull; /* odd: equal to no slot */
 	ada_slow_stack((uint64_t)own + ADA_ROOM_STACK, (uint64_t)own + ADA_ROOM_BYTES);
 	return true;
 }
@@ -125,8 +127,7 @@ uint64_t *ada_room_words(size_t count)
 {
 	uint32_t tid = ada_sys_tid();
 
-	if (!own || count > WORDS || own->words_tid == tid ||
-	    (own->words_tid && own->words_tid == ada_core->threads[own->number].tid))
+	if (!own || count > WORDS || own->words_tid == tid || (own->words_tid && own->words_tid == ada_core->threads[own->number].tid))
 		return NULL;
 	own->words_tid = tid;
 	return own->words;

@@ -10,16 +10,16 @@
 
 #define RSEQ_SIGNATURE 0x53053053
 #define RSEQ_BYTES 32
-#define AS_LIBC 0ull				/* as the thread began */
+#define AS_LIBC 0ull /* as the thread began */
 #define NONE 1ull
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
 extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
-static __thread uint64_t area;			/* its address, AS_LIBC or NONE */
-static __thread char nowhere[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES)));	/* what hooks write to where there is none */
+static __thread uint64_t area;						       /* its address, AS_LIBC or NONE */
+static __thread char nowhere[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES))); /* what hooks write to where there is none */
 static bool libc_has, adopted;
-static size_t modules_max;			/* of those whose data lies at the same offset on all threads */
+static size_t modules_max; /* of those whose data lies at the same offset on all threads */
 
 static uint64_t thread_pointer(void)
 {
@@ -33,7 +33,10 @@ static int module_count(struct dl_phdr_info *info, size_t bytes, void *unused)
 	return 0;
 }
 
-struct search { uint64_t address; bool found; };
+struct search {
+	uint64_t address;
+	bool found;
+};
 
 static int module_visit(struct dl_phdr_info *info, size_t bytes, void *argument)
 {

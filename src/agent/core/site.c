@@ -8,7 +8,7 @@
 /* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
 struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
 uint32_t ada_site_limit = ADA_STUB_COUNT;
-static uint32_t sites_used = 1;			/* an unwinder may look just below a stub, and the first has none there */
+static uint32_t sites_used = 1; /* an unwinder may look just below a stub, and the first has none there */
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -61,7 +61,9 @@ static bool is_refused(uint64_t return_address)
 uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address)
 {
 	return ada_stub_is_return(return_address) || ada_site_find(return_address, hook->function_id) ||
-	       (ada_above.text_is_hookable(return_address) && sites_used < ada_site_limit) ? 2 : 1;
+			       (ada_above.text_is_hookable(return_address) && sites_used < ada_site_limit) ?
+		       2 :
+		       1;
 }
 
 void ada_site_forget_refused(void)
@@ -86,7 +88,7 @@ static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address
 	site->function_id = hook->function_id;
 	site->target = hook->start + ADA_TRAMPOLINE_BODY;
 	site->entry = (uint64_t)ada_above.stubs + (uint64_t)sites_used * ADA_STUB_BYTES;
-	if (ada_stub_is_return(return_address))		/* a tail call: the slot holds a stub already, and keeps it */
+	if (ada_stub_is_return(return_address)) /* a tail call: the slot holds a stub already, and keeps it */
 		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
 	site->return_address = return_address;
 	sites_used++;
@@ -111,7 +113,7 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 	}
 	if (!ada_lock(&ada_core->sites_lock))
 		return NULL;
-	site = ada_site_find(return_address, hook->function_id);	/* another thread's, by now */
+	site = ada_site_find(return_address, hook->function_id); /* another thread's, by now */
 	if (!site && sites_used < ada_site_limit)
 		site = site_make(hook, return_address);
 	else if (!site)

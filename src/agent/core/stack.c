@@ -8,9 +8,12 @@
 #include "agent/core/state.h"
 
 #define TRIES_MAX 8
-#define LINE_BYTES 128				/* enough for what is wanted of a line; longer paths are cut */
+#define LINE_BYTES 128 /* enough for what is wanted of a line; longer paths are cut */
 
-struct mapping { uint64_t start, end; bool named, stack; };
+struct mapping {
+	uint64_t start, end;
+	bool named, stack;
+};
 
 static const char *parse_hex(const char *text, uint64_t *number)
 {

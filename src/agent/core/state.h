@@ -21,16 +21,16 @@
 struct ada_pool {
 	char *chunks;
 	uint64_t chunk_bytes;
-	uint64_t behind;			/* bytes of a chunk that lie so far behind its place */
+	uint64_t behind; /* bytes of a chunk that lie so far behind its place */
 	uint32_t count;
-	uint64_t *free_words;			/* bitmap, 1: free */
-	uint64_t *sealed;			/* ring: abi/wire.h */
-	uint64_t *head, *tail;			/* of the ring */
-	uint32_t *front;			/* chunks from here on were in no one's hands yet: none of them is free */
-	uint32_t step;				/* taken of them at a time */
-	uint32_t share;				/* of what the agent may make: one part in so many */
-	uint32_t no_advice;			/* 1: this kernel can't make memory without the risk of a SIGBUS */
-	uint64_t *touched;			/* bitmap: chunks this process has page tables for */
+	uint64_t *free_words;  /* bitmap, 1: free */
+	uint64_t *sealed;      /* ring: abi/wire.h */
+	uint64_t *head, *tail; /* of the ring */
+	uint32_t *front;       /* chunks from here on were in no one's hands yet: none of them is free */
+	uint32_t step;	       /* taken of them at a time */
+	uint32_t share;	       /* of what the agent may make: one part in so many */
+	uint32_t no_advice;    /* 1: this kernel can't make memory without the risk of a SIGBUS */
+	uint64_t *touched;     /* bitmap: chunks this process has page tables for */
 };
 /* Why there is no chunk: all are in use; there is no memory for more; or (--on-full=block) they are in the hands of threads that did
  * nothing for so long that they may be waiting for this one. */
@@ -38,66 +38,66 @@ enum ada_lack { ADA_LACK_NONE = 0, ADA_LACK_FULL = 1, ADA_LACK_MEMORY = 2, ADA_L
 
 /* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
 struct ada_core {
-	uint64_t present;			/* 0: a child that ada_core_forked() has not seen yet */
-	struct ada_shm *shm;			/* NULL: not attached */
+	uint64_t present;    /* 0: a child that ada_core_forked() has not seen yet */
+	struct ada_shm *shm; /* NULL: not attached */
 	struct ada_pool index, detail;
-	struct ada_pool small, detail_small;	/* numbered from 0 */
-	struct ada_pool ring;			/* of all sealed index chunks, and nothing else */
+	struct ada_pool small, detail_small; /* numbered from 0 */
+	struct ada_pool ring;		     /* of all sealed index chunks, and nothing else */
 	struct ada_shm_thread *entries;
-	uint64_t *entries_free;			/* bitmap of those whose threads are over and drained */
-	uint64_t detail_scanned;		/* detail_returned + 1 when no free detail chunk was found; 0: look */
+	uint64_t *entries_free;	 /* bitmap of those whose threads are over and drained */
+	uint64_t detail_scanned; /* detail_returned + 1 when no free detail chunk was found; 0: look */
 	uint64_t small_touched[ADA_SMALL_MAX / 64], detail_small_touched[ADA_SMALL_MAX / 64];
-	uint64_t held;				/* `returned` + 1 when a thread gave up waiting for what others hold */
+	uint64_t held; /* `returned` + 1 when a thread gave up waiting for what others hold */
 	uint32_t threads_lock, sites_lock;
-	uint32_t threads_used;			/* places in `threads` ever used */
-	uint32_t threads_free;			/* number + 1 of the first free place, linked by `number` */
+	uint32_t threads_used; /* places in `threads` ever used */
+	uint32_t threads_free; /* number + 1 of the first free place, linked by `number` */
 	uint64_t touched[ADA_INDEX_BUFFER_MAX / ADA_CHUNK_BYTES / 64];
 	uint64_t detail_touched[ADA_DETAIL_BUFFER_MAX / (ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(0)) / 64 + 1];
 	struct ada_thread threads[ADA_THREADS_MAX];
 };
 
-extern struct ada_core *ada_core;		/* NULL before the first segment */
-extern __thread struct ada_thread *ada_self;	/* never NULL */
-extern __thread uint64_t ada_sequence;		/* events of this thread in sealed chunks */
-extern __thread uint64_t ada_lost_told;		/* of its entry's `lost`: what LOST events say so far */
+extern struct ada_core *ada_core;	     /* NULL before the first segment */
+extern __thread struct ada_thread *ada_self; /* never NULL */
+extern __thread uint64_t ada_sequence;	     /* events of this thread in sealed chunks */
+extern __thread uint64_t ada_lost_told;	     /* of its entry's `lost`: what LOST events say so far */
 extern struct ada_thread ada_no_thread;
 extern struct ada_setup ada_setup;
 
 /* --- aside.c */
-bool ada_lock(uint32_t *lock);			/* false: gave up */
+bool ada_lock(uint32_t *lock); /* false: gave up */
 void ada_unlock(uint32_t *lock);
 /* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
  * midst of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
 struct ada_thread *ada_slow_begin(uint64_t sp);
-bool ada_slow_forbidden(void);			/* no system call may be made: no slow path begins, the event is lost */
+bool ada_slow_forbidden(void); /* no system call may be made: no slow path begins, the event is lost */
 void ada_slow_end(struct ada_thread *thread);
-void ada_slow_abandoned(void);			/* a jump leaves this thread's slow path, if it was in one */
-void ada_slow_lost(uint64_t events);		/* for the thread whose slow path it is, or for the calling one */
+void ada_slow_abandoned(void);	     /* a jump leaves this thread's slow path, if it was in one */
+void ada_slow_lost(uint64_t events); /* for the thread whose slow path it is, or for the calling one */
 /* In the slow path of `thread`: calls work(argument) on this thread's stack of ours, or where it is. Returns whose slow path it
  * is now: another's where the work was given up in a fork's child. */
 struct ada_thread *ada_slow_run(struct ada_thread *thread, void (*work)(void *), void *argument);
-bool ada_slow_has_stack(void);			/* ada_slow_run will find it */
+bool ada_slow_has_stack(void); /* ada_slow_run will find it */
 /* In a slow path, anywhere: calls wait(argument) as if the slow path had ended, on the program's stack. In the child of a fork
  * in between it goes on behind ada_slow_run; or returns false, where there was none. */
 bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument);
-struct ada_thread *ada_slow_thread(void);	/* whose slow path it is, or ada_self */
-void ada_slow_stack(uint64_t bottom, uint64_t end);	/* this thread's stack from now on; both 0: it has none */
+struct ada_thread *ada_slow_thread(void);	    /* whose slow path it is, or ada_self */
+void ada_slow_stack(uint64_t bottom, uint64_t end); /* this thread's stack from now on; both 0: it has none */
 void ada_slow_forked(void);
 
 void ada_switch(void *argument, void (*work)(void *), uint64_t stack, uint64_t *left) __asm__("__morestack") ADA_HIDDEN;
 _Noreturn void ada_switch_back(uint64_t left) ADA_HIDDEN;
-void ada_call_libc(const void *function, long a, long b);	/* all three: switch.S */
+void ada_call_libc(const void *function, long a, long b); /* all three: switch.S */
 
 /* --- room.c */
-bool ada_room_take(struct ada_thread *thread);	/* for its place: shadow stack and stack. False: no memory */
-void ada_room_leave(void);			/* the thread ends */
-void ada_room_forked(void);			/* in a fork's child */
+bool ada_room_take(struct ada_thread *thread); /* for its place: shadow stack and stack. False: no memory */
+void ada_room_leave(void);		       /* the thread ends */
+void ada_room_forked(void);		       /* in a fork's child */
 /* Room for so many frames; what was known of a frame's address is not true any more. False: too deep, or no memory. */
 bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 
 /* --- rseq.c */
 void ada_rseq_choose(void);
-bool ada_rseq_usable(void);			/* hooks on this thread may commit by themselves */
+bool ada_rseq_usable(void); /* hooks on this thread may commit by themselves */
 
 /* --- core.c */
 void ada_event_lost(struct ada_thread *thread, uint64_t events);
@@ -109,7 +109,7 @@ static inline uint64_t ada_state(const struct ada_thread *thread)
 
 static inline void ada_state_set(struct ada_thread *thread, uint64_t state)
 {
-	__atomic_store_n((uint64_t *)thread->index, state, __ATOMIC_RELEASE);	/* after the event, for the recorder */
+	__atomic_store_n((uint64_t *)thread->index, state, __ATOMIC_RELEASE); /* after the event, for the recorder */
 }
 
 static inline uint32_t ada_frames(const struct ada_thread *thread)
@@ -135,14 +135,14 @@ static inline bool ada_frame_is_unreturned(const struct ada_frame *frame)
 }
 
 /* --- stack.c */
-bool ada_stack_own(struct ada_thread *thread, uint64_t slot);	/* known to lie on the thread's own stack */
-bool ada_stack_readable(uint64_t address);	/* whether there is memory */
+bool ada_stack_own(struct ada_thread *thread, uint64_t slot); /* known to lie on the thread's own stack */
+bool ada_stack_readable(uint64_t address);		      /* whether there is memory */
 
 /* --- site.c */
-extern struct ada_site ada_no_site;		/* what a hook's cache holds until it knows a caller: fits no call */
-uint64_t ada_site_return_address(uint64_t slot_value);	/* the caller's, where a slot holds a stub */
-extern uint32_t ada_site_limit;			/* stubs to be used at most: ADA_STUB_COUNT, but for tests */
-struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id);	/* NULL: not interned */
+extern struct ada_site ada_no_site;		       /* what a hook's cache holds until it knows a caller: fits no call */
+uint64_t ada_site_return_address(uint64_t slot_value); /* the caller's, where a slot holds a stub */
+extern uint32_t ada_site_limit;			       /* stubs to be used at most: ADA_STUB_COUNT, but for tests */
+struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id); /* NULL: not interned */
 /* How many events a call from there has: 2, or 1 where its return isn't recorded. */
 uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address);
 /* With signals blocked. NULL: no stub is to be had. */
@@ -150,7 +150,7 @@ struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address)
 
 /* --- ground/state.S */
 extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];
-extern uint64_t ada_sites_refused[ADA_REFUSED];	/* by hash; the newer displaces the older */
-extern uint64_t ada_rooms[ADA_THREADS_MAX];	/* of each place (room.c); 0: none yet */
-extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX];	/* as a policy's: no rule names anything */
+extern uint64_t ada_sites_refused[ADA_REFUSED];	      /* by hash; the newer displaces the older */
+extern uint64_t ada_rooms[ADA_THREADS_MAX];	      /* of each place (room.c); 0: none yet */
+extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX]; /* as a policy's: no rule names anything */
 #endif

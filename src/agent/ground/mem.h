@@ -13,7 +13,7 @@ ADA_HIDDEN void *memmove(void *to, const void *from, size_t bytes);
 ADA_HIDDEN void *memset(void *to, int value, size_t bytes);
 ADA_HIDDEN int memcmp(const void *one, const void *two, size_t bytes);
 
-size_t ada_string_bytes(const char *string);			/* without the 0 */
+size_t ada_string_bytes(const char *string); /* without the 0 */
 bool ada_string_equal(const char *one, const char *two);
 bool ada_string_begins(const char *string, const char *prefix);
 /* Cuts what doesn't fit; always ends in 0. Bytes copied without it. */

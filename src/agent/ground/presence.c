@@ -5,11 +5,11 @@
 #include "abi/wire.h"
 #include "agent/ground/sys.h"
 
-#define STANDS_NS 5000000000ull			/* of waiting without a beat */
+#define STANDS_NS 5000000000ull /* of waiting without a beat */
 
 static const struct ada_presence unknown = { .owner = 1 };
 static const struct ada_presence *presence = &unknown;
-static uint64_t stood;				/* beats + 1 when it stood still; 0: it never did */
+static uint64_t stood; /* beats + 1 when it stood still; 0: it never did */
 
 bool ada_presence_take(int fd)
 {

@@ -17,13 +17,13 @@
 #ifndef PR_GET_TID_ADDRESS
 #define PR_GET_TID_ADDRESS 40
 #endif
-#define SELECTOR_ALLOWS 0			/* SYSCALL_DISPATCH_FILTER_ALLOW */
+#define SELECTOR_ALLOWS 0 /* SYSCALL_DISPATCH_FILTER_ALLOW */
 #define SETTLE_NS 100000
-#define SETTLES_MAX 20000			/* longer than any slow path but a conversation whose recorder is at a large plan */
+#define SETTLES_MAX 20000 /* longer than any slow path but a conversation whose recorder is at a large plan */
 
 static uint32_t held, filtered, at_work;
-static __thread uint32_t own_work;		/* of at_work this thread's; a handler's that was left by a jump may stay */
-static __thread uint32_t guest;			/* pid of the child; the kernel's word */
+static __thread uint32_t own_work; /* of at_work this thread's; a handler's that was left by a jump may stay */
+static __thread uint32_t guest;	   /* pid of the child; the kernel's word */
 static __thread struct ada_dispatch dispatch;
 
 bool ada_quiet(void)

@@ -14,16 +14,16 @@
 
 #define PLACE_BITS 17
 #define PROBES 64u
-#define TAKEN 1ull				/* a place that is about to be filled */
-#define RESERVE_BYTES (64ull << 20)		/* of a hard limit, for what comes later */
+#define TAKEN 1ull		    /* a place that is about to be filled */
+#define RESERVE_BYTES (64ull << 20) /* of a hard limit, for what comes later */
 #define PAGE 4096ull
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
 
 static struct ada_range *table;
-static uint64_t mapped, mapped_most;		/* bytes; the most that it has ever been */
-static uint32_t noted;				/* places in use, about */
-static struct rlimit own;			/* what the program has asked for */
+static uint64_t mapped, mapped_most; /* bytes; the most that it has ever been */
+static uint32_t noted;		     /* places in use, about */
+static struct rlimit own;	     /* what the program has asked for */
 static bool limited;
 
 static uint64_t whole(uint64_t bytes)
@@ -45,8 +45,7 @@ static uint64_t less(uint64_t one, uint64_t two)
 
 static bool limit_ask(struct rlimit *limit)
 {
-	return !ada_quiet() && !ada_quiet_filtered() &&
-	       !ada_sys_failed(ada_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit));
+	return !ada_quiet() && !ada_quiet_filtered() && !ada_sys_failed(ada_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit));
 }
 
 static void limit_set(const struct rlimit *limit)
@@ -59,8 +58,8 @@ static bool is_ours(const struct rlimit *now)
 {
 	uint64_t most = __atomic_load_n(&mapped_most, __ATOMIC_RELAXED) + RESERVE_BYTES;
 
-	return limited && now->rlim_cur >= own.rlim_cur && now->rlim_cur <= plus(own.rlim_cur, most) &&
-	       now->rlim_max >= own.rlim_max && now->rlim_max <= plus(own.rlim_max, most);
+	return limited && now->rlim_cur >= own.rlim_cur && now->rlim_cur <= plus(own.rlim_cur, most) && now->rlim_max >= own.rlim_max &&
+	       now->rlim_max <= plus(own.rlim_max, most);
 }
 
 /* The soft limit follows what is mapped. Whoever changes that meanwhile comes here, too. */
@@ -92,7 +91,7 @@ bool ada_space_limit_dress(const struct rlimit *asked, struct rlimit *kernel)
 		hard = now.rlim_max;
 	else if (asked->rlim_max < was)
 		hard = less(hard, now.rlim_max);
-	else if (hard <= now.rlim_max)		/* more than it has: the kernel is to judge that */
+	else if (hard <= now.rlim_max) /* more than it has: the kernel is to judge that */
 		hard = plus(now.rlim_max, PAGE);
 	*kernel = (struct rlimit){ less(plus(asked->rlim_cur, bytes), hard), hard };
 	return true;
@@ -195,7 +194,7 @@ void ada_space_expect(uint64_t bytes)
 {
 	uint64_t now = __atomic_add_fetch(&mapped, whole(bytes), __ATOMIC_SEQ_CST);
 
-	if (now > mapped_most)			/* a little less where two come at once: RESERVE_BYTES is more */
+	if (now > mapped_most) /* a little less where two come at once: RESERVE_BYTES is more */
 		mapped_most = now;
 	limit_follow();
 }

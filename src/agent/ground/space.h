@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 struct rlimit;
-struct ada_range { uint64_t start, end; };
+struct ada_range {
+	uint64_t start, end;
+};
 
 /* Around each mapping that the agent makes; `start` 0: it has failed, nothing is noted and `bytes` are given back. */
 void ada_space_expect(uint64_t bytes);
 void ada_space_note(uint64_t start, uint64_t bytes);
-void ada_space_note_agent(void);		/* its own library, as the loader mapped it */
-void ada_space_forget(uint64_t start, uint64_t bytes);	/* after the unmapping */
+void ada_space_note_agent(void);		       /* its own library, as the loader mapped it */
+void ada_space_forget(uint64_t start, uint64_t bytes); /* after the unmapping */
 /* Where they are, in the order of addresses: at most `most`, returns how many. NULL: how many there are about. */
 size_t ada_space_ranges(struct ada_range *ranges, size_t most);
 
@@ -23,9 +25,9 @@ size_t ada_space_ranges(struct ada_range *ranges, size_t most);
 uint64_t ada_space_left(void);
 /* What the kernel is to be told where the program asks for `asked`. False: the very same. */
 bool ada_space_limit_dress(const struct rlimit *asked, struct rlimit *kernel);
-void ada_space_limit_is(const struct rlimit *asked);	/* the kernel has taken it */
-void ada_space_limit_undress(struct rlimit *limit);	/* as the kernel has it, into what the program has asked for */
-bool ada_space_is_limited(void);			/* the program has set itself one */
+void ada_space_limit_is(const struct rlimit *asked); /* the kernel has taken it */
+void ada_space_limit_undress(struct rlimit *limit);  /* as the kernel has it, into what the program has asked for */
+bool ada_space_is_limited(void);		     /* the program has set itself one */
 /* What is executed now inherits the program's own limit. Returns whether it has to be taken back where the exec fails. */
 bool ada_space_limit_lend(void);
 void ada_space_limit_take_back(void);

@@ -68,7 +68,7 @@ void *ada_sys_map_at(void *wish, size_t bytes, int protection)
 {
 	void *memory = map(wish, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
-	if (memory && memory != wish) {		/* a kernel that doesn't know the flag took it as a hint */
+	if (memory && memory != wish) { /* a kernel that doesn't know the flag took it as a hint */
 		ada_sys_unmap(memory, bytes);
 		return NULL;
 	}

@@ -16,7 +16,9 @@ static inline long ada_sys6(long number, long a, long b, long c, long d, long e,
 	register long r9 __asm__("r9") = f;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
 }
@@ -37,42 +39,46 @@ static inline uint64_t ada_sys_counter(void)
 }
 
 /* --- quiet.c: where no system call of ours may be made */
-bool ada_quiet(void);				/* on this thread, now. Whoever may make one anywhere asks first */
-void ada_quiet_hold(int by);			/* 1: on no thread of this process, until it is taken back by -1 */
+bool ada_quiet(void);	     /* on this thread, now. Whoever may make one anywhere asks first */
+void ada_quiet_hold(int by); /* 1: on no thread of this process, until it is taken back by -1 */
 /* Around system calls of ours on whatever thread. False: there may be none, and there is nothing to leave. */
 bool ada_quiet_enter(void);
 void ada_quiet_leave(void);
-void ada_quiet_settle(void);			/* while it is held: waits until no other thread is between the two */
-bool ada_quiet_filtered(void);			/* the program has put filters of seccomp on itself */
-void ada_quiet_filter(int by);			/* one more, or -1: the kernel refused it */
-uint32_t ada_quiet_guest(void);			/* pid of a vfork child on this thread that has restrained itself; 0: none */
-void ada_quiet_guest_begin(void);		/* in the child, before it does; ends when it is gone, ... */
-void ada_quiet_guest_end(void);			/* ... or by this, where the kernel refused it */
+void ada_quiet_settle(void);	  /* while it is held: waits until no other thread is between the two */
+bool ada_quiet_filtered(void);	  /* the program has put filters of seccomp on itself */
+void ada_quiet_filter(int by);	  /* one more, or -1: the kernel refused it */
+uint32_t ada_quiet_guest(void);	  /* pid of a vfork child on this thread that has restrained itself; 0: none */
+void ada_quiet_guest_begin(void); /* in the child, before it does; ends when it is gone, ... */
+void ada_quiet_guest_end(void);	  /* ... or by this, where the kernel refused it */
 /* The program's system calls on this thread are dispatched to user space, ours among them; and now, by the selector. */
-struct ada_dispatch { bool on; const volatile uint8_t *selector; };	/* selector NULL: always */
-struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next);	/* what it was */
+struct ada_dispatch {
+	bool on;
+	const volatile uint8_t *selector;
+};								  /* selector NULL: always */
+struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next); /* what it was */
 bool ada_quiet_dispatched(void);
-void ada_quiet_forked(void);			/* in a fork's child: its calls are not dispatched, its parent's threads are not there */
-
+void ada_quiet_forked(void); /* in a fork's child: its calls are not dispatched, its parent's threads are not there */
 
 /* --- presence.c: whether the recorder lives (abi/wire.h, struct ada_presence). No system call but in ada_presence_take */
-bool ada_presence_take(int fd);			/* its page, which a fork's child inherits; false: no memory */
-bool ada_presence_gone(void);			/* dead, or ended in order: for good */
+bool ada_presence_take(int fd); /* its page, which a fork's child inherits; false: no memory */
+bool ada_presence_gone(void);	/* dead, or ended in order: for good */
 /* A recorder that is stopped is not to be waited for: asked by who has waited for it `wait_ns` more, since the last time that it asked
  * with this struct, which begins as zero. */
-struct ada_stand { uint64_t beats, ns; };
+struct ada_stand {
+	uint64_t beats, ns;
+};
 bool ada_presence_stands(struct ada_stand *stand, uint64_t wait_ns);
-bool ada_presence_stands_yet(void);		/* nothing was heard of it since somebody was told so */
-#define ADA_WAIT_NS 20000000ull			/* who waits for the recorder looks that often whether it lives */
+bool ada_presence_stands_yet(void); /* nothing was heard of it since somebody was told so */
+#define ADA_WAIT_NS 20000000ull	    /* who waits for the recorder looks that often whether it lives */
 
 /* All signals but SIGSYS; the two that libc keeps for itself included. What an instruction of ours raised would kill. */
-uint64_t ada_sys_signals_block(void);			/* the mask before */
+uint64_t ada_sys_signals_block(void); /* the mask before */
 void ada_sys_signals_restore(uint64_t mask);
 
-void *ada_sys_map(size_t bytes);			/* private, anonymous, read and write; NULL: no memory */
-void *ada_sys_map_at(void *wish, size_t bytes, int protection);	/* exactly there and only if nothing is; else NULL */
-void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared);	/* NULL on failure */
-long ada_sys_unmap(void *start, size_t bytes);		/* of ours */
+void *ada_sys_map(size_t bytes);					 /* private, anonymous, read and write; NULL: no memory */
+void *ada_sys_map_at(void *wish, size_t bytes, int protection);		 /* exactly there and only if nothing is; else NULL */
+void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared); /* NULL on failure */
+long ada_sys_unmap(void *start, size_t bytes);				 /* of ours */
 /* Whether the kernel locks whatever is mapped from now on (mlockall): ours is unlocked again. Returns what it was. */
 bool ada_sys_future_locked(bool locked);
 long ada_sys_protect(void *start, size_t bytes, int protection);
@@ -81,10 +87,10 @@ long ada_sys_advise(void *start, size_t bytes, int advice);
 /* The tables of state.S may be written from now on. False: no memory. */
 bool ada_state_open(void);
 
-uint32_t ada_sys_pid(void);				/* never cached: vfork children share our memory */
+uint32_t ada_sys_pid(void); /* never cached: vfork children share our memory */
 uint32_t ada_sys_tid(void);
-long ada_sys_open(const char *path);			/* read-only, close-on-exec */
-long ada_sys_read(int fd, void *buffer, size_t bytes, uint64_t offset);	/* pread */
+long ada_sys_open(const char *path);					/* read-only, close-on-exec */
+long ada_sys_read(int fd, void *buffer, size_t bytes, uint64_t offset); /* pread */
 long ada_sys_read_file(const char *path, void *buffer, size_t bytes);	/* bytes read */
 void ada_sys_close(int fd);
 long ada_sys_read_link(const char *path, char *buffer, size_t bytes);

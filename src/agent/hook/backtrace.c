@@ -44,7 +44,7 @@ static bool unwinder_find(struct unwinder *found)
 		return false;
 	unwinder.walk = found->walk;
 	unwinder.ip = found->ip;
-	__atomic_store_n(&unwinder.cfa, found->cfa, __ATOMIC_RELEASE);	/* last: what readers test */
+	__atomic_store_n(&unwinder.cfa, found->cfa, __ATOMIC_RELEASE); /* last: what readers test */
 	return true;
 }
 
@@ -69,8 +69,8 @@ static _Unwind_Reason_Code filter_visit(struct _Unwind_Context *context, void *a
 }
 
 /* Part of its caller: one frame is ours. */
-static inline __attribute__((always_inline)) _Unwind_Reason_Code walk_filtered(const struct unwinder *real,
-		_Unwind_Trace_Fn visit, void *argument)
+static inline __attribute__((always_inline)) _Unwind_Reason_Code walk_filtered(const struct unwinder *real, _Unwind_Trace_Fn visit,
+									       void *argument)
 {
 	struct filter filter = { visit, argument, real->ip, false };
 
@@ -100,7 +100,7 @@ static _Unwind_Reason_Code trace_visit(struct _Unwind_Context *context, void *ar
 	uint64_t address = trace->real.ip(context), cfa = trace->real.cfa(context);
 
 	if (trace->count && trace->addresses[trace->count - 1] == (void *)address && trace->cfa == cfa)
-		return _URC_END_OF_STACK;	/* no progress, says libc's too */
+		return _URC_END_OF_STACK; /* no progress, says libc's too */
 	trace->addresses[trace->count++] = (void *)address;
 	trace->cfa = cfa;
 	return trace->count == trace->size ? _URC_END_OF_STACK : _URC_NO_REASON;
@@ -115,6 +115,6 @@ ADA_EXPORTED int backtrace(void **addresses, int size)
 		return 0;
 	walk_filtered(&trace.real, trace_visit, &trace);
 	if (trace.count > 1 && !addresses[trace.count - 1])
-		trace.count--;			/* above _start */
+		trace.count--; /* above _start */
 	return trace.count;
 }

@@ -7,7 +7,7 @@
 #include <elf.h>
 #include "agent/hook/parts.h"
 
-struct jit_code_entry {			/* the layouts are gdb's */
+struct jit_code_entry { /* the layouts are gdb's */
 	struct jit_code_entry *next, *previous;
 	const void *file;
 	uint64_t bytes;
@@ -35,7 +35,7 @@ ADA_HIDDEN void __jit_debug_register_code(void);
 
 __attribute__((noinline, used)) void __jit_debug_register_code(void)
 {
-	__asm__ volatile("" ::: "memory");	/* gdb, where it is there already, stops here */
+	__asm__ volatile("" ::: "memory"); /* gdb, where it is there already, stops here */
 }
 
 void ada_debugger_tell(uint64_t start, uint64_t bytes)
@@ -52,29 +52,37 @@ void ada_debugger_tell(uint64_t start, uint64_t bytes)
 	place = (uint64_t *)(described->frames + (ada_region_frames_plain_place - ada_region_frames_plain_cie));
 	place[0] = start;
 	place[1] = bytes;
-	described->header = (Elf64_Ehdr){
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-		.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(Elf64_Ehdr),
-		.e_shoff = offsetof(struct described, sections) - offsetof(struct described, header),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = STRINGS,
-	};
-	described->sections[TEXT] = (Elf64_Shdr){
-		.sh_name = 1, .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = start, .sh_size = bytes,
-		.sh_addralign = 16,
-	};
-	described->sections[FRAMES] = (Elf64_Shdr){
-		.sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addr = (uint64_t)described->frames,
-		.sh_offset = offsetof(struct described, frames) - offsetof(struct described, header), .sh_size = frames_bytes,
-		.sh_addralign = 8,
-	};
-	described->sections[STRINGS] = (Elf64_Shdr){
-		.sh_name = 17, .sh_type = SHT_STRTAB, .sh_addralign = 1, .sh_size = sizeof described->strings,
-		.sh_offset = offsetof(struct described, strings) - offsetof(struct described, header),
-	};
-	described->entry = (struct jit_code_entry){
-		.next = first, .file = &described->header,
-		.bytes = sizeof *described + frames_bytes - offsetof(struct described, header),
-	};
+	described->header = (Elf64_Ehdr){ .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+					  .e_type = ET_EXEC,
+					  .e_machine = EM_X86_64,
+					  .e_version = EV_CURRENT,
+					  .e_ehsize = sizeof(Elf64_Ehdr),
+					  .e_shoff = offsetof(struct described, sections) - offsetof(struct described, header),
+					  .e_shentsize = sizeof(Elf64_Shdr),
+					  .e_shnum = SECTIONS,
+					  .e_shstrndx = STRINGS };
+	described->sections[TEXT] = (Elf64_Shdr){ .sh_name = 1,
+						  .sh_type = SHT_NOBITS,
+						  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+						  .sh_addr = start,
+						  .sh_size = bytes,
+						  .sh_addralign = 16 };
+	described->sections[FRAMES] = (Elf64_Shdr){ .sh_name = 7,
+						    .sh_type = SHT_PROGBITS,
+						    .sh_flags = SHF_ALLOC,
+						    .sh_addr = (uint64_t)described->frames,
+						    .sh_offset = offsetof(struct described, frames) - offsetof(struct described, header),
+						    .sh_size = frames_bytes,
+						    .sh_addralign = 8 };
+	described->sections[STRINGS] = (Elf64_Shdr){ .sh_name = 17,
+						     .sh_type = SHT_STRTAB,
+						     .sh_addralign = 1,
+						     .sh_size = sizeof described->strings,
+						     .sh_offset = offsetof(struct described, strings) -
+								  offsetof(struct described, header) };
+	described->entry = (struct jit_code_entry){ .next = first,
+						    .file = &described->header,
+						    .bytes = sizeof *described + frames_bytes - offsetof(struct described, header) };
 	if (first)
 		first->previous = &described->entry;
 	__jit_debug_descriptor.relevant = __jit_debug_descriptor.first = &described->entry;

@@ -25,11 +25,13 @@ extern char ada_stub_frames_guarded[] __attribute__((visibility("hidden")));
 extern char ada_stub_frames_raised[] __attribute__((visibility("hidden")));
 extern char ada_stub_frames_plain[] __attribute__((visibility("hidden")));
 
-struct frames_header {			/* .eh_frame_hdr as linkers write it */
-	uint8_t encodings[4];		/* version, of .eh_frame's place, of the count, of the table */
+struct frames_header {	      /* .eh_frame_hdr as linkers write it */
+	uint8_t encodings[4]; /* version, of .eh_frame's place, of the count, of the table */
 	int32_t frames;
 	uint32_t count;
-	struct { int32_t start, fde; } table[];		/* reckoned from the header */
+	struct {
+		int32_t start, fde;
+	} table[]; /* reckoned from the header */
 };
 
 static find_function *real;
@@ -91,7 +93,7 @@ ADA_EXPORTED int _dl_find_object(void *address, struct dl_find_object *result)
 	status = find ? find(address, result) : -1;
 	if (!status || !find || !ada_region_holds((uint64_t)address))
 		return status;
-	status = find(ada_region_frames, result);	/* to be of our own module; then as if these were its tables */
+	status = find(ada_region_frames, result); /* to be of our own module; then as if these were its tables */
 	result->dlfo_eh_frame = ada_region_frames;
 	return status;
 }

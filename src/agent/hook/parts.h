@@ -9,9 +9,10 @@ void ada_entry(void);
 void ada_pass(void);
 void ada_pass_below(void);
 extern uint8_t ada_exit[], ada_pass_exit[];
-void ada_entry_below(void);			/* for trampolines with a lead */
+void ada_entry_below(void); /* for trampolines with a lead */
 
-extern const char ada_region_frames_plain_cie[] ADA_HIDDEN, ada_region_frames_plain_place[] ADA_HIDDEN, ada_region_frames_plain_end[] ADA_HIDDEN;
+extern const char ada_region_frames_plain_cie[] ADA_HIDDEN, ada_region_frames_plain_place[] ADA_HIDDEN,
+	ada_region_frames_plain_end[] ADA_HIDDEN;
 
 /* --- debugger.c: of code in [start, start + bytes), whose tables are ada_region_frames_plain */
 void ada_debugger_tell(uint64_t start, uint64_t bytes);

@@ -37,10 +37,10 @@
 
 #define PAGE_BYTES 4096ull
 #define CELLS_A_BLOCK (ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES)
-#define CELLS_MAX 5u				/* of one trampoline: its body has up to 255 bytes */
+#define CELLS_MAX 5u /* of one trampoline: its body has up to 255 bytes */
 #define REACH_BYTES (1ull << 30)
 #define STEP_BYTES (4ull << 20)
-#define GAP_BYTES (16ull << 20)			/* left free between a module and its region */
+#define GAP_BYTES (16ull << 20) /* left free between a module and its region */
 #define JUMP_REACH ((1ull << 31) - ADA_BLOCK_BYTES)
 #define CELLS_A_PAGE (PAGE_BYTES / ADA_TRAMPOLINE_BYTES)
 
@@ -50,7 +50,7 @@ struct ada_region {
 	uint8_t *memory;
 	uint64_t bytes;
 	uint32_t cells, cells_used;
-	uint32_t cells_sealed;			/* those before it are in use, and code; whole pages but for the last ones */
+	uint32_t cells_sealed; /* those before it are in use, and code; whole pages but for the last ones */
 	struct ada_region *next;
 	struct ada_view views[ADA_VIEW_KINDS];
 };
@@ -58,7 +58,7 @@ struct ada_region {
 extern char ada_region_frames[] __attribute__((visibility("hidden")));
 extern char ada_region_frames_plain[] __attribute__((visibility("hidden")));
 
-static struct ada_region *regions;		/* sealed once, for readers without lock: none is ever taken out */
+static struct ada_region *regions; /* sealed once, for readers without lock: none is ever taken out */
 static const struct ada_plan_origin plain_origins[] = { { 0, 0, 0, 0 }, { .body = ADA_ORIGIN_END } };
 
 static uint64_t pages(uint64_t bytes)
@@ -117,7 +117,7 @@ int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t
 
 	if (!region) {
 		if (!small)
-			cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX;	/* left over at the ends of blocks */
+			cells += cells / (CELLS_A_BLOCK - CELLS_MAX) * CELLS_MAX; /* left over at the ends of blocks */
 		if (!bytes_of(cells))
 			return -E2BIG;
 		region = ada_sys_map(sizeof *region);
@@ -126,7 +126,7 @@ int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t
 		region->cells = small ? CELLS_A_BLOCK : cells;
 		region->bytes = bytes_of(region->cells);
 		region->memory = reserve(near_start, near_end, region->bytes);
-		if (!region->memory && small) {			/* nor is there another near by, then */
+		if (!region->memory && small) { /* nor is there another near by, then */
 			region->cells = cells;
 			region->bytes = bytes_of(cells);
 			region->memory = reserve(near_start, near_end, region->bytes);
@@ -192,8 +192,10 @@ static uint8_t *put_head(uint8_t *cell, const struct ada_hook_spec *spec, const 
 	uint8_t *at = put_jump(cell, spec->replacement ? "\xff\x25" : "\xff\x15", 2, &hook->entry);
 
 	at = put_lea(at, 8);
-	memcpy(at, "\xff\xa4\x24\xe8\xff\xff\xff"	/* jmp *-24(%rsp) */
-	       "\x48\x8d\x64\x24\xf8", 12);		/* lea -8(%rsp),%rsp */
+	memcpy(at,
+	       "\xff\xa4\x24\xe8\xff\xff\xff" /* jmp *-24(%rsp) */
+	       "\x48\x8d\x64\x24\xf8",
+	       12); /* lea -8(%rsp),%rsp */
 	return cell;
 }
 
@@ -202,7 +204,7 @@ static uint8_t *put_head_below(uint8_t *cell, const struct ada_hook *hook)
 	uint8_t *start = put_lea(cell, -ADA_RED_ZONE_BYTES), *at = put_jump(start, "\xff\x15", 2, &hook->entry);
 
 	at = put_lea(at, ADA_RED_ZONE_BYTES + 8);
-	memcpy(at, "\xff\x64\x24\xf8", 4);		/* jmp *-8(%rsp) */
+	memcpy(at, "\xff\x64\x24\xf8", 4); /* jmp *-8(%rsp) */
 	put_lea(start + ADA_TRAMPOLINE_BELOW_NO_STUB, ADA_RED_ZONE_BYTES);
 	return start;
 }
@@ -216,7 +218,9 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	if (!trampoline)
 		return -ENOSPC;
 	hook = hook_of(trampoline);
-	*hook = (struct ada_hook){ .function_id = spec->function_id, .cache = &ada_no_site, .target = spec->target,
+	*hook = (struct ada_hook){ .function_id = spec->function_id,
+				   .cache = &ada_no_site,
+				   .target = spec->target,
 				   .original = spec->body ? spec->original : spec->target,
 				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins,
 				   .number = spec->number < ADA_FUNCTIONS_MAX ? spec->number : 0 };
@@ -228,7 +232,7 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 	if (spec->body)
 		memcpy(*body, spec->body, spec->body_bytes);
 	else
-		put_jump(*body, "\xff\x25", 2, &hook->target);	/* jmp *target */
+		put_jump(*body, "\xff\x25", 2, &hook->target); /* jmp *target */
 	*entry = (uint64_t)trampoline;
 	return 0;
 }
@@ -248,7 +252,7 @@ static void region_publish(struct ada_region *region)
 		ada_view_fill(&region->views[kind], (uint64_t)region->memory, region->bytes,
 			      kind == ADA_VIEW_PLAIN ? ada_region_frames_plain : ada_region_frames);
 	ada_debugger_tell((uint64_t)region->memory, region->bytes);
-	region->next = regions;			/* one writer at a time: the loader's lock is held, or there is one thread */
+	region->next = regions; /* one writer at a time: the loader's lock is held, or there is one thread */
 	__atomic_store_n(&regions, region, __ATOMIC_RELEASE);
 }
 
@@ -295,7 +299,7 @@ bool ada_region_holds(uint64_t address)
 
 		if (offset < region->bytes && block % 2 == 0 &&
 		    block / 2 * CELLS_A_BLOCK + offset % ADA_BLOCK_BYTES / ADA_TRAMPOLINE_BYTES <
-		    __atomic_load_n(&region->cells_sealed, __ATOMIC_ACQUIRE))
+			    __atomic_load_n(&region->cells_sealed, __ATOMIC_ACQUIRE))
 			return true;
 	}
 	return false;

@@ -25,12 +25,15 @@
 #define GR_RDX 1
 
 /* How a cursor of nongnu libunwind begins, and with it its struct _Unwind_Context. */
-struct cursor { void *argument, *space; uint64_t cfa, ip; };
+struct cursor {
+	void *argument, *space;
+	uint64_t cfa, ip;
+};
 
 void ada_landing(void);
 void ada_unwound_slow(uint64_t slot);
-_Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-				    struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+_Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+				    struct _Unwind_Context *context);
 _Unwind_Reason_Code ada_personality_plain(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 					  struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
@@ -39,12 +42,14 @@ static bool accessors_fit(uint64_t caller)
 {
 	struct dl_find_object own, accessor;
 
-	return _Unwind_GetCFA && _Unwind_GetIP && _Unwind_SetGR && _Unwind_SetIP &&
-	       !_dl_find_object((void *)caller, &own) && !_dl_find_object((void *)_Unwind_GetCFA, &accessor) &&
-	       own.dlfo_link_map == accessor.dlfo_link_map;
+	return _Unwind_GetCFA && _Unwind_GetIP && _Unwind_SetGR && _Unwind_SetIP && !_dl_find_object((void *)caller, &own) &&
+	       !_dl_find_object((void *)_Unwind_GetCFA, &accessor) && own.dlfo_link_map == accessor.dlfo_link_map;
 }
 
-struct leaving { struct ada_thread *thread; struct ada_moment moment; };
+struct leaving {
+	struct ada_thread *thread;
+	struct ada_moment moment;
+};
 
 static void leave(void *argument)
 {
@@ -88,8 +93,8 @@ static uint64_t innermost_slot(uint64_t sp)
 	return slot;
 }
 
-_Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-				    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+_Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+				    struct _Unwind_Context *context)
 {
 	bool fit;
 

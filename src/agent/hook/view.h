@@ -6,14 +6,16 @@
 #include <elf.h>
 #include <stdint.h>
 
-enum ada_view_kind {			/* stubs.S */
-	ADA_VIEW_GUARDED,		/* for whoever has no accessors that the personality can know */
-	ADA_VIEW_RAISED,
-	ADA_VIEW_PLAIN,
-	ADA_VIEW_KINDS,
+enum ada_view_kind {		       /* stubs.S */
+		     ADA_VIEW_GUARDED, /* for whoever has no accessors that the personality can know */
+		     ADA_VIEW_RAISED,
+		     ADA_VIEW_PLAIN,
+		     ADA_VIEW_KINDS,
 };
 
-struct ada_view { Elf64_Phdr segments[2]; };
+struct ada_view {
+	Elf64_Phdr segments[2];
+};
 
 /* frames: as an .eh_frame_hdr. nongnu libunwind reads them up to the end of the last segment: none ends before them. */
 static inline void ada_view_fill(struct ada_view *view, uint64_t start, uint64_t bytes, const char *frames)

@@ -8,10 +8,10 @@
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
-#define CALLS 32				/* in progress at once that one thread measures: the outer ones */
+#define CALLS 32 /* in progress at once that one thread measures: the outer ones */
 
 struct call {
-	uint64_t slot;				/* 0: free. Set last, so that a handler's hooks in between do no harm */
+	uint64_t slot; /* 0: free. Set last, so that a handler's hooks in between do no harm */
 	uint64_t ns;
 	uint32_t number;
 };
@@ -73,5 +73,5 @@ bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns)
 		return false;
 	*ns = now - call->ns;
 	call->slot = 0;
-	return now >= call->ns;			/* a fork's child has a new clock */
+	return now >= call->ns; /* a fork's child has a new clock */
 }

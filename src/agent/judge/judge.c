@@ -2,14 +2,14 @@
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
-#define FITS 4					/* rules of one event that are copied out at once; more go one by one */
-#define TRIES 1000				/* each one failed means that the policy was swapped twice meanwhile */
-#define SAMPLED 63				/* one decision in 64 is timed */
+#define FITS 4	   /* rules of one event that are copied out at once; more go one by one */
+#define TRIES 1000 /* each one failed means that the policy was swapped twice meanwhile */
+#define SAMPLED 63 /* one decision in 64 is timed */
 
 struct job {
 	const struct ada_judged *event;
 	struct ada_cpu_time cpu;
-	int signal;				/* 0: an event */
+	int signal; /* 0: an event */
 	bool fatal;
 	struct work *work;
 };
@@ -18,14 +18,14 @@ struct job {
 struct decision {
 	uint64_t generation;
 	uint32_t version, count;
-	uint64_t more;				/* slots that fit beyond those copied */
+	uint64_t more; /* slots that fit beyond those copied */
 	struct ada_fit fits[FITS];
 };
 
 /* All that a judgement needs much memory for: in the thread's room, else on the stack, which is the program's. */
 struct work {
 	struct decision decision;
-	struct ada_fit fit;			/* one that was not copied */
+	struct ada_fit fit; /* one that was not copied */
 	struct ada_mark mark;
 	struct ada_type_names names;
 };
@@ -80,23 +80,15 @@ static bool call_fits(const struct ada_rule *rule, const struct job *job, uint64
 	const struct ada_judged *event = job->event;
 
 	switch (rule->kind) {
-	case ADA_RULE_SYMBOL:
-		return true;
-	case ADA_RULE_ARG:
-		return argument_of(event, rule, value) && ada_value_fits(*value, rule->type, rule->op, rule);
+	case ADA_RULE_SYMBOL: return true;
+	case ADA_RULE_ARG: return argument_of(event, rule, value) && ada_value_fits(*value, rule->type, rule->op, rule);
 	case ADA_RULE_DEPTH:
 		*value = event->depth;
 		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
-	case ADA_RULE_RATE:
-		return true;
-	case ADA_RULE_NEW_CALLER:
-		*value = event->return_address;
-		return event->return_address;
-	case ADA_RULE_CPU:			/* not a match: its beginning */
-		ada_cpu_begin(event->slot, event->number);
-		return false;
-	case ADA_RULE_EXCEPTION:
-		return ada_type_matches(event, rule->name, sizeof rule->name, &job->work->names);
+	case ADA_RULE_RATE: return true;
+	case ADA_RULE_NEW_CALLER: *value = event->return_address; return event->return_address;
+	case ADA_RULE_CPU: /* not a match: its beginning */ ada_cpu_begin(event->slot, event->number); return false;
+	case ADA_RULE_EXCEPTION: return ada_type_matches(event, rule->name, sizeof rule->name, &job->work->names);
 	}
 	return false;
 }
@@ -108,7 +100,7 @@ static bool return_fits(const struct ada_rule *rule, struct job *job, uint64_t *
 	switch (rule->kind) {
 	case ADA_RULE_RETURN:
 		if (event->kind != ADA_EVENT_RETURN || !event->registers)
-			return false;		/* left by unwinding: it returned nothing */
+			return false; /* left by unwinding: it returned nothing */
 		*value = rule->type == ADA_VALUE_F64 || rule->type == ADA_VALUE_F32 ? event->xmm0 : event->registers->rax;
 		return ada_value_fits(*value, rule->type, rule->op, rule);
 	case ADA_RULE_LATENCY:
@@ -139,7 +131,7 @@ static bool rule_fits(const struct ada_rule *rule, struct job *job, uint64_t *va
 
 static bool is_unchanged(const struct ada_policy_table *table, uint64_t generation)
 {
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* after all that was read of it */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* after all that was read of it */
 	return __atomic_load_n(&table->generation, __ATOMIC_RELAXED) == generation;
 }
 
@@ -260,7 +252,7 @@ void ada_judge(const struct ada_judged *event)
 	bool timed = !(event->seq & SAMPLED);
 	uint64_t start = timed ? ada_sys_counter() : 0;
 
-	if (!shm || !shm->policy_offset || shm->disabled == ADA_DISABLE_CONFINED)	/* then no system call is safe, either */
+	if (!shm || !shm->policy_offset || shm->disabled == ADA_DISABLE_CONFINED) /* then no system call is safe, either */
 		return;
 	judge(shm, &job);
 	if (timed)

@@ -10,33 +10,33 @@
 #include <stdint.h>
 #include "abi/wire.h"
 
-struct ada_registers {			/* the program's, as SAVE and SLOW_BEGIN of hook.S left them; hook.S fills xmm */
+struct ada_registers { /* the program's, as SAVE and SLOW_BEGIN of hook.S left them; hook.S fills xmm */
 	uint64_t rbp, r9, r8, rdi;
 	uint64_t flags, rsi, r11, r10, rdx, rcx, rax;
 };
 
 struct ada_judged {
-	uint64_t counter;		/* of the event */
+	uint64_t counter; /* of the event */
 	uint64_t function_id;
-	uint64_t seq;			/* as the index ring counts */
-	uint64_t start_counter;		/* RETURN: of its call */
-	uint64_t return_address;	/* CALL */
-	uint64_t slot;			/* address of the return slot: names the frame */
-	uint32_t number;		/* dense, of the function (abi/policy.h) */
-	uint32_t thread;		/* number in the shared thread table */
+	uint64_t seq;		 /* as the index ring counts */
+	uint64_t start_counter;	 /* RETURN: of its call */
+	uint64_t return_address; /* CALL */
+	uint64_t slot;		 /* address of the return slot: names the frame */
+	uint32_t number;	 /* dense, of the function (abi/policy.h) */
+	uint32_t thread;	 /* number in the shared thread table */
 	uint32_t depth;
-	uint32_t kind;			/* enum ada_event_kind */
-	const struct ada_registers *registers;	/* NULL: not known (a frame that C code closed) */
-	uint64_t xmm0;			/* low half; valid with registers */
+	uint32_t kind;			       /* enum ada_event_kind */
+	const struct ada_registers *registers; /* NULL: not known (a frame that C code closed) */
+	uint64_t xmm0;			       /* low half; valid with registers */
 };
 void ada_judge(const struct ada_judged *event);
 /* In the handler of a signal that a rule names, or that is about to end the process (`fatal`), once: marks under `signal` and,
  * where it is fatal, `crash` rules. thread ADA_NONE: not recorded. seq: of the thread's last event; UINT64_MAX: none. */
 void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread, uint64_t seq);
-uint64_t ada_judge_signals(void);	/* that `signal` rules of the policy in force name: bit n - 1 */
+uint64_t ada_judge_signals(void); /* that `signal` rules of the policy in force name: bit n - 1 */
 /* The calling thread opens a chunk (chunk.c), with signals blocked: what pre-rolls counted in events reach back by. */
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
 /* Does an unsettled mark want what lies between the two counters? Asked of a CLAIMED chunk that the pin holds. */
 bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter);
-void ada_judge_forked(void);		/* in a fork's child: its parent's marks aren't its own */
+void ada_judge_forked(void); /* in a fork's child: its parent's marks aren't its own */
 #endif

@@ -7,16 +7,21 @@
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
-#define HISTORY 16				/* chunks that a thread remembers */
+#define HISTORY 16 /* chunks that a thread remembers */
 
 /* Where this thread's chunks begin, newest at (history_count - 1) % HISTORY: for pre-rolls counted in events. */
-static __thread struct { uint64_t first_seq, first_counter; } history[HISTORY];
+static __thread struct {
+	uint64_t first_seq, first_counter;
+} history[HISTORY];
 static __thread uint64_t history_count;
 
 /* Post-rolls in events that this thread's marks wait for. A handler in between may cost one of them its entry: then the
  * recorder ends it. */
 #define PENDING 16
-static __thread struct { struct ada_mark *mark; uint64_t ready, last_seq; } pending[PENDING];
+static __thread struct {
+	struct ada_mark *mark;
+	uint64_t ready, last_seq;
+} pending[PENDING];
 static __thread uint32_t pending_count;
 
 static void pending_add(struct ada_mark *place, uint64_t ready, const struct ada_mark *mark)
@@ -112,7 +117,7 @@ static void atomic_raise(uint64_t *to, uint64_t value)
 
 static void miss(struct ada_mark_control *control, const struct ada_mark *mark)
 {
-	uint64_t start = mark->pin_start ? mark->pin_start : 1;	/* 0 says that there is none */
+	uint64_t start = mark->pin_start ? mark->pin_start : 1; /* 0 says that there is none */
 	uint64_t old = __atomic_load_n(&control->missed_start, __ATOMIC_RELAXED);
 
 	while ((!old || start < old) &&
@@ -181,7 +186,7 @@ bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t
 		const struct ada_mark *mark = &ring[n % ADA_MARKS];
 
 		if (__atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) != n + 1)
-			return true;		/* being written: it may want anything */
+			return true; /* being written: it may want anything */
 		if (ada_ticks_overlap(mark->pin_start, __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED), first_counter, last_counter))
 			return true;
 	}

@@ -13,9 +13,9 @@
 
 /* A rule is copied out of the table up to its signals: all that the second step needs. */
 #define ADA_RULE_WORDS (offsetof(struct ada_rule, signals) / 8)
-struct ada_fit {			/* a rule that fits the event, as far as rule and event tell */
+struct ada_fit { /* a rule that fits the event, as far as rule and event tell */
 	uint32_t slot;
-	uint64_t value;			/* what was compared */
+	uint64_t value; /* what was compared */
 	uint64_t rule[ADA_RULE_WORDS];
 };
 
@@ -24,40 +24,47 @@ static inline const struct ada_rule *ada_fit_rule(const struct ada_fit *fit)
 	return (const struct ada_rule *)fit->rule;
 }
 
-struct ada_cpu_time { bool known, asked; uint64_t ns; };	/* of the call that ends; known: its beginning was seen */
+struct ada_cpu_time {
+	bool known, asked;
+	uint64_t ns;
+}; /* of the call that ends; known: its beginning was seen */
 
 /* --- value.c */
 bool ada_value_fits(uint64_t raw, enum ada_value_type type, enum ada_rule_op op, const struct ada_rule *rule);
-bool ada_value_compare(uint64_t value, enum ada_rule_op op, uint64_t operand);	/* unsigned */
+bool ada_value_compare(uint64_t value, enum ada_rule_op op, uint64_t operand); /* unsigned */
 
 /* --- type.c */
 /* The type that is thrown by this event (a call of __cxa_throw) matches the glob; an empty one matches whatever is thrown. */
-#define ADA_TYPE_NAME_BYTES 256		/* of a mangled name; a longer one is cut */
-struct ada_type_names { char mangled[ADA_TYPE_NAME_BYTES], plain[ADA_TYPE_NAME_BYTES + 32]; };	/* for it to work in */
+#define ADA_TYPE_NAME_BYTES 256 /* of a mangled name; a longer one is cut */
+struct ada_type_names {
+	char mangled[ADA_TYPE_NAME_BYTES], plain[ADA_TYPE_NAME_BYTES + 32];
+}; /* for it to work in */
 bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room, struct ada_type_names *names);
-bool ada_type_plain(char *plain, size_t room, const char *mangled);	/* false: not one of the simple forms */
+bool ada_type_plain(char *plain, size_t room, const char *mangled); /* false: not one of the simple forms */
 bool ada_glob_matches(const char *pattern, size_t room, const char *text);
 
 /* --- cpu.c: thread CPU time of the calls in progress that CPU rules name */
 void ada_cpu_begin(uint64_t slot, uint32_t number);
-bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns);	/* false: its beginning is not known */
+bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns); /* false: its beginning is not known */
 
 /* --- state.c */
 struct ada_rule_state *ada_rule_state(struct ada_shm *shm, uint32_t slot);
-bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct ada_judged *event);	/* changes the state */
+bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct ada_judged *event); /* changes the state */
 
 /* --- mark.c */
 /* Adds a rule to a mark under construction. */
 void ada_mark_add(struct ada_mark *mark, uint32_t slot, const struct ada_rule *rule);
-void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark);	/* into the ring, then the pin */
+void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark); /* into the ring, then the pin */
 
 /* Two words at once; `old` is what was there where it fails. Alone it needs to be aligned, to 16. */
 static inline bool ada_swap_pair(void *pair, uint64_t old[2], uint64_t first, uint64_t second)
 {
 	bool done;
 
-	__asm__ volatile("lock cmpxchg16b %1" : "=@ccz"(done), "+m"(*(uint8_t (*)[16])pair), "+a"(old[0]), "+d"(old[1])
-			 : "b"(first), "c"(second) : "memory");
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(done), "+m"(*(uint8_t(*)[16])pair), "+a"(old[0]), "+d"(old[1])
+			 : "b"(first), "c"(second)
+			 : "memory");
 	return done;
 }
 #endif

@@ -13,9 +13,9 @@
 
 #define SAMPLE_WORDS (ADA_SAMPLE_BYTES / 8)
 #define SAMPLE_BITS (ADA_SAMPLE_BYTES * 8)
-#define BUCKETS 512u				/* in the ring; of them make the window: */
+#define BUCKETS 512u /* in the ring; of them make the window: */
 #define BUCKETS_A_WINDOW 500u
-#define CALLERS_MAX (SAMPLE_WORDS * 15 / 16)	/* fuller, and looking up what is not there takes long */
+#define CALLERS_MAX (SAMPLE_WORDS * 15 / 16) /* fuller, and looking up what is not there takes long */
 #define HUNDRED_PERCENT 100000ull
 
 struct ada_rule_state *ada_rule_state(struct ada_shm *shm, uint32_t slot)
@@ -122,7 +122,7 @@ static bool rate_turns(struct ada_rule_state *state, uint64_t *samples, const st
 static bool caller_is_new(struct ada_rule_state *state, uint64_t *callers, const struct ada_rule *rule, uint64_t address)
 {
 	uint64_t call = __atomic_fetch_add(&state->exceeding, 1, __ATOMIC_RELAXED);
-	uint32_t at = address * 0x9E3779B97F4A7C15ull >> 54;	/* 10 bits: SAMPLE_WORDS places */
+	uint32_t at = address * 0x9E3779B97F4A7C15ull >> 54; /* 10 bits: SAMPLE_WORDS places */
 	bool learned = false;
 
 	static_assert(SAMPLE_WORDS == 1024, "the hash's bits");
@@ -137,7 +137,7 @@ static bool caller_is_new(struct ada_rule_state *state, uint64_t *callers, const
 		if (!there && __atomic_compare_exchange_n(&callers[at], &there, address, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return call >= rule->after;
 		if (there == address) {
-			if (learned)				/* by another thread just now */
+			if (learned) /* by another thread just now */
 				__atomic_fetch_sub(&state->samples, 1, __ATOMIC_RELAXED);
 			return false;
 		}
@@ -163,7 +163,8 @@ static bool match_count(struct ada_rule_state *state, uint32_t incarnation, uint
 static bool limit_allows(struct ada_rule_state *state, const struct ada_rule *rule, uint64_t counter)
 {
 	uint64_t old[2] = { __atomic_load_n(&state->limit_start, __ATOMIC_RELAXED),
-			    __atomic_load_n(&state->limit_count, __ATOMIC_RELAXED) }, start, count;
+			    __atomic_load_n(&state->limit_count, __ATOMIC_RELAXED) },
+		 start, count;
 
 	if (!rule->limit)
 		return true;
@@ -179,8 +180,9 @@ static bool limit_allows(struct ada_rule_state *state, const struct ada_rule *ru
 }
 
 static_assert(offsetof(struct ada_rule_state, incarnation) == 0 && offsetof(struct ada_rule_state, matches) == 8 &&
-	      offsetof(struct ada_rule_state, limit_start) % 16 == 0 &&
-	      offsetof(struct ada_rule_state, limit_count) == offsetof(struct ada_rule_state, limit_start) + 8, "pairs");
+		      offsetof(struct ada_rule_state, limit_start) % 16 == 0 &&
+		      offsetof(struct ada_rule_state, limit_count) == offsetof(struct ada_rule_state, limit_start) + 8,
+	      "pairs");
 
 bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct ada_judged *event)
 {
@@ -189,7 +191,7 @@ bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct
 	uint64_t *samples = samples_of(shm, fit->slot), number, after = rule->after, every = rule->every;
 
 	if (__atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) != rule->incarnation)
-		return false;			/* its slot is another's by now */
+		return false; /* its slot is another's by now */
 	/* The thread may have been preempted behind the event, and judges it by rules that are newer. */
 	if (event->counter < __atomic_load_n(&state->since_counter, __ATOMIC_RELAXED))
 		return false;
@@ -202,7 +204,7 @@ bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct
 	if (!match_count(state, rule->incarnation, &number))
 		return false;
 	if (rule->kind == ADA_RULE_NEW_CALLER)
-		after = 0;			/* it has learned by then */
+		after = 0; /* it has learned by then */
 	if (number < after || (every > 1 && (number - after) % every) || !limit_allows(state, rule, event->counter))
 		return false;
 	__atomic_fetch_add(&state->marks, 1, __ATOMIC_RELAXED);

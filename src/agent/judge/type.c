@@ -36,7 +36,7 @@ bool ada_glob_matches(const char *pattern, size_t room, const char *text)
 		} else if (!*text && !more) {
 			return true;
 		} else if (star && *star_text) {
-			pattern = star;			/* the star takes one more */
+			pattern = star; /* the star takes one more */
 			text = ++star_text;
 		} else {
 			return false;
@@ -44,7 +44,9 @@ bool ada_glob_matches(const char *pattern, size_t room, const char *text)
 	}
 }
 
-struct plain { char *at, *end; };
+struct plain {
+	char *at, *end;
+};
 
 static bool put(struct plain *plain, const char *text, size_t bytes)
 {
@@ -71,7 +73,9 @@ static const char *put_name(struct plain *plain, const char *mangled)
 
 bool ada_type_plain(char *text, size_t room, const char *mangled)
 {
-	static const char builtins[][8] = { "i", "int", "j", "unsigned", "l", "long", "c", "char", "b", "bool", "d", "double", "f", "float" };
+	static const char builtins[][8] = {
+		"i", "int", "j", "unsigned", "l", "long", "c", "char", "b", "bool", "d", "double", "f", "float"
+	};
 	struct plain plain = { text, text + room };
 	bool nested = *mangled == 'N', first = true;
 
@@ -103,10 +107,10 @@ bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_
 
 	if (!*pattern)
 		return true;
-	if (!event->registers || ada_quiet() ||
-	    ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name || !string_peek(mangled, sizeof names->mangled, name))
+	if (!event->registers || ada_quiet() || ada_sys_peek(&name, event->registers->rsi + 8, sizeof name) != sizeof name ||
+	    !string_peek(mangled, sizeof names->mangled, name))
 		return false;
-	name = mangled[0] == '*';		/* compared by address only */
+	name = mangled[0] == '*'; /* compared by address only */
 	return ada_glob_matches(pattern, room, mangled + name) ||
 	       (ada_type_plain(names->plain, sizeof names->plain, mangled + name) && ada_glob_matches(pattern, room, names->plain));
 }

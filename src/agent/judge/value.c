@@ -43,7 +43,7 @@ static uint64_t widen(uint32_t bits)
 		return sign | DOUBLE_INFINITY | fraction << (DOUBLE_BITS - FLOAT_BITS);
 	if (!exponent && !fraction)
 		return sign;
-	if (!exponent) {			/* subnormal: its highest bit becomes the hidden one */
+	if (!exponent) { /* subnormal: its highest bit becomes the hidden one */
 		uint32_t highest = 31 - __builtin_clz((uint32_t)fraction);
 
 		fraction ^= 1ull << highest;
@@ -58,7 +58,7 @@ static bool is_nan(uint64_t bits)
 	return (bits & ~SIGN) > DOUBLE_INFINITY;
 }
 
-static int64_t rank(uint64_t bits)		/* both zeros: 0 */
+static int64_t rank(uint64_t bits) /* both zeros: 0 */
 {
 	return bits & SIGN ? -(int64_t)(bits & ~SIGN) : (int64_t)bits;
 }

@@ -2,9 +2,9 @@
 #include <asm/prctl.h>
 #include "agent/life/life.h"
 
-#define SELF_OFFSET 16				/* in glibc's thread control block: its own address */
+#define SELF_OFFSET 16 /* in glibc's thread control block: its own address */
 
-static bool base_moved;			/* what needs thread-local data of ours is left out */
+static bool base_moved; /* what needs thread-local data of ours is left out */
 
 static void base_leave(void)
 {

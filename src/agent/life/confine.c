@@ -16,21 +16,32 @@
 
 #define FORBIDDEN SECCOMP_RET_KILL_THREAD
 
-#define PROGRAM_MAX 4096			/* instructions, as the kernel has it */
+#define PROGRAM_MAX 4096 /* instructions, as the kernel has it */
 
 /* What recording needs, crash records and ends of threads too. Pointers mean nothing to a filter: 0 does. */
 static const struct seccomp_data needs[] = {
-	{ .nr = SYS_rt_sigprocmask, .args = { SIG_BLOCK, 0, 0, 8 } }, { .nr = SYS_rt_sigprocmask, .args = { SIG_SETMASK, 0, 0, 8 } },
-	{ .nr = SYS_rt_sigprocmask, .args = { -1ul, 0, 0, 8 } }, { .nr = SYS_rt_sigreturn },
+	{ .nr = SYS_rt_sigprocmask, .args = { SIG_BLOCK, 0, 0, 8 } },
+	{ .nr = SYS_rt_sigprocmask, .args = { SIG_SETMASK, 0, 0, 8 } },
+	{ .nr = SYS_rt_sigprocmask, .args = { -1ul, 0, 0, 8 } },
+	{ .nr = SYS_rt_sigreturn },
 	{ .nr = SYS_mmap, .args = { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1ul } },
-	{ .nr = SYS_madvise, .args = { 0, 4096, MADV_POPULATE_WRITE } }, { .nr = SYS_munmap, .args = { 0, 4096 } },
+	{ .nr = SYS_madvise, .args = { 0, 4096, MADV_POPULATE_WRITE } },
+	{ .nr = SYS_munmap, .args = { 0, 4096 } },
 	{ .nr = SYS_mprotect, .args = { 0, 4096, PROT_READ | PROT_WRITE } },
 	{ .nr = SYS_mprotect, .args = { 0, 4096, PROT_READ | PROT_EXEC } },
-	{ .nr = SYS_prctl, .args = { PR_GET_NAME } }, { .nr = SYS_prlimit64, .args = { 0, RLIMIT_STACK } },
-	{ .nr = SYS_gettid }, { .nr = SYS_getpid }, { .nr = SYS_sched_yield }, { .nr = SYS_sigaltstack }, { .nr = SYS_kill },
+	{ .nr = SYS_prctl, .args = { PR_GET_NAME } },
+	{ .nr = SYS_prlimit64, .args = { 0, RLIMIT_STACK } },
+	{ .nr = SYS_gettid },
+	{ .nr = SYS_getpid },
+	{ .nr = SYS_sched_yield },
+	{ .nr = SYS_sigaltstack },
+	{ .nr = SYS_kill },
 	{ .nr = SYS_futex, .args = { 0, FUTEX_WAIT } },
-	{ .nr = SYS_futex, .args = { 0, FUTEX_WAKE } }, { .nr = SYS_process_vm_readv, .args = { 0, 0, 1, 0, 1 } },
-	{ .nr = SYS_rt_sigaction, .args = { SIGSEGV, 0, 0, 8 } }, { .nr = SYS_rt_tgsigqueueinfo }, { .nr = SYS_tgkill },
+	{ .nr = SYS_futex, .args = { 0, FUTEX_WAKE } },
+	{ .nr = SYS_process_vm_readv, .args = { 0, 0, 1, 0, 1 } },
+	{ .nr = SYS_rt_sigaction, .args = { SIGSEGV, 0, 0, 8 } },
+	{ .nr = SYS_rt_tgsigqueueinfo },
+	{ .nr = SYS_tgkill }
 };
 
 static bool load(const struct seccomp_data *data, uint32_t offset, uint32_t *value)
@@ -105,14 +116,9 @@ static uint32_t run(const struct sock_filter *program, uint32_t length, const st
 			if (!compute(step->code, &a, operand))
 				return FORBIDDEN;
 			break;
-		case BPF_JMP:
-			at += BPF_OP(step->code) == BPF_JA ? step->k : holds(step->code, a, operand) ? step->jt : step->jf;
-			break;
-		case BPF_RET:
-			return BPF_RVAL(step->code) == BPF_A ? a : step->k;
-		case BPF_MISC:
-			*(BPF_MISCOP(step->code) == BPF_TAX ? &x : &a) = BPF_MISCOP(step->code) == BPF_TAX ? a : x;
-			break;
+		case BPF_JMP: at += BPF_OP(step->code) == BPF_JA ? step->k : holds(step->code, a, operand) ? step->jt : step->jf; break;
+		case BPF_RET: return BPF_RVAL(step->code) == BPF_A ? a : step->k;
+		case BPF_MISC: *(BPF_MISCOP(step->code) == BPF_TAX ? &x : &a) = BPF_MISCOP(step->code) == BPF_TAX ? a : x; break;
 		}
 	}
 	return FORBIDDEN;

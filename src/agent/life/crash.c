@@ -22,13 +22,13 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-#define BIT(number) (1ull << ((number) - 1))
+#define BIT(number) (1ull << ((number)-1))
 #define LAST_SIGNAL 64
 
 static const uint64_t crashes = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS);
 /* Those whose default is not the process's end, those that can't be caught, and libc's own two. */
-static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) |
-				 BIT(SIGTTOU) | BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
+static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
+				 BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
 
 /* What the kernel returns to from a handler; debuggers know it by these bytes. */
 __attribute__((naked, used)) static void signal_return(void)
@@ -50,15 +50,14 @@ bool ada_signal_named(int number)
 
 bool ada_crash_watches(int number)
 {
-	return watching && (ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number)));
+	return watching &&
+	       (ada_crash_signal(number) || (number > 0 && number <= LAST_SIGNAL && !(harmless & BIT(number)) && ada_signal_named(number)));
 }
 
 static void crash_write(struct ada_crash *crash, const siginfo_t *info, const ucontext_t *context)
 {
-	static const uint8_t order[] = {
-		REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8, REG_R9, REG_R10, REG_R11,
-		REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL,
-	};
+	static const uint8_t order[] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+					 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP, REG_EFL };
 	uint64_t sp = context->uc_mcontext.gregs[REG_RSP];
 	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
 
@@ -175,9 +174,9 @@ bool ada_crash_unwatch(void)
 
 void ada_crash_rewatch(int number)
 {
-	const struct kernel_action ours = {
-		.handler = handle_crash, .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER, .restorer = signal_return,
-	};
+	const struct kernel_action ours = { .handler = handle_crash,
+					    .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+					    .restorer = signal_return };
 
 	if (ada_crash_watches(number))
 		swap_action(number, (void *)SIG_DFL, &ours);

@@ -13,12 +13,12 @@
 #include "agent/life/life.h"
 
 #define THUNK_BYTES 16
-#define THUNKS 64				/* a class: handlers beyond them are left alone */
-#define CLASSES 4				/* bit 0: takes siginfo; bit 1: SA_RESETHAND */
+#define THUNKS 64 /* a class: handlers beyond them are left alone */
+#define CLASSES 4 /* bit 0: takes siginfo; bit 1: SA_RESETHAND */
 
 typedef void handler_function(int);
 extern uint8_t ada_signal_thunks[CLASSES][THUNKS][THUNK_BYTES] __attribute__((visibility("hidden")));
-static handler_function *handlers[CLASSES][THUNKS];		/* each set once */
+static handler_function *handlers[CLASSES][THUNKS]; /* each set once */
 
 /* At a handler's entry rsp is 8 below a multiple of 16, rax is 0. */
 __asm__(".text\n"

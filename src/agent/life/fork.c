@@ -43,10 +43,10 @@ static void child_attach(void)
 		if (own) {
 			ada_module_copy_table(own, parent);
 			ada_process_attach(own, bytes, ada_connect_flags(conversation));
-			ada_life_busy = 0;	/* another thread of the parent's was */
+			ada_life_busy = 0; /* another thread of the parent's was */
 			ada_late_attach(own);
 		} else {
-			ada_process.welcome_flags = ada_connect_flags(conversation);	/* what it executes may be recorded yet */
+			ada_process.welcome_flags = ada_connect_flags(conversation); /* what it executes may be recorded yet */
 			ada_core_disable(ADA_DISABLE_STOPPED);
 		}
 		ada_connect_end(conversation);
@@ -73,7 +73,7 @@ static void fork_child(void)
 		return;
 	}
 	mask = ada_sys_signals_block();
-	if (!ada_process_is_own())		/* else: ada_process_forked_slow was here first */
+	if (!ada_process_is_own()) /* else: ada_process_forked_slow was here first */
 		ada_aside(child_begin, NULL);
 	ada_sys_signals_restore(mask);
 }

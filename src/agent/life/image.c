@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include "agent/life/life.h"
 
-#define SCRIPTS_MAX 4				/* the kernel's own limit on interpreters of interpreters */
+#define SCRIPTS_MAX 4 /* the kernel's own limit on interpreters of interpreters */
 
 /* Is the loader, whose path lies at `offset`, glibc's? */
 static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
@@ -29,8 +29,7 @@ static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
 /* A dynamically linked program of this machine: it names a loader. */
 static enum ada_heir_kind elf_kind(int fd, const Elf64_Ehdr *header)
 {
-	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 ||
-	    header->e_phentsize != sizeof(Elf64_Phdr))
+	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 || header->e_phentsize != sizeof(Elf64_Phdr))
 		return ADA_HEIR_MACHINE;
 	for (uint32_t i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;
@@ -67,7 +66,10 @@ static bool user_changes(void)
 
 enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags)
 {
-	union { Elf64_Ehdr elf; char text[257]; } head;
+	union {
+		Elf64_Ehdr elf;
+		char text[257];
+	} head;
 	enum ada_heir_kind kind = ADA_HEIR_EXEC;
 
 	for (int i = 0; path && i <= SCRIPTS_MAX; i++) {

@@ -15,8 +15,8 @@
 #include "agent/ground/space.h"
 #include "agent/life/life.h"
 
-#define STACK_WORDS 512				/* pointers of an environment that is built on the program's stack */
-#define JUMP_STACK_POINTER 6			/* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
+#define STACK_WORDS 512	     /* pointers of an environment that is built on the program's stack */
+#define JUMP_STACK_POINTER 6 /* in glibc's jmp_buf for x86-64: rbx rbp r12 r13 r14 r15 rsp rip */
 
 static void *originals[ADA_INTERCEPT_COUNT];
 
@@ -38,22 +38,20 @@ static bool may_be_executed(int directory, const char *path, int flags)
  * thread's room, or on the stack, where it fits, because a vfork child that execs can't give memory back to the parent that it
  * borrowed it from.
  */
-static int exec_call(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
-		     int flags)
+static int exec_call(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
 	if (which == ADA_INTERCEPT_execve)
 		return ((execve_function *)originals[which])(path, arguments, environment);
 	if (which == ADA_INTERCEPT_fexecve)
 		return ((fexecve_function *)originals[which])(directory, arguments, environment);
-	if (which == ADA_INTERCEPT_syscall)	/* execve(path) is execveat(AT_FDCWD, path) */
+	if (which == ADA_INTERCEPT_syscall) /* execve(path) is execveat(AT_FDCWD, path) */
 		return ((syscall_function *)originals[which])(SYS_execveat, directory, (long)path, (long)arguments, (long)environment,
 							      flags, 0);
 	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
 }
 
 /* With the program's own limit of address space. A hard limit can't be taken back, so where the image is not there it is not lent. */
-static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
-		     int flags)
+static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
 	bool lent = ada_space_is_limited() && may_be_executed(directory, path, flags) && ada_space_limit_lend();
 	int result = exec_call(which, directory, path, arguments, environment, flags);
@@ -63,9 +61,9 @@ static int exec_with(enum ada_intercept which, int directory, const char *path, 
 	return result;
 }
 
-static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path,
-						char *const *arguments, char *const *environment, int flags,
-						const char *preload, const struct ada_heir_ticket *ticket)
+static __attribute__((noinline)) int exec_small(enum ada_intercept which, int directory, const char *path, char *const *arguments,
+						char *const *environment, int flags, const char *preload,
+						const struct ada_heir_ticket *ticket)
 {
 	uint64_t words[STACK_WORDS];
 
@@ -80,10 +78,10 @@ struct image {
 	char *const *environment;
 	int flags;
 	enum ada_heir_kind kind;
-	struct ada_way way;			/* to the agent */
+	struct ada_way way; /* to the agent */
 	struct ada_heir_ticket ticket;
-	uint64_t *words;			/* its environment; NULL: to be built on the program's stack */
-	size_t mapped;				/* bytes of them, where they are a mapping of their own */
+	uint64_t *words; /* its environment; NULL: to be built on the program's stack */
+	size_t mapped;	 /* bytes of them, where they are a mapping of their own */
 };
 
 static void image_prepare(void *argument)
@@ -91,7 +89,7 @@ static void image_prepare(void *argument)
 	struct image *image = argument;
 	size_t count = 0;
 
-	if (ada_core_is_forked())		/* and no hook has run in it */
+	if (ada_core_is_forked()) /* and no hook has run in it */
 		ada_process_forked_slow();
 	image->kind = ada_restraint_reason();
 	if (image->kind == ADA_HEIR_EXEC && ada_process_is_traced())
@@ -115,11 +113,11 @@ static void image_prepare(void *argument)
 		ada_environment_give(image->environment, image->words, image->way.preload, &image->ticket);
 }
 
-static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments,
-		       char *const *environment, int flags)
+static int exec_follow(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment,
+		       int flags)
 {
 	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags, .way = { .fd = -1 } };
-	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC;	/* then no system call of ours is safe, and none is made */
+	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC; /* then no system call of ours is safe, and none is made */
 	uint64_t mask;
 	int result;
 
@@ -130,7 +128,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	} else {
 		mask = ada_sys_signals_block();
 		ada_aside(image_prepare, &image);
-		ada_sys_signals_restore(mask);	/* what is executed inherits it */
+		ada_sys_signals_restore(mask); /* what is executed inherits it */
 		ada_quiet_leave();
 	}
 	if (image.kind != ADA_HEIR_EXEC)
@@ -208,7 +206,9 @@ static int replace_sigaction(int number, const struct sigaction *action, struct 
 static enum ada_restraint_kind prctl_kind(int option, long two)
 {
 	if (option == PR_SET_SECCOMP)
-		return two == SECCOMP_MODE_STRICT ? ADA_RESTRAINT_STRICT : two == SECCOMP_MODE_FILTER ? ADA_RESTRAINT_FILTER : ADA_RESTRAINT_NONE;
+		return two == SECCOMP_MODE_STRICT ? ADA_RESTRAINT_STRICT :
+		       two == SECCOMP_MODE_FILTER ? ADA_RESTRAINT_FILTER :
+						    ADA_RESTRAINT_NONE;
 	if (option == PR_SET_TSC && two == PR_TSC_SIGSEGV)
 		return ADA_RESTRAINT_COUNTER;
 	return option == PR_SET_SYSCALL_USER_DISPATCH && two != PR_SYS_DISPATCH_OFF ? ADA_RESTRAINT_DISPATCH : ADA_RESTRAINT_NONE;
@@ -270,14 +270,16 @@ static bool limit_is_own(int pid, unsigned resource)
 	       (!pid || (uint32_t)pid == ada_process_pid());
 }
 
-struct limit_change { bool own, dressed; struct rlimit asked, kernel; };
+struct limit_change {
+	bool own, dressed;
+	struct rlimit asked, kernel;
+};
 
 /* What to hand to the kernel instead of `asked`. */
 static const struct rlimit *limit_begin(struct limit_change *change, int pid, unsigned resource, const struct rlimit *asked)
 {
 	change->own = limit_is_own(pid, resource);
-	change->dressed = change->own && asked &&
-			  ada_sys_peek(&change->asked, (uint64_t)asked, sizeof *asked) == sizeof *asked &&
+	change->dressed = change->own && asked && ada_sys_peek(&change->asked, (uint64_t)asked, sizeof *asked) == sizeof *asked &&
 			  ada_space_limit_dress(&change->asked, &change->kernel);
 	return change->dressed ? &change->kernel : asked;
 }
@@ -377,13 +379,12 @@ static long syscall_exec(long number, long a, long b, long c, long d, long e)
 static enum ada_restraint_kind syscall_kind(long number, long a, long b)
 {
 	switch (number) {
-	case SYS_prctl:
-		return prctl_kind(a, b);
+	case SYS_prctl: return prctl_kind(a, b);
 	case SYS_seccomp:
-		return a == SECCOMP_SET_MODE_STRICT ? ADA_RESTRAINT_STRICT : a == SECCOMP_SET_MODE_FILTER ? ADA_RESTRAINT_FILTER :
-		       ADA_RESTRAINT_NONE;
-	case SYS_ptrace:
-		return a == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE;
+		return a == SECCOMP_SET_MODE_STRICT ? ADA_RESTRAINT_STRICT :
+		       a == SECCOMP_SET_MODE_FILTER ? ADA_RESTRAINT_FILTER :
+						      ADA_RESTRAINT_NONE;
+	case SYS_ptrace: return a == PTRACE_TRACEME ? ADA_RESTRAINT_TRACED : ADA_RESTRAINT_NONE;
 	}
 	return ADA_RESTRAINT_NONE;
 }
@@ -405,7 +406,7 @@ static long syscall_rseq(long area, long bytes, long flags, long signature)
 	if (ends)
 		ada_slow_settle();
 	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(SYS_rseq, area, bytes, flags, signature, 0, 0);
-	if (!result == ends)			/* no other than it was */
+	if (!result == ends) /* no other than it was */
 		return result;
 	if (ends)
 		ada_rseq_restore(before);
@@ -431,7 +432,7 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 		return ada_lock_all(a, syscall_mlockall);
 	if (number == SYS_prlimit64 || number == SYS_setrlimit || number == SYS_getrlimit)
 		return syscall_limit(number, a, b, c, d);
-	if (number == SYS_rseq && ada_process_is_own())		/* a vfork child has an area, or none, of its own */
+	if (number == SYS_rseq && ada_process_is_own()) /* a vfork child has an area, or none, of its own */
 		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);
 	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);
@@ -468,7 +469,10 @@ static void replace___longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 
 /* --- which is which ------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name; void *replacement; } intercepts[] = {
+static const struct {
+	const char *name;
+	void *replacement;
+} intercepts[] = {
 #define X(name) [ADA_INTERCEPT_##name] = { #name, replace_##name },
 	ADA_INTERCEPTS(X)
 #undef X
@@ -481,7 +485,7 @@ static bool is_libc(const struct ada_module *module)
 
 void *ada_intercept_replacement(const struct ada_module *module, uint64_t address, void ***original)
 {
-	if (!is_libc(module))			/* an interposer's function of the name calls libc's in the end */
+	if (!is_libc(module)) /* an interposer's function of the name calls libc's in the end */
 		return NULL;
 	for (uint32_t i = 0; i < ADA_INTERCEPT_COUNT; i++) {
 		const Elf64_Sym *symbol = ada_symbols_find(&module->symbols, intercepts[i].name, "");

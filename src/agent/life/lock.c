@@ -13,17 +13,17 @@
 #include "agent/life/life.h"
 
 #define TEXT_BYTES 65536
-#define SPARE_RANGES 64				/* that are mapped while we look */
+#define SPARE_RANGES 64 /* that are mapped while we look */
 #define EVERY (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)
 
 struct job {
-	long (*call)(long flags);		/* the program's own way, with its errno */
+	long (*call)(long flags); /* the program's own way, with its errno */
 	long flags, result;
 	struct ada_range *ours;
 	size_t our_count, our_next;
-	uint64_t mapped;			/* bytes of `ours` and `text` */
+	uint64_t mapped; /* bytes of `ours` and `text` */
 	char *text;
-	uint64_t total;				/* bytes of the program's */
+	uint64_t total; /* bytes of the program's */
 };
 
 static void range_count(struct job *job, uint64_t start, uint64_t end)
@@ -40,7 +40,7 @@ static void range_lock(struct job *job, uint64_t start, uint64_t end)
 /* What of [start, end) is not ours. */
 static void range_cut(struct job *job, uint64_t start, uint64_t end, void (*each)(struct job *, uint64_t, uint64_t))
 {
-	if (start >> 63)			/* the kernel's: vsyscall */
+	if (start >> 63) /* the kernel's: vsyscall */
 		return;
 	for (; job->our_next < job->our_count && job->ours[job->our_next].start < end; job->our_next++) {
 		const struct ada_range *our = &job->ours[job->our_next];
@@ -49,7 +49,7 @@ static void range_cut(struct job *job, uint64_t start, uint64_t end, void (*each
 			each(job, start, our->start);
 		if (our->end > start)
 			start = our->end;
-		if (start >= end)		/* it may go on in the next */
+		if (start >= end) /* it may go on in the next */
 			return;
 	}
 	each(job, start, end);
@@ -81,7 +81,7 @@ static size_t lines_walk(struct job *job, size_t bytes, void (*each)(struct job 
 		if (job->text[i] != '\n')
 			continue;
 		start = hex_read(&at);
-		at++;				/* the dash */
+		at++; /* the dash */
 		range_cut(job, start, hex_read(&at), each);
 		line = i + 1;
 	}
@@ -153,7 +153,7 @@ static void lock_ranges(struct job *job)
 	}
 	if (future)
 		job->result = job->call(job->flags & ~MCL_CURRENT);
-	else if (permitted && ada_sys_future_locked(false))	/* as mlockall without it ends that */
+	else if (permitted && ada_sys_future_locked(false)) /* as mlockall without it ends that */
 		ada_sys4(SYS_munlockall, 0, 0, 0, 0);
 	if (!job->result)
 		ranges_walk(job, range_lock);

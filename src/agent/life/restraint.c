@@ -16,8 +16,10 @@ static bool is_seccomp(enum ada_restraint_kind kind)
 
 static void guest_begin(enum ada_restraint_kind kind)
 {
-	ada_guest_reason = is_seccomp(kind) ? ADA_HEIR_CONFINED : kind == ADA_RESTRAINT_TRACED ? ADA_HEIR_TRACED :
-		       kind == ADA_RESTRAINT_DISPATCH ? ADA_HEIR_DISPATCHED : ADA_HEIR_COUNTER;
+	ada_guest_reason = is_seccomp(kind)		  ? ADA_HEIR_CONFINED :
+			   kind == ADA_RESTRAINT_TRACED	  ? ADA_HEIR_TRACED :
+			   kind == ADA_RESTRAINT_DISPATCH ? ADA_HEIR_DISPATCHED :
+							    ADA_HEIR_COUNTER;
 	ada_core_hide();
 	ada_quiet_guest_begin();
 }
@@ -71,7 +73,7 @@ void ada_restraint_begin(struct ada_restraint *restraint, enum ada_restraint_kin
 	if (kind == ADA_RESTRAINT_NONE || ada_base_moved())
 		return;
 	restraint->kind = kind;
-	if (ada_core_is_forked())		/* and no hook has run in it */
+	if (ada_core_is_forked()) /* and no hook has run in it */
 		ada_process_forked_slow();
 	mute = ada_core_is_silent() || ada_quiet();
 	if (!mute && !ada_process_is_own()) {

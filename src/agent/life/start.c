@@ -31,7 +31,7 @@ static int life_begin(struct ada_conversation *conversation, const uint64_t *aux
 	status = ada_module_scan(conversation, auxiliary);
 	if (status) {
 		ada_core_disable(ada_connect_reason(status));
-		return 0;		/* which says so */
+		return 0; /* which says so */
 	}
 	ada_module_scan_imports();
 	ada_core_thread_start_hook();
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void agent_start(int argument_count, char **
 	tell_rooms_below();
 	unwindable = ada_find_object_start(ada_module_find_symbol("_dl_find_object"));
 	ada_unwinder_start();
-	while (*end)			/* before it is shortened: the kernel's vector lies behind */
+	while (*end) /* before it is shortened: the kernel's vector lies behind */
 		end++;
 	/* musl, someone's loader, a glibc before 2.35: nothing that is known here about libc would hold */
 	if (!ada_environment_take(environment) || !gnu_get_libc_version || !unwindable)

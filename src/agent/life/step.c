@@ -8,9 +8,9 @@
 
 #pragma weak dlsym
 
-#define CONTEXT_WORDS 128			/* nongnu's unw_context_t is the ucontext_t */
+#define CONTEXT_WORDS 128 /* nongnu's unw_context_t is the ucontext_t */
 #define CURSOR_WORDS 127
-#define STACK_POINTER 7				/* its number of it */
+#define STACK_POINTER 7 /* its number of it */
 
 typedef int step_function(void *cursor);
 typedef int get_function(void *cursor, int number, uint64_t *value);
@@ -18,13 +18,13 @@ typedef int set_function(void *cursor, int number, uint64_t value);
 typedef int init_function(void *cursor, void *context, int flag);
 typedef int context_function(void *context);
 
-struct library {				/* the functions of one API */
+struct library { /* the functions of one API */
 	const char *get, *step;
-	int ip;					/* its number of the instruction pointer */
-	uint32_t owner;				/* the word of a cursor that points into its library */
+	int ip;		/* its number of the instruction pointer */
+	uint32_t owner; /* the word of a cursor that points into its library */
 };
 
-static const struct library local = { "_ULx86_64_get_reg", "_ULx86_64_step", 16, 1 };	/* UNW_LOCAL_ONLY */
+static const struct library local = { "_ULx86_64_get_reg", "_ULx86_64_step", 16, 1 }; /* UNW_LOCAL_ONLY */
 static const struct library generic = { "_Ux86_64_get_reg", "_Ux86_64_step", 16, 1 };
 static const struct library llvm = { "unw_get_reg", "unw_step", -1, 0 };
 
@@ -55,7 +55,7 @@ static uint64_t find(const char *name, uint64_t inside)
 	for (uint32_t id = 0; id < ada_module_count() && !found; id++)
 		if (!(ada_module_at(id)->flags & ADA_MODULE_AGENT))
 			found = defined(ada_module_at(id), name);
-	if (!found && dlsym)			/* in a process that isn't traced there is no table */
+	if (!found && dlsym) /* in a process that isn't traced there is no table */
 		found = (uint64_t)dlsym(RTLD_NEXT, name);
 	return found;
 }

@@ -70,7 +70,7 @@ static int visit_view(const struct walk *walk, const struct dl_phdr_info *any, s
 {
 	struct dl_phdr_info info = { 0 };
 
-	memcpy(&info, any, bytes < sizeof info ? bytes : sizeof info);	/* the counters by which unwinders know their caches' age */
+	memcpy(&info, any, bytes < sizeof info ? bytes : sizeof info); /* the counters by which unwinders know their caches' age */
 	info.dlpi_addr = start;
 	info.dlpi_name = "ada";
 	info.dlpi_phdr = view->segments;
@@ -107,7 +107,7 @@ int dl_iterate_phdr(visit_function *visit, void *argument)
 {
 	struct walk walk = { .visit = visit, .argument = argument };
 
-	if (!real)			/* an ifunc's resolver, before our constructor */
+	if (!real) /* an ifunc's resolver, before our constructor */
 		real = dlsym ? (iterate_function *)dlsym(RTLD_NEXT, "dl_iterate_phdr") : NULL;
 	if (!real)
 		return 0;

@@ -18,7 +18,7 @@ struct application {
 	uint32_t id;
 	bool late;
 	struct ada_region *region;
-	uint64_t *entries;			/* by hook number: where its jump goes, 0: not hooked */
+	uint64_t *entries; /* by hook number: where its jump goes, 0: not hooked */
 	uint32_t hooked, mismatched;
 };
 
@@ -49,8 +49,7 @@ static bool leaves_returns_alone(const struct application *job, const struct ada
 
 	reloc += hook->reloc_first;
 	for (uint32_t i = 0; i < hook->reloc_count; i++)
-		if (reloc[i].kind == ADA_RELOC_LOW32 &&
-		    reloc[i].target + reloc[i].addend - (hook->patch_address + 1) < JUMP_BYTES - 1)
+		if (reloc[i].kind == ADA_RELOC_LOW32 && reloc[i].target + reloc[i].addend - (hook->patch_address + 1) < JUMP_BYTES - 1)
 			return false;
 	return true;
 }
@@ -108,8 +107,7 @@ static int body_relocate(const struct ada_module *module, const struct ada_plan_
 }
 
 /* A trampoline that holds the body, relocated. `replacement`: of an intercept, else 0. */
-static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t replacement, uint64_t *entry,
-		      uint8_t **body)
+static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t replacement, uint64_t *entry, uint8_t **body)
 {
 	struct ada_hook_spec spec = {
 		.function_id = ADA_FUNCTION_ID(job->id, hook->function),

@@ -10,12 +10,12 @@
 #define PAGE 4096ull
 
 struct target {
-	uint64_t address;			/* where the call goes */
+	uint64_t address; /* where the call goes */
 	uint64_t function_id;
 	uint32_t policy_number;
 };
 
-struct binding {				/* a symbol and the module that defines it */
+struct binding { /* a symbol and the module that defines it */
 	const Elf64_Sym *symbol;
 	struct ada_module *module;
 };
@@ -103,7 +103,7 @@ static uint64_t lazy_address(const struct binding *binding)
 
 	if (!is_ifunc(binding))
 		return address;
-	return resolver_is_safe(binding->module) ? ((uint64_t (*)(void))address)() : 0;
+	return resolver_is_safe(binding->module) ? ((uint64_t(*)(void))address)() : 0;
 }
 
 /* The function that a bound slot leads to: by name where that agrees with the address, else by the address alone. */
@@ -132,13 +132,13 @@ static bool target_find(struct target *target, const struct ada_module *importer
 	uint32_t number;
 
 	if (!value)
-		return false;			/* a weak function that nobody defines */
+		return false; /* a weak function that nobody defines */
 	symbol_bind(&binding, importer, name, import->version ? version : "");
 	if ((import->flags & ADA_IMPORT_JUMP_SLOT) && is_lazy(importer, value))
 		value = binding.symbol ? lazy_address(&binding) : 0;
 	module = value ? ada_module_of(value) : NULL;
 	if (!module || !module->plan || (module->flags & (ADA_MODULE_AGENT | ADA_MODULE_TRACED)))
-		return false;			/* a traced module's entries record by themselves */
+		return false; /* a traced module's entries record by themselves */
 	number = bound_number(module, &binding, value);
 	if (number == ADA_PLAN_NONE || entry_is_hooked(module, value) ||
 	    ada_plan_function_at(module->plan, number)->flags & ADA_FUNCTION_CALLER)
@@ -194,7 +194,8 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 	int status = wanted ? ada_region_reserve(&region, module->start, module->end, wanted) : 0;
 
 	for (uint32_t i = 0; i < count && !status; i++) {
-		struct ada_hook_spec spec = { .function_id = targets[i].function_id, .target = targets[i].address,
+		struct ada_hook_spec spec = { .function_id = targets[i].function_id,
+					      .target = targets[i].address,
 					      .number = targets[i].policy_number };
 		uint8_t *body;
 

@@ -28,7 +28,7 @@ static bool same_hooks(const struct ada_plan_header *one, const struct ada_plan_
 static bool plan_choose(struct ada_module *module, const struct ada_plan_header *plan)
 {
 	if (!module->plan || (same_functions(module->plan, plan) && !(module->plan->flags & ADA_PLAN_DECODED))) {
-		module->plan = plan;		/* the one before stays mapped: origins of its bodies lie in it */
+		module->plan = plan; /* the one before stays mapped: origins of its bodies lie in it */
 		return true;
 	}
 	bool same = same_hooks(module->plan, plan);
@@ -51,7 +51,7 @@ int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t
 	if (plan && plan_choose(module, plan)) {
 		if (!module->function_base)
 			entry->function_base = module->function_base = reply.function_base;
-		job = *module;			/* its own filter and reply are needed where its imports still wait */
+		job = *module; /* its own filter and reply are needed where its imports still wait */
 		job.reply = reply.flags;
 		job.filter = filter;
 		job.filter_bytes = reply.filter_bytes;
@@ -116,8 +116,8 @@ __attribute__((naked)) static void ada_late_slow(void)
 		"mov %rbx,%rdi\n\t"
 		"mov %rax,%rsi\n\t"
 		"call late_end\n\t"
-		"mov $14,%eax\n\t"			/* rt_sigprocmask */
-		"mov $2,%edi\n\t"			/* SIG_SETMASK */
+		"mov $14,%eax\n\t" /* rt_sigprocmask */
+		"mov $2,%edi\n\t"  /* SIG_SETMASK */
 		"mov %rbx,%rsi\n\t"
 		"xor %edx,%edx\n\t"
 		"mov $8,%r10d\n\t"

@@ -49,8 +49,7 @@ struct __attribute__((packed)) init_thunk {
 static void thunk_write(struct init_thunk *thunk, const struct ada_module *module)
 {
 	*thunk = (struct init_thunk){
-		.load = { 0x48, 0xb9 }, .module = (uint64_t)module,
-		.jump = { 0xff, 0x25 }, .target = (uint64_t)init_called,
+		.load = { 0x48, 0xb9 }, .module = (uint64_t)module, .jump = { 0xff, 0x25 }, .target = (uint64_t)init_called
 	};
 }
 
@@ -59,8 +58,7 @@ static Elf64_Dyn *init_entry(const struct ada_module *module)
 {
 	const Elf64_Phdr *segment = ada_module_segment(module, (uint64_t)module->map->l_ld);
 
-	if (module->state != ADA_MODULE_PLANNED || !(module->reply & ADA_PLAN_REPLY_IMPORTS) || !segment ||
-	    !(segment->p_flags & PF_W))
+	if (module->state != ADA_MODULE_PLANNED || !(module->reply & ADA_PLAN_REPLY_IMPORTS) || !segment || !(segment->p_flags & PF_W))
 		return NULL;
 	for (Elf64_Dyn *entry = module->map->l_ld; entry->d_tag != DT_NULL; entry++)
 		if (entry->d_tag == DT_INIT)
@@ -124,7 +122,7 @@ static void modules_changed(void *unused)
 	if (!ada_module_changed())
 		return;
 	status = ada_process_is_confined() ? -EPERM : ada_connect(&conversation, ADA_HELLO_RESUME, NULL);
-	if (status && status != -EAGAIN)	/* who has waited in vain has counted it */
+	if (status && status != -EAGAIN) /* who has waited in vain has counted it */
 		ada_count_error();
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();
@@ -152,10 +150,9 @@ static void loader_changed(void)
 
 static bool is_padding(const uint8_t *code)
 {
-	static const uint8_t nops[][4] = {
-		{ 0x66, 0x66, 0x2e, 0x0f }, { 0x66, 0x2e, 0x0f, 0x1f }, { 0x0f, 0x1f, 0x84, 0x00 }, { 0x0f, 0x1f, 0x80, 0x00 },
-		{ 0x0f, 0x1f, 0x44, 0x00 }, { 0x0f, 0x1f, 0x40, 0x00 }, { 0x90, 0x90, 0x90, 0x90 }, { 0xcc, 0xcc, 0xcc, 0xcc },
-	};
+	static const uint8_t nops[][4] = { { 0x66, 0x66, 0x2e, 0x0f }, { 0x66, 0x2e, 0x0f, 0x1f }, { 0x0f, 0x1f, 0x84, 0x00 },
+					   { 0x0f, 0x1f, 0x80, 0x00 }, { 0x0f, 0x1f, 0x44, 0x00 }, { 0x0f, 0x1f, 0x40, 0x00 },
+					   { 0x90, 0x90, 0x90, 0x90 }, { 0xcc, 0xcc, 0xcc, 0xcc } };
 
 	for (size_t i = 0; i < sizeof nops / sizeof nops[0]; i++)
 		if (!memcmp(code, nops[i], sizeof nops[i]))

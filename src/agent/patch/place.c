@@ -10,7 +10,7 @@ extern struct r_debug _r_debug __attribute__((weak));
 #define ROOM_FIRST 64u
 
 static struct ada_place *places;
-static uint32_t room, used;			/* room: a power of two */
+static uint32_t room, used; /* room: a power of two */
 
 static uint32_t home_of(const struct link_map *map)
 {

@@ -54,7 +54,10 @@ uint64_t ada_module_find_symbol(const char *name)
 /* Program headers: the main program's as the kernel said, others' behind the ELF header that begins each mapping. */
 static bool segments_find(struct ada_module *module, const uint64_t *auxiliary)
 {
-	union { Elf64_Ehdr elf; uint8_t bytes[sizeof(Elf64_Ehdr)]; } header;
+	union {
+		Elf64_Ehdr elf;
+		uint8_t bytes[sizeof(Elf64_Ehdr)];
+	} header;
 
 	if (module->flags & ADA_MODULE_MAIN) {
 		for (; auxiliary && auxiliary[0] != AT_NULL; auxiliary += 2) {
@@ -65,8 +68,8 @@ static bool segments_find(struct ada_module *module, const uint64_t *auxiliary)
 		}
 		return module->segments && module->segment_count;
 	}
-	if (ada_sys_peek(&header, module->bias, sizeof header) != sizeof header ||
-	    memcmp(header.bytes, ELFMAG, SELFMAG) || header.elf.e_phentsize != sizeof(Elf64_Phdr))
+	if (ada_sys_peek(&header, module->bias, sizeof header) != sizeof header || memcmp(header.bytes, ELFMAG, SELFMAG) ||
+	    header.elf.e_phentsize != sizeof(Elf64_Phdr))
 		return false;
 	module->segments = (const Elf64_Phdr *)(module->bias + header.elf.e_phoff);
 	module->segment_count = header.elf.e_phnum;
@@ -158,7 +161,7 @@ static uint32_t module_add(const struct link_map *map, struct ada_shm *shm, cons
 	entry->flags = module->flags;
 	entry->loads = 1;
 	module->fresh = true;
-	__atomic_store_n(&entry->present, 1, __ATOMIC_RELEASE);	/* after all that a reader looks at */
+	__atomic_store_n(&entry->present, 1, __ATOMIC_RELEASE); /* after all that a reader looks at */
 	ada_module_add(shm);
 	return ada_module_count() - 1;
 }
@@ -211,7 +214,8 @@ static uint32_t module_again(const struct link_map *map, struct ada_conversation
 	module->state = module->flags & ADA_MODULE_TRACED ? ADA_MODULE_PLANNED : ADA_MODULE_DONE;
 	ada_module_entry(id)->loads++;
 	__atomic_store_n(&ada_module_entry(id)->present, 1, __ATOMIC_RELEASE);
-	if (ada_apply_again(module) || (module->start < module->end && ada_late_module(conversation, id, ADA_MODULE_LATE | ADA_MODULE_AGAIN)))
+	if (ada_apply_again(module) ||
+	    (module->start < module->end && ada_late_module(conversation, id, ADA_MODULE_LATE | ADA_MODULE_AGAIN)))
 		ada_count_error();
 	return id;
 }
@@ -247,7 +251,7 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 	if (status)
 		return status;
 	module->state = ADA_MODULE_DONE;
-	if (plan && !build_id_equal(plan, entry))	/* the file was replaced after it was loaded */
+	if (plan && !build_id_equal(plan, entry)) /* the file was replaced after it was loaded */
 		ada_count_error();
 	else if (plan && !(module->flags & ADA_MODULE_AGENT)) {
 		module->plan = plan;
@@ -278,7 +282,7 @@ static void modules_remove_gone(struct ada_conversation *conversation)
 		if (ada_modules[id].state == ADA_MODULE_GONE || (place && place->round == round))
 			continue;
 		ada_modules[id].state = ADA_MODULE_GONE;
-		ada_modules[id].segment_count = 0;		/* they lay in its memory */
+		ada_modules[id].segment_count = 0; /* they lay in its memory */
 		ada_module_entry(id)->unload_counter = ada_sys_counter();
 		__atomic_store_n(&ada_module_entry(id)->present, 2, __ATOMIC_RELEASE);
 		if (conversation)

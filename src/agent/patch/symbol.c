@@ -97,8 +97,8 @@ const Elf64_Sym *ada_symbols_find(const struct ada_symbols *symbols, const char 
 		uint32_t other = chain[number - header[1]];
 		const Elf64_Sym *symbol = &symbols->table[number];
 
-		if ((other | 1) == (hash | 1) && symbol_defines(symbol) &&
-		    ada_string_equal(symbols->strings + symbol->st_name, name) && version_matches(symbols, number, version))
+		if ((other | 1) == (hash | 1) && symbol_defines(symbol) && ada_string_equal(symbols->strings + symbol->st_name, name) &&
+		    version_matches(symbols, number, version))
 			return symbol;
 		if (other & 1)
 			return NULL;

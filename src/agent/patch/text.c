@@ -7,8 +7,13 @@
 #include <sys/mman.h>
 #include "agent/patch/patch.h"
 
-struct range { uint64_t start, end; };
-struct ranges { uint64_t generation, room, count; struct range range[]; };	/* generation: odd while it is filled */
+struct range {
+	uint64_t start, end;
+};
+struct ranges {
+	uint64_t generation, room, count;
+	struct range range[];
+}; /* generation: odd while it is filled */
 
 static struct ranges *published, *spare;
 

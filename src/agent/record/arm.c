@@ -20,7 +20,7 @@ void ada_shadow_arm(struct ada_thread *thread)
 	thread->shadow_end = thread->shadow_limit;
 	if (!thread->shadow_limit || !table->version || table->depth_limit >= ADA_SHADOW_FRAMES)
 		return;
-	depth = ada_frames(thread);		/* of the next call */
+	depth = ada_frames(thread); /* of the next call */
 	for (uint64_t rules = table->global_calls; rules; rules &= rules - 1) {
 		uint64_t limit = table->rules[__builtin_ctzll(rules)].operand.u;
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include "agent/record/lane.h"
 
-#define HELD_NS 1000000000ull			/* so long without a chunk sealed or given back: who has them keeps them */
+#define HELD_NS 1000000000ull /* so long without a chunk sealed or given back: who has them keeps them */
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
@@ -131,8 +131,9 @@ static void lost_tell(struct ada_thread *thread)
 
 	if (lost == ada_lost_told)
 		return;
-	event_put(thread, (struct ada_event){ .event_kind = ADA_EVENT_LOST, .function_id = lost - ada_lost_told,
-					      .call_depth = ada_frames(thread) }, &(struct ada_moment){ NULL, 0 }, &unused);
+	event_put(thread,
+		  (struct ada_event){ .event_kind = ADA_EVENT_LOST, .function_id = lost - ada_lost_told, .call_depth = ada_frames(thread) },
+		  &(struct ada_moment){ NULL, 0 }, &unused);
 	ada_lost_told = lost;
 }
 
@@ -211,7 +212,9 @@ bool ada_core_held(uint32_t returned)
 	return ada_presence_stands_yet() || (ada_core->held == returned + 1ull && !some_sealed(ada_core->shm));
 }
 
-struct wait { uint32_t *word, value; };
+struct wait {
+	uint32_t *word, value;
+};
 static __thread bool timed_out;
 
 /* Reads nothing itself: what a handler forks has another segment by now, and perhaps no `argument`. */
@@ -235,7 +238,7 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 	struct ada_stand stand = { 0 };
 	bool stands = false, waiting = lack == ADA_LACK_MEMORY || !ada_core_held(returned);
 
-	if (!waiting)				/* some thread has waited that long for nothing */
+	if (!waiting) /* some thread has waited that long for nothing */
 		return false;
 	__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
 	if (lack == ADA_LACK_MEMORY)
@@ -288,15 +291,15 @@ bool ada_chunk_room(struct ada_thread *thread)
 	}
 }
 
-bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
-		     const struct ada_moment *moment, struct ada_written *written)
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
+		     struct ada_written *written)
 {
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
 			ada_event_lost(thread, 1);
 		return false;
 	}
-	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = frame->function_id, .call_depth = frame->depth },
-		  moment, written);
+	event_put(thread, (struct ada_event){ .event_kind = kind, .function_id = frame->function_id, .call_depth = frame->depth }, moment,
+		  written);
 	return true;
 }

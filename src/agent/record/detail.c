@@ -69,8 +69,8 @@ static void horizon_raise(struct ada_detail_control *control, uint64_t counter)
 {
 	uint64_t horizon = __atomic_load_n(&control->horizon, __ATOMIC_RELAXED);
 
-	while (horizon < counter && !__atomic_compare_exchange_n(&control->horizon, &horizon, counter, true, __ATOMIC_RELEASE,
-								 __ATOMIC_RELAXED))
+	while (horizon < counter &&
+	       !__atomic_compare_exchange_n(&control->horizon, &horizon, counter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 }
 
@@ -218,15 +218,15 @@ static void call_write(struct ada_detail *record, const struct ada_registers *re
 	record->x[6] = registers->rax;
 	record->x[7] = registers->r10;
 	/* The program's: no code of ours touches them. */
-	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr"
-			 :: "r"(record->stack + ada_setup.detail_stack) : "memory");
+	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr" ::"r"(record->stack + ada_setup.detail_stack)
+			 : "memory");
 }
 
 static void return_write(struct ada_detail *record, const struct ada_registers *registers)
 {
 	record->x[0] = registers->rax;
 	record->x[1] = registers->rdx;
-	__asm__ volatile("movq %%xmm0,(%0)\n\tmovq %%xmm1,8(%0)" :: "r"(&record->x[2]) : "memory");
+	__asm__ volatile("movq %%xmm0,(%0)\n\tmovq %%xmm1,8(%0)" ::"r"(&record->x[2]) : "memory");
 }
 
 bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment)

@@ -48,8 +48,7 @@ enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32
 		return ADA_LACK_MEMORY;
 	do {
 		end = pool->count - first < pool->step ? pool->count : first + pool->step;
-	} while (first < pool->count &&
-		 !__atomic_compare_exchange_n(pool->front, &first, end, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	} while (first < pool->count && !__atomic_compare_exchange_n(pool->front, &first, end, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	if (first >= pool->count || !memory_make(pool, first, end - first)) {
 		__atomic_sub_fetch(&shm->taken_bytes, bytes, __ATOMIC_RELAXED);
 		if (first >= pool->count)

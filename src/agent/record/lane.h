@@ -8,35 +8,40 @@
 #include "agent/record/record.h"
 
 /* --- pool.c */
-bool ada_pool_take(const struct ada_pool *pool, uint32_t *number);	/* a free chunk */
+bool ada_pool_take(const struct ada_pool *pool, uint32_t *number); /* a free chunk */
 void ada_pool_return(const struct ada_pool *pool, uint32_t number);
 void ada_pool_seal(const struct ada_pool *pool, uint32_t number);
-bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number);	/* the one that was sealed first, out of the ring */
+bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number); /* the one that was sealed first, out of the ring */
 
 /* --- extend.c */
 /* A chunk that nobody had yet; makes a few more free. Else says why not. */
 enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32_t *number);
-void ada_pool_touch(const struct ada_pool *pool, uint32_t number);	/* page tables for a chunk that has memory */
+void ada_pool_touch(const struct ada_pool *pool, uint32_t number); /* page tables for a chunk that has memory */
 
 /* --- chunk.c: all with signals blocked */
 /* What is known of the moment of an event that C code writes. registers NULL: nothing, and then it has no detail. */
-struct ada_moment { const struct ada_registers *registers; uint64_t slot; };
-struct ada_written { uint64_t counter, seq; };	/* of the event; seq as the ring counts */
-struct ada_chunk *ada_chunk_of(const struct ada_thread *thread);	/* NULL: none is open */
-uint32_t ada_chunk_events(const struct ada_thread *thread);	/* in the open chunk */
-bool ada_chunk_room(struct ada_thread *thread);	/* room for an event; opens a chunk. False: none is to be had, drop */
-void ada_chunk_close(struct ada_thread *thread);	/* seals the open chunk, or gives it back if it is empty */
+struct ada_moment {
+	const struct ada_registers *registers;
+	uint64_t slot;
+};
+struct ada_written {
+	uint64_t counter, seq;
+};								 /* of the event; seq as the ring counts */
+struct ada_chunk *ada_chunk_of(const struct ada_thread *thread); /* NULL: none is open */
+uint32_t ada_chunk_events(const struct ada_thread *thread);	 /* in the open chunk */
+bool ada_chunk_room(struct ada_thread *thread);			 /* room for an event; opens a chunk. False: none is to be had, drop */
+void ada_chunk_close(struct ada_thread *thread);		 /* seals the open chunk, or gives it back if it is empty */
 /* Nothing changed since the thread found no free chunk, and it needn't wait. Signals may be open. */
 bool ada_chunk_hopeless(const struct ada_thread *thread);
 /* One event of a frame; false: dropped and counted. */
-bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
-		     const struct ada_moment *moment, struct ada_written *written);
+bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
+		     struct ada_written *written);
 /* --on-full=block, in the slow path of `thread`: until the recorder has given something back since its count was `returned`, with
  * the program's signals open. False: give up. Nobody empties the pool, or the recorder stands still; or for a second no thread has
  * sealed anything; or memory is what lacks, and there is nothing in the pool that would be given back; or no system call may be made
  * any more; or this is a fork's child. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
-bool ada_core_held(uint32_t returned);		/* a thread gave up waiting then, and it would be no use now */
+bool ada_core_held(uint32_t returned); /* a thread gave up waiting then, and it would be no use now */
 
 /* --- detail.c: all with signals blocked */
 /* Takes a detail chunk to go with the thread's new index chunk, whose header is whole and whose events begin at offset `begin`; or none,
@@ -50,7 +55,7 @@ bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct a
 /* --- arm.c */
 /* Lets the hook come here for the next call that is deeper than a global depth rule allows. */
 void ada_shadow_arm(struct ada_thread *thread);
-const uint8_t *ada_policy_flags(void);		/* in force, by a function's number */
+const uint8_t *ada_policy_flags(void); /* in force, by a function's number */
 
 /* --- shadow.c: all with signals blocked */
 /* A call at `slot` begins: closes the frames that this shows to be dead. */
@@ -60,11 +65,11 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 /* Closes the frames at `slot` with `kind`, after those that this shows to be dead. False: there were none. */
 bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind);
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
-void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high);	/* closes frames with low <= slot < high */
-void ada_shadow_sweep(struct ada_thread *thread);	/* sweep.c: closes dead frames of other stacks */
+void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high); /* closes frames with low <= slot < high */
+void ada_shadow_sweep(struct ada_thread *thread);			      /* sweep.c: closes dead frames of other stacks */
 
 /* --- thread.c */
-struct ada_thread *ada_thread_attach(void);	/* the calling thread's, or NULL: not recorded */
+struct ada_thread *ada_thread_attach(void); /* the calling thread's, or NULL: not recorded */
 /* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
 bool ada_thread_may_wait(uint32_t *returned);
 #endif

@@ -13,7 +13,7 @@
  */
 #include "agent/record/lane.h"
 
-#define TRIES_MAX 1000				/* each means that another thread got a chunk; but the memory is the program's */
+#define TRIES_MAX 1000 /* each means that another thread got a chunk; but the memory is the program's */
 
 bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
 {
@@ -23,8 +23,8 @@ bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
 		uint64_t bits = __atomic_load_n(&pool->free_words[word], __ATOMIC_RELAXED);
 
 		while (bits) {
-			if (__atomic_compare_exchange_n(&pool->free_words[word], &bits, bits & (bits - 1), true,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			if (__atomic_compare_exchange_n(&pool->free_words[word], &bits, bits & (bits - 1), true, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED)) {
 				*number = word * 64 + __builtin_ctzll(bits);
 				return true;
 			}

@@ -27,18 +27,23 @@ static bool any(const struct ada_thread *thread, const struct ada_frame *frame)
 
 /* --- the policy (abi/policy.h) -------------------------------------------------------------------------------------------- */
 
-static void judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame,
-		  const struct ada_moment *moment, const struct ada_written *written)
+static void judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
+		  const struct ada_written *written)
 {
-	struct ada_judged event = {
-		.counter = written->counter, .function_id = frame->function_id, .seq = written->seq,
-		.start_counter = frame->counter, .slot = ada_frame_slot(frame), .number = frame->number,
-		.thread = thread->id, .depth = frame->depth, .kind = kind, .registers = moment->registers,
-	};
+	struct ada_judged event = { .counter = written->counter,
+				    .function_id = frame->function_id,
+				    .seq = written->seq,
+				    .start_counter = frame->counter,
+				    .slot = ada_frame_slot(frame),
+				    .number = frame->number,
+				    .thread = thread->id,
+				    .depth = frame->depth,
+				    .kind = kind,
+				    .registers = moment->registers };
 
 	if (moment->registers) {
 		event.return_address = ada_site_return_address(*(const uint64_t *)event.slot);
-		__asm__("movq %%xmm0,%0" : "=m"(event.xmm0));	/* the program's: no code of ours touches it */
+		__asm__("movq %%xmm0,%0" : "=m"(event.xmm0)); /* the program's: no code of ours touches it */
 	}
 	ada_judge(&event);
 }
@@ -110,10 +115,10 @@ void ada_shadow_enter(struct ada_thread *thread, uint64_t slot, bool tail_call)
 	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread)) && is_over(thread, innermost(thread), slot))
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);
 	while (!tail_call && any(thread, innermost(thread)) && ada_frame_slot(innermost(thread)) == slot)
-		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);	/* the slot has a new owner */
+		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION); /* the slot has a new owner */
 	if (tail_call)
 		tail_calls_limit(thread, slot);
-	if (!ada_frames(thread))	/* so that the hook finds the next outermost calls in order */
+	if (!ada_frames(thread)) /* so that the hook finds the next outermost calls in order */
 		innermost(thread)->slot = (slot + ADA_NEAR_BYTES / 2) | 1;
 }
 
@@ -129,7 +134,7 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 		return false;
 	}
 	frame = innermost(thread) + 1;
-	deeper = (uint64_t)frame >= thread->shadow_end;	/* now: a new chunk arms anew */
+	deeper = (uint64_t)frame >= thread->shadow_end; /* now: a new chunk arms anew */
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
 			ada_event_lost(thread, returns ? 2 : 1);
@@ -160,7 +165,7 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, slot);
-	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread)))	/* called behind the one that returns */
+	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread))) /* called behind the one that returns */
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);
 	for (frame = innermost(thread); any(thread, frame) && ada_frame_slot(frame) != slot; frame--)
 		;
@@ -172,7 +177,10 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 	return true;
 }
 
-struct jump { struct ada_thread *thread; uint64_t here, sp; };
+struct jump {
+	struct ada_thread *thread;
+	uint64_t here, sp;
+};
 
 static void jump_follow(void *argument)
 {
@@ -184,7 +192,7 @@ static void jump_follow(void *argument)
 	if (ada_stack_own(thread, sp))
 		drop_below(thread, sp);
 	else if (ada_stack_own(thread, jump->here))
-		return;				/* a switch of stacks */
+		return; /* a switch of stacks */
 	/* A handler on the alternate stack jumps away: nothing there goes on. (The kernel's flag would be about the stack of here.) */
 	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
 	if (jump->here - (uint64_t)alternate.ss_sp < alternate.ss_size && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)

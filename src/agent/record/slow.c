@@ -6,12 +6,17 @@
 uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers);
 void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 
-#define STACK_BYTES 1024			/* a slow path's own need of the program's stack, calls included, where it has no other */
-#define STACK_BYTES_ASIDE 512			/* ... and where it has one */
+#define STACK_BYTES 1024      /* a slow path's own need of the program's stack, calls included, where it has no other */
+#define STACK_BYTES_ASIDE 512 /* ... and where it has one */
 #define FLAGS_TRAP 0x100ull
 
 /* A call, or a return: hook NULL. */
-struct call { struct ada_thread *thread; struct ada_hook *hook; struct ada_moment moment; uint64_t next; };
+struct call {
+	struct ada_thread *thread;
+	struct ada_hook *hook;
+	struct ada_moment moment;
+	uint64_t next;
+};
 
 static uint64_t events_of(const struct call *call)
 {
@@ -63,7 +68,7 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 		if (!ada_core_recording() || (*thread)->index || !ada_thread_may_wait(&returned))
 			return ada_core_recording() && (*thread)->index;
 		ada_core_wait(*thread, returned, ADA_LACK_FULL);
-		ada_slow_end(ada_slow_thread());	/* a handler may have attached meanwhile */
+		ada_slow_end(ada_slow_thread()); /* a handler may have attached meanwhile */
 	}
 }
 

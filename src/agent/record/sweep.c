@@ -12,7 +12,10 @@
 #define SWEEP_FRAMES_MIN 1024
 
 /* Slots of the frames above, in a hash table behind the frames, where the shadow stack is not in use. */
-struct seen { uint64_t *slots; uint64_t mask; };
+struct seen {
+	uint64_t *slots;
+	uint64_t mask;
+};
 
 static bool seen_begin(struct ada_thread *thread, struct seen *seen)
 {

@@ -10,17 +10,17 @@
 #include "agent/record/lane.h"
 
 #define NO_ENTRY UINT32_MAX
-#define REFUSALS_A_TRY 256			/* events of a thread that could not attach until it tries again */
-#define EXTEND_BYTES (256u << 10)		/* of a pool: memory is made faster in larger pieces */
+#define REFUSALS_A_TRY 256	  /* events of a thread that could not attach until it tries again */
+#define EXTEND_BYTES (256u << 10) /* of a pool: memory is made faster in larger pieces */
 
 #pragma weak pthread_key_create
 #pragma weak pthread_setspecific
 
-static uint64_t no_policy;			/* as a segment's policy_flags */
+static uint64_t no_policy; /* as a segment's policy_flags */
 
 static __thread uint32_t entry_number = NO_ENTRY, entry_id;
-static __thread uint32_t refusals;		/* how often this thread found that it can't attach */
-static __thread uint32_t entries_returned;	/* what had been given back when the table was full, the last time */
+static __thread uint32_t refusals;	   /* how often this thread found that it can't attach */
+static __thread uint32_t entries_returned; /* what had been given back when the table was full, the last time */
 static __thread bool entries_are_full;
 
 static pthread_key_t end_key;
@@ -51,19 +51,26 @@ static void small_attach(struct ada_core *core, struct ada_shm *shm)
 {
 	uint64_t detail_bytes = (uint64_t)ADA_SMALL_BYTES * shm->detail_scale;
 
-	core->small = (struct ada_pool){
-		.chunks = (char *)shm + shm->small_offset, .chunk_bytes = ADA_SMALL_BYTES, .behind = ADA_SMALL_BEHIND,
-		.count = shm->small_chunks, .free_words = core->index.free_words + ada_small_first(shm->index_chunks) / 64,
-		.front = &shm->small_front, .step = EXTEND_BYTES / ADA_SMALL_BYTES, .share = 2, .touched = core->small_touched,
-	};
-	core->detail_small = (struct ada_pool){
-		.chunks = (char *)shm + shm->detail_small_offset, .chunk_bytes = detail_bytes, .count = shm->detail_small_chunks,
-		.free_words = core->detail.free_words + ada_small_first(shm->detail_chunks) / 64,
-		.sealed = (uint64_t *)((char *)shm + shm->detail_small_sealed_offset),
-		.head = &shm->detail.small_head, .tail = &shm->detail.small_tail, .front = &shm->detail_small_front, .share = 2,
-		.step = shm->detail_small_chunks ? (EXTEND_BYTES + detail_bytes - 1) / detail_bytes : 1,
-		.touched = core->detail_small_touched,
-	};
+	core->small = (struct ada_pool){ .chunks = (char *)shm + shm->small_offset,
+					 .chunk_bytes = ADA_SMALL_BYTES,
+					 .behind = ADA_SMALL_BEHIND,
+					 .count = shm->small_chunks,
+					 .free_words = core->index.free_words + ada_small_first(shm->index_chunks) / 64,
+					 .front = &shm->small_front,
+					 .step = EXTEND_BYTES / ADA_SMALL_BYTES,
+					 .share = 2,
+					 .touched = core->small_touched };
+	core->detail_small = (struct ada_pool){ .chunks = (char *)shm + shm->detail_small_offset,
+						.chunk_bytes = detail_bytes,
+						.count = shm->detail_small_chunks,
+						.free_words = core->detail.free_words + ada_small_first(shm->detail_chunks) / 64,
+						.sealed = (uint64_t *)((char *)shm + shm->detail_small_sealed_offset),
+						.head = &shm->detail.small_head,
+						.tail = &shm->detail.small_tail,
+						.front = &shm->detail_small_front,
+						.share = 2,
+						.step = shm->detail_small_chunks ? (EXTEND_BYTES + detail_bytes - 1) / detail_bytes : 1,
+						.touched = core->detail_small_touched };
 }
 
 void ada_core_attach(struct ada_shm *shm)
@@ -84,20 +91,31 @@ void ada_core_attach(struct ada_shm *shm)
 	}
 	core->entries = (struct ada_shm_thread *)((char *)shm + shm->threads_offset);
 	core->entries_free = (uint64_t *)(core->entries + ADA_THREADS_MAX);
-	core->index = (struct ada_pool){
-		.chunks = (char *)shm + shm->index_offset, .chunk_bytes = ADA_CHUNK_BYTES, .count = shm->index_chunks,
-		.free_words = (uint64_t *)((char *)shm + shm->free_offset),
-		.sealed = (uint64_t *)((char *)shm + shm->sealed_offset), .front = &shm->index_front, .step = EXTEND_BYTES / ADA_CHUNK_BYTES, .share = 1, .touched = core->touched,
-	};
-	core->detail = (struct ada_pool){
-		.chunks = (char *)shm + shm->detail_offset, .chunk_bytes = shm->detail_chunk_bytes, .count = shm->detail_chunks,
-		.free_words = (uint64_t *)((char *)shm + shm->detail_free_offset),
-		.sealed = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
-		.head = &shm->detail.sealed_head, .tail = &shm->detail.sealed_tail,
-		.front = &shm->detail_front, .share = 2, .touched = core->detail_touched,
-		.step = shm->detail_chunks ? (EXTEND_BYTES + shm->detail_chunk_bytes - 1) / shm->detail_chunk_bytes : 1,
-	};
-	core->ring = (struct ada_pool){ .sealed = core->index.sealed, .head = &shm->sealed_head, .tail = &shm->sealed_tail,
+	core->index = (struct ada_pool){ .chunks = (char *)shm + shm->index_offset,
+					 .chunk_bytes = ADA_CHUNK_BYTES,
+					 .count = shm->index_chunks,
+					 .free_words = (uint64_t *)((char *)shm + shm->free_offset),
+					 .sealed = (uint64_t *)((char *)shm + shm->sealed_offset),
+					 .front = &shm->index_front,
+					 .step = EXTEND_BYTES / ADA_CHUNK_BYTES,
+					 .share = 1,
+					 .touched = core->touched };
+	core->detail = (struct ada_pool){ .chunks = (char *)shm + shm->detail_offset,
+					  .chunk_bytes = shm->detail_chunk_bytes,
+					  .count = shm->detail_chunks,
+					  .free_words = (uint64_t *)((char *)shm + shm->detail_free_offset),
+					  .sealed = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
+					  .head = &shm->detail.sealed_head,
+					  .tail = &shm->detail.sealed_tail,
+					  .front = &shm->detail_front,
+					  .share = 2,
+					  .touched = core->detail_touched,
+					  .step = shm->detail_chunks ?
+							  (EXTEND_BYTES + shm->detail_chunk_bytes - 1) / shm->detail_chunk_bytes :
+							  1 };
+	core->ring = (struct ada_pool){ .sealed = core->index.sealed,
+					.head = &shm->sealed_head,
+					.tail = &shm->sealed_tail,
 					.count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
 	small_attach(core, shm);
 	core->detail_scanned = core->held = 0;
@@ -117,7 +135,7 @@ void ada_core_forked(void)
 	ada_judge_forked();
 	if (!core)
 		return;
-	if (core->present) {			/* a kernel too old to wipe */
+	if (core->present) { /* a kernel too old to wipe */
 		core->shm = NULL;
 		core->threads_lock = core->sites_lock = 0;
 		core->threads_used = core->threads_free = 0;
@@ -187,7 +205,7 @@ static bool entry_again(struct ada_core *core)
 		return false;
 	if (__atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) == entry_id)
 		return true;
-	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);	/* another's by now, and that has ended too */
+	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE); /* another's by now, and that has ended too */
 	return false;
 }
 
@@ -221,7 +239,7 @@ static bool entry_begin(struct ada_core *core, uint32_t tid)
 	entry = &core->entries[entry_number];
 	*entry = (struct ada_shm_thread){ .thread_id = tid, .chunk = UINT32_MAX, .start_counter = ada_sys_counter(), .id = id };
 	ada_sys4(SYS_prctl, PR_GET_NAME, (long)entry->name, 0, 0);
-	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);	/* after all the rest */
+	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE); /* after all the rest */
 	return true;
 }
 
@@ -271,7 +289,7 @@ static bool is_hopeless(void)
 	if (!refusals || ada_thread_may_wait(&returned))
 		return false;
 	return entries_are_full ? __atomic_load_n(&ada_core->shm->returned, __ATOMIC_RELAXED) == entries_returned :
-	       refusals++ % REFUSALS_A_TRY != 0;
+				  refusals++ % REFUSALS_A_TRY != 0;
 }
 
 struct ada_thread *ada_thread_attach(void)
@@ -328,7 +346,10 @@ void ada_core_here(uint32_t *number, uint64_t *seq)
 	*seq = events - 1;
 }
 
-struct closing { struct ada_thread *thread; bool done; };
+struct closing {
+	struct ada_thread *thread;
+	bool done;
+};
 
 /* Everything left open is left by the thread's end. */
 static void thread_close(void *argument)

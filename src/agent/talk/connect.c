@@ -14,24 +14,24 @@
 #include "agent/ground/sys.h"
 #include "agent/talk/talk.h"
 
-#define ANSWER_NS 20000000000ull		/* a recorder that lives has many to answer on a busy machine, and says so */
+#define ANSWER_NS 20000000000ull /* a recorder that lives has many to answer on a busy machine, and says so */
 #define HUGE_PAGE (2ull << 20)
-#define MESSAGE_BYTES_MAX (512u << 10)		/* a plan's filter has a bit a hook */
+#define MESSAGE_BYTES_MAX (512u << 10) /* a plan's filter has a bit a hook */
 
-struct ada_conversation {			/* the first bytes of a mapping of its own */
+struct ada_conversation { /* the first bytes of a mapping of its own */
 	int socket;
-	uint32_t flags;				/* enum ada_welcome_flag */
+	uint32_t flags; /* enum ada_welcome_flag */
 	struct ada_shm *shm;
 	uint64_t shm_bytes;
-	int agent;				/* WELCOME's descriptor of the agent's file; -1: none */
+	int agent; /* WELCOME's descriptor of the agent's file; -1: none */
 	uint8_t message[MESSAGE_BYTES_MAX] __attribute__((aligned(64)));
 };
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static uint8_t secret[ADA_SECRET_BYTES];
-static struct ada_heir_ticket own_ticket;	/* that this image was given */
+static struct ada_heir_ticket own_ticket; /* that this image was given */
 static bool heard;
-static uint32_t first_user;			/* whose the program was when it began: it may change, as its recorder doesn't */
+static uint32_t first_user; /* whose the program was when it began: it may change, as its recorder doesn't */
 
 bool ada_connect_set_path(const char *path)
 {
@@ -54,7 +54,10 @@ void ada_connect_set_ticket(const struct ada_heir_ticket *ticket)
 }
 
 /* What has been waited for one answer. */
-struct patience { uint64_t ns; struct ada_stand stand; };
+struct patience {
+	uint64_t ns;
+	struct ada_stand stand;
+};
 
 /* The socket's own waits run out after ADA_WAIT_NS. False: this was the last one. */
 static bool is_worth_waiting(struct patience *patience)
@@ -85,7 +88,10 @@ static int message_send(struct ada_conversation *conversation, const struct ada_
 /* One message into conversation->message. *fd: its descriptor, or -1. */
 static int message_receive_any(struct ada_conversation *conversation, int *fd)
 {
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int) * 4)]; } control;
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int) * 4)];
+	} control;
 	struct iovec vector = { conversation->message, MESSAGE_BYTES_MAX };
 	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
 	const struct ada_message *message = (void *)conversation->message;
@@ -109,7 +115,7 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 		for (size_t i = 1; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
 			ada_sys_close(fds[i]);
 	}
-	if (header.msg_flags & MSG_CTRUNC) {		/* all that we send fits: the process may have no more descriptors */
+	if (header.msg_flags & MSG_CTRUNC) { /* all that we send fits: the process may have no more descriptors */
 		if (*fd >= 0)
 			ada_sys_close(*fd);
 		return -EMFILE;
@@ -208,8 +214,7 @@ static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	uint64_t flags = offsetof(struct ada_shm, policy_flags) + shm->policy_flags;
 
 	return fits(shm->marks_offset, ADA_MARKS, sizeof(struct ada_mark), bytes) && fits(shm->policy_offset, 1, ADA_POLICY_BYTES, bytes) &&
-	       (flags == shm->policy_offset + ADA_POLICY_FLAGS ||
-		flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
+	       (flags == shm->policy_offset + ADA_POLICY_FLAGS || flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
 }
 
 /* A pool with its map of a bit a chunk, in words, and its ring of a word a chunk. */
@@ -223,12 +228,12 @@ static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
 	uint64_t chunks = shm->detail_chunks;
 
-	return !chunks || (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
-			   shm->detail_scale == ADA_DETAIL_SCALE(shm->detail_stack_bytes) &&
-			   shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale &&
-			   chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes &&
-			   pool_fits(shm->detail_free_offset, shm->detail_sealed_offset, shm->detail_offset, chunks,
-				     shm->detail_chunk_bytes, bytes));
+	return !chunks ||
+	       (shm->detail_stack_bytes <= ADA_DETAIL_STACK_MAX && shm->detail_stack_bytes % 16 == 0 &&
+		shm->detail_scale == ADA_DETAIL_SCALE(shm->detail_stack_bytes) &&
+		shm->detail_chunk_bytes == ADA_CHUNK_BYTES * shm->detail_scale &&
+		chunks <= ADA_DETAIL_BUFFER_MAX / shm->detail_chunk_bytes &&
+		pool_fits(shm->detail_free_offset, shm->detail_sealed_offset, shm->detail_offset, chunks, shm->detail_chunk_bytes, bytes));
 }
 
 /* Or there are none. */
@@ -237,8 +242,7 @@ static bool small_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	uint64_t map = ada_small_first(shm->index_chunks) / 64 * 8, detail_map = ada_small_first(shm->detail_chunks) / 64 * 8;
 	uint64_t chunks = shm->small_chunks, detail = shm->detail_small_chunks;
 
-	return (!chunks || (chunks <= ADA_SMALL_MAX &&
-			    fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
+	return (!chunks || (chunks <= ADA_SMALL_MAX && fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
 			    pool_fits(shm->free_offset + map, shm->sealed_offset, shm->small_offset,
 				      chunks + ADA_SMALL_BEHIND / ADA_SMALL_BYTES, ADA_SMALL_BYTES, bytes))) &&
 	       (!detail || (detail <= ADA_SMALL_MAX && shm->detail_chunks &&
@@ -321,16 +325,17 @@ bool ada_connect_was_heard(void)
 enum ada_disable ada_connect_reason(int status)
 {
 	return ada_presence_gone() ? ADA_DISABLE_NO_RECORDER :
-	       status == -ENOMEM ? ADA_DISABLE_NO_MEMORY : status == -EPROTO ? ADA_DISABLE_PROTOCOL :
-	       status == -EMFILE ? ADA_DISABLE_NO_FILES : status == -EAGAIN ? ADA_DISABLE_NO_ANSWER : ADA_DISABLE_NO_RECORDER;
+	       status == -ENOMEM   ? ADA_DISABLE_NO_MEMORY :
+	       status == -EPROTO   ? ADA_DISABLE_PROTOCOL :
+	       status == -EMFILE   ? ADA_DISABLE_NO_FILES :
+	       status == -EAGAIN   ? ADA_DISABLE_NO_ANSWER :
+				     ADA_DISABLE_NO_RECORDER;
 }
 
 /* The recorder can't tell an agent that gives up from a process that ends. */
 void ada_connect_fail(struct ada_conversation *conversation, int status)
 {
-	struct ada_failed message = {
-		.head = { ADA_MESSAGE_FAILED, sizeof message }, .reason = ada_connect_reason(status),
-	};
+	struct ada_failed message = { .head = { ADA_MESSAGE_FAILED, sizeof message }, .reason = ada_connect_reason(status) };
 
 	message_send(conversation, &message.head);
 	conversation_free(conversation);
@@ -360,11 +365,15 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 {
 	struct ada_conversation *conversation = ada_sys_map(sizeof *conversation);
 	const struct ada_heir_ticket *ticket = kind == ADA_HELLO_START ? &own_ticket : &ada_heir_none;
-	struct ada_hello hello = {
-		.head = { ADA_MESSAGE_HELLO, sizeof hello }, .wire_version = ADA_WIRE_VERSION, .kind = kind,
-		.parent_pid = parent ? parent->pid : 0, .thread_id = ada_sys_tid(), .counter = ada_sys_counter(),
-		.provider = parent ? parent->provider : ticket->provider, .heir = ticket->heir, .generation = ticket->generation,
-	};
+	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, sizeof hello },
+				   .wire_version = ADA_WIRE_VERSION,
+				   .kind = kind,
+				   .parent_pid = parent ? parent->pid : 0,
+				   .thread_id = ada_sys_tid(),
+				   .counter = ada_sys_counter(),
+				   .provider = parent ? parent->provider : ticket->provider,
+				   .heir = ticket->heir,
+				   .generation = ticket->generation };
 	long status;
 
 	heard = false;
@@ -380,7 +389,7 @@ int ada_connect(struct ada_conversation **result, enum ada_hello_kind kind, cons
 		return status;
 	}
 	conversation->socket = status;
-	timeout_set(conversation->socket, SO_SNDTIMEO);	/* connect waits by it too */
+	timeout_set(conversation->socket, SO_SNDTIMEO); /* connect waits by it too */
 	timeout_set(conversation->socket, SO_RCVTIMEO);
 	conversation->agent = -1;
 	memcpy(hello.secret, secret, sizeof secret);
@@ -418,9 +427,7 @@ uint32_t ada_connect_flags(const struct ada_conversation *conversation)
 int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
 		       const struct ada_plan_header **plan, const uint8_t **filter)
 {
-	struct ada_module_message message = {
-		.head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags,
-	};
+	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
 	const struct ada_plan_reply *answer = (void *)conversation->message;
 	int fd, status = message_send(conversation, &message.head);
 

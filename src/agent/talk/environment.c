@@ -13,9 +13,9 @@
 #define PRELOAD "LD_PRELOAD="
 #define SOCKET ADA_ENV_SOCKET "="
 
-static char socket_entry[sizeof SOCKET + 108 + 1 + 2 * ADA_SECRET_BYTES];	/* path and secret */
-static char preload_entry[sizeof PRELOAD + 4096];		/* ours alone */
-static uint64_t own_device, own_file;		/* what it names */
+static char socket_entry[sizeof SOCKET + 108 + 1 + 2 * ADA_SECRET_BYTES]; /* path and secret */
+static char preload_entry[sizeof PRELOAD + 4096];			  /* ours alone */
+static uint64_t own_device, own_file;					  /* what it names */
 
 static bool is_separator(char c)
 {
@@ -47,10 +47,9 @@ static bool preload_cut(char *variable)
 		if (bytes) {
 			if (!preload_entry[0]) {
 				memcpy(preload_entry, PRELOAD, sizeof PRELOAD - 1);
-				ada_string_copy(preload_entry + sizeof PRELOAD - 1,
-						bytes + 1 < 4096 ? bytes + 1 : 4096, at);
+				ada_string_copy(preload_entry + sizeof PRELOAD - 1, bytes + 1 < 4096 ? bytes + 1 : 4096, at);
 			}
-			if (at[bytes])				/* one separator goes with it */
+			if (at[bytes]) /* one separator goes with it */
 				bytes++;
 			else if (at > value)
 				at--, bytes++;
@@ -167,7 +166,7 @@ enum ada_heir_kind ada_environment_way(struct ada_way *way)
 		return ADA_HEIR_NO_MEMORY;
 	if (fd < 0)
 		return ADA_HEIR_ROOT;
-	way->fd = ada_sys4(SYS_fcntl, fd, F_DUPFD, 3, 0);		/* without close-on-exec */
+	way->fd = ada_sys4(SYS_fcntl, fd, F_DUPFD, 3, 0); /* without close-on-exec */
 	ada_sys_close(fd);
 	if (way->fd < 0)
 		return ADA_HEIR_NO_MEMORY;
@@ -207,7 +206,7 @@ bool ada_environment_take(char **environment)
 
 size_t ada_environment_words(char *const *environment)
 {
-	size_t pointers = 3, bytes = 0;				/* ours twice, and the end */
+	size_t pointers = 3, bytes = 0; /* ours twice, and the end */
 
 	for (; environment && *environment; environment++, pointers++)
 		if (ada_string_begins(*environment, PRELOAD))
@@ -256,8 +255,7 @@ void ada_environment_give(char *const *environment, uint64_t *words, const char 
 		/* The user's own preloads stay, behind the agent; of several LD_PRELOADs the loader takes the last. */
 		memcpy(text, preload, own);
 		text[own] = ':';
-		memcpy(text + own + 1, *environment + sizeof PRELOAD - 1,
-		       ada_string_bytes(*environment + sizeof PRELOAD - 1) + 1);
+		memcpy(text + own + 1, *environment + sizeof PRELOAD - 1, ada_string_bytes(*environment + sizeof PRELOAD - 1) + 1);
 		*to++ = text;
 	}
 	*to = NULL;

@@ -4,14 +4,16 @@
 #include <stdbool.h>
 #include "abi/wire.h"
 
-#define ADA_HEIR_TICKET_BYTES 34		/* "#", three numbers of 32 bits, two dots, and the end */
+#define ADA_HEIR_TICKET_BYTES 34 /* "#", three numbers of 32 bits, two dots, and the end */
 
 /* Which announcement is meant; provider ADA_NONE: none. heir ADA_NONE: one that the table had no room for. */
-struct ada_heir_ticket { uint32_t provider, heir, generation; };
+struct ada_heir_ticket {
+	uint32_t provider, heir, generation;
+};
 extern const struct ada_heir_ticket ada_heir_none;
 
 /* `shm`: of the process that announces, NULL: it has none, and nothing is announced. The path is as given to exec. */
 struct ada_heir_ticket ada_heir_announce(struct ada_shm *shm, enum ada_heir_kind kind, int directory, const char *path, int flags);
-void ada_heir_withdraw(struct ada_shm *shm, const struct ada_heir_ticket *ticket);	/* the exec failed */
-char *ada_heir_number(char *to, uint32_t number);	/* in decimal; the end of what it wrote, no NUL */
+void ada_heir_withdraw(struct ada_shm *shm, const struct ada_heir_ticket *ticket); /* the exec failed */
+char *ada_heir_number(char *to, uint32_t number);				   /* in decimal; the end of what it wrote, no NUL */
 #endif

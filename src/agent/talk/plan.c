@@ -19,15 +19,15 @@ bool ada_plan_fits(const struct ada_plan_header *plan, uint64_t bytes)
 {
 	const char *base = (const char *)plan;
 
-	return bytes >= sizeof *plan && !memcmp(plan->magic, ADA_PLAN_MAGIC, sizeof plan->magic) &&
-	       plan->version == ADA_PLAN_VERSION && plan->total_bytes == bytes && plan->build_id_bytes <= ADA_BUILD_ID_MAX &&
+	return bytes >= sizeof *plan && !memcmp(plan->magic, ADA_PLAN_MAGIC, sizeof plan->magic) && plan->version == ADA_PLAN_VERSION &&
+	       plan->total_bytes == bytes && plan->build_id_bytes <= ADA_BUILD_ID_MAX &&
 	       table_fits(plan->functions_offset, plan->function_count, sizeof(struct ada_plan_function), bytes) &&
 	       table_fits(plan->hooks_offset, plan->hook_count, sizeof(struct ada_plan_hook), bytes) &&
 	       table_fits(plan->relocs_offset, plan->reloc_count, sizeof(struct ada_plan_reloc), bytes) &&
 	       table_fits(plan->imports_offset, plan->import_count, sizeof(struct ada_plan_import), bytes) &&
-	       table_fits(plan->origins_offset, plan->origin_count, sizeof(struct ada_plan_origin), bytes) &&
-	       origins_end(plan) && plan->bodies_offset <= bytes && plan->bodies_bytes <= bytes - plan->bodies_offset &&
-	       plan->strings_offset < bytes && plan->strings_bytes && plan->strings_bytes <= bytes - plan->strings_offset &&
+	       table_fits(plan->origins_offset, plan->origin_count, sizeof(struct ada_plan_origin), bytes) && origins_end(plan) &&
+	       plan->bodies_offset <= bytes && plan->bodies_bytes <= bytes - plan->bodies_offset && plan->strings_offset < bytes &&
+	       plan->strings_bytes && plan->strings_bytes <= bytes - plan->strings_offset &&
 	       !base[plan->strings_offset + plan->strings_bytes - 1];
 }
 

@@ -57,8 +57,10 @@ enum ada_heir_kind ada_restraint_reason(void)
 {
 	if (ada_quiet_guest())
 		return ada_guest_reason;
-	return ada_process.traced ? ADA_HEIR_TRACED : ada_quiet_filtered() ? ADA_HEIR_CONFINED :
-	       ada_quiet_dispatched() ? ADA_HEIR_DISPATCHED : ADA_HEIR_EXEC;
+	return ada_process.traced     ? ADA_HEIR_TRACED :
+	       ada_quiet_filtered()   ? ADA_HEIR_CONFINED :
+	       ada_quiet_dispatched() ? ADA_HEIR_DISPATCHED :
+					ADA_HEIR_EXEC;
 }
 
 bool ada_process_is_confined(void)

@@ -47,7 +47,7 @@ int atf_detail_open_fd(struct atf_detail_file **file, int fd, struct atf_message
 			return status;
 		}
 		(*file)->mapping = mapping;
-		atf_unneed(&mapping, mapping.bytes, mapping.bytes + mapping.size + 4095);	/* as in atf_index_open_fd */
+		atf_unneed(&mapping, mapping.bytes, mapping.bytes + mapping.size + 4095); /* as in atf_index_open_fd */
 		if ((*file)->completeness != ATF_DAMAGED || !--tries || !atf_has_grown(fd, mapping.size))
 			return 0;
 		atf_detail_close(*file);

@@ -27,27 +27,26 @@ void atf_detail_count_in(struct atf_detail_summary *summary, const struct atf_de
 void atf_detail_header_start(AtfDetailHeader *header, uint32_t thread_id, uint8_t arch);
 void atf_detail_header_finish(AtfDetailHeader *header, const struct atf_detail_summary *summary);
 uint64_t atf_detail_tables_offset(uint64_t bytes);
-uint32_t atf_detail_tables_checksum(const uint64_t *offsets, uint64_t count, const AtfDetailWindow *windows,
-				    uint64_t window_count);
+uint32_t atf_detail_tables_checksum(const uint64_t *offsets, uint64_t count, const AtfDetailWindow *windows, uint64_t window_count);
 /* Tables, footer, then header: a header that was finished is never older than the rest. 0 or -errno. */
 int atf_detail_finish(int fd, const AtfDetailHeader *header, const struct atf_detail_summary *summary, const uint64_t *offsets,
 		      const AtfDetailWindow *windows, size_t window_count);
 
 /* --- a file: detail_layout.c finds out what it holds, detail.c answers ------------------------------------------------ */
 struct atf_detail_file {
-	struct atf_mapping mapping;		/* size 0: the bytes are the caller's */
+	struct atf_mapping mapping; /* size 0: the bytes are the caller's */
 	const uint8_t *bytes;
 	uint64_t size;
-	bool mapped;				/* the bytes are a file's pages, which may be released */
-	AtfDetailHeader header;			/* a copy: the file may still be written */
-	AtfDetailFooter footer;			/* zero where there is none */
+	bool mapped;		/* the bytes are a file's pages, which may be released */
+	AtfDetailHeader header; /* a copy: the file may still be written */
+	AtfDetailFooter footer; /* zero where there is none */
 	bool has_footer;
 	enum atf_completeness completeness;
 	uint64_t count;
-	uint64_t end;				/* of the records: nothing behind it is one */
-	const uint64_t *offsets;		/* count of them: the file's table, or `scanned` */
+	uint64_t end;		 /* of the records: nothing behind it is one */
+	const uint64_t *offsets; /* count of them: the file's table, or `scanned` */
 	uint64_t *scanned;
-	const AtfDetailWindow *windows;		/* of sound tables only */
+	const AtfDetailWindow *windows; /* of sound tables only */
 	uint64_t window_count;
 };
 int atf_detail_layout_read(struct atf_detail_file *file, struct atf_message *message);

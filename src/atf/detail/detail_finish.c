@@ -48,7 +48,7 @@ uint32_t atf_detail_tables_checksum(const uint64_t *offsets, uint64_t count, con
 {
 	uint32_t checksum = 0;
 
-	if (count)			/* NULL would begin a new CRC */
+	if (count) /* NULL would begin a new CRC */
 		checksum = libdeflate_crc32(checksum, offsets, count * sizeof *offsets);
 	if (window_count)
 		checksum = libdeflate_crc32(checksum, windows, window_count * sizeof *windows);

@@ -32,8 +32,7 @@ static bool sections_fill(uint64_t size, uint64_t bytes, uint64_t count, uint64_
 {
 	if (bytes > size || count > bytes / ATF_DETAIL_BYTES_MIN || windows > size / sizeof(AtfDetailWindow))
 		return false;
-	return atf_detail_tables_offset(bytes) + count * sizeof(uint64_t) + windows * sizeof(AtfDetailWindow) + FOOTER_BYTES ==
-	       size;
+	return atf_detail_tables_offset(bytes) + count * sizeof(uint64_t) + windows * sizeof(AtfDetailWindow) + FOOTER_BYTES == size;
 }
 
 static bool footer_read(struct atf_detail_file *file)
@@ -60,8 +59,8 @@ static bool windows_are_sound(const AtfDetailWindow *windows, uint64_t window_co
 	for (i = 0; i < window_count; i++) {
 		const AtfDetailWindow *window = &windows[i];
 
-		if (window->first_ordinal != ordinal || window->first_detail_seq < seq ||
-		    window->first_detail_seq > UINT32_MAX || !window->event_count || window->event_count > count - ordinal ||
+		if (window->first_ordinal != ordinal || window->first_detail_seq < seq || window->first_detail_seq > UINT32_MAX ||
+		    !window->event_count || window->event_count > count - ordinal ||
 		    window->event_count > UINT32_MAX - window->first_detail_seq)
 			return false;
 		ordinal += window->event_count;
@@ -112,21 +111,20 @@ static void layout_with_footer(struct atf_detail_file *file, struct atf_message 
 		atf_say(message, "the header was never finished, the footer was: %" PRIu64 " records", file->count);
 	} else {
 		file->completeness = ATF_DAMAGED;
-		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64 " records",
-			file->count);
+		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64 " records", file->count);
 	}
 }
 
 #define RELEASE_BYTES (4u << 20)
-#define BEHIND_BYTES (2u << 20)		/* as atf_thread_release has it */
+#define BEHIND_BYTES (2u << 20) /* as atf_thread_release has it */
 
 /* Gives back the pages that a walk has left behind: a file may be larger than memory. Returns up to where. */
 static uint64_t release(const struct atf_detail_file *file, uint64_t released, uint64_t offset)
 {
 	if (!file->mapped || offset - released < RELEASE_BYTES)
 		return released;
-	atf_unneed(&(struct atf_mapping){ file->bytes, file->size },
-		   file->bytes + (released > BEHIND_BYTES ? released - BEHIND_BYTES : 0), file->bytes + offset);
+	atf_unneed(&(struct atf_mapping){ file->bytes, file->size }, file->bytes + (released > BEHIND_BYTES ? released - BEHIND_BYTES : 0),
+		   file->bytes + offset);
 	return offset;
 }
 
@@ -194,8 +192,8 @@ static int layout_without_footer(struct atf_detail_file *file, struct atf_messag
 		file->completeness = ATF_NO_FOOTER;
 		atf_say(message, "the footer is zero (left by a crash): %" PRIu64 " records", file->count);
 	} else {
-		atf_say(message, "damaged: no valid footer behind the header's %" PRIu64 " records; reading %" PRIu64,
-			header->event_count, file->count);
+		atf_say(message, "damaged: no valid footer behind the header's %" PRIu64 " records; reading %" PRIu64, header->event_count,
+			file->count);
 	}
 	return 0;
 }

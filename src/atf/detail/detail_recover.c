@@ -22,15 +22,18 @@
 #include "atf/index/verify.h"
 #include "base/file.h"
 
-struct known { const AtfDetailWindow *windows; size_t count; };	/* by time, without overlap */
+struct known {
+	const AtfDetailWindow *windows;
+	size_t count;
+}; /* by time, without overlap */
 
 struct recovery {
 	int fd;
-	const struct known *known;		/* NULL: nobody knows windows */
+	const struct known *known; /* NULL: nobody knows windows */
 	const struct atf_detail_file *file;
-	struct atf_index *index;		/* NULL: there is none that can be read */
-	uint64_t count;				/* records that stay */
-	struct atf_detail_summary summary;	/* of those */
+	struct atf_index *index;	   /* NULL: there is none that can be read */
+	uint64_t count;			   /* records that stay */
+	struct atf_detail_summary summary; /* of those */
 	AtfDetailWindow *windows;
 	size_t window_count;
 };
@@ -44,7 +47,9 @@ static const struct ada_event *event_of(const struct atf_index *index, const str
 		return NULL;
 	event = &atf_index_events(index)[record->index_seq];
 	return event->timestamp_ns == record->timestamp_ns && event->function_id == record->function_id &&
-	       event->detail_seq != ADA_NO_DETAIL ? event : NULL;
+			       event->detail_seq != ADA_NO_DETAIL ?
+		       event :
+		       NULL;
 }
 
 static AtfDetailWindow *window_add(struct recovery *recovery)
@@ -81,8 +86,7 @@ static bool find_windows(struct recovery *recovery)
 
 	for (i = 0; i < recovery->count; i++) {
 		struct atf_detail record;
-		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL :
-						event_of(recovery->index, &record);
+		const struct ada_event *event = atf_detail_get(recovery->file, i, &record) ? NULL : event_of(recovery->index, &record);
 		const AtfDetailWindow *holder;
 
 		if (!event || event->detail_seq < next)
@@ -93,7 +97,7 @@ static bool find_windows(struct recovery *recovery)
 			if (!window)
 				return false;
 			*window = holder ? *holder : (AtfDetailWindow){ .start_ns = record.timestamp_ns, .window_id = UINT32_MAX };
-			if (holder && holder == owner) {	/* events in it were lost: each part has its own bounds */
+			if (holder && holder == owner) { /* events in it were lost: each part has its own bounds */
 				window[-1].end_ns = last_ns;
 				window->start_ns = record.timestamp_ns;
 			}
@@ -169,7 +173,7 @@ static int write_tables(struct recovery *recovery)
 {
 	const struct atf_detail_file *file = recovery->file;
 	size_t bytes = recovery->count * sizeof *file->offsets;
-	uint64_t *offsets = malloc(bytes + 1);	/* the file's own table is about to be cut off */
+	uint64_t *offsets = malloc(bytes + 1); /* the file's own table is about to be cut off */
 	AtfDetailHeader header = file->header;
 	int status = offsets ? 0 : -ENOMEM;
 
@@ -181,8 +185,7 @@ static int write_tables(struct recovery *recovery)
 	if (!status && ftruncate(recovery->fd, (off_t)(ATF_EVENTS_OFFSET + recovery->summary.bytes)) < 0)
 		status = -errno;
 	if (!status)
-		status = atf_detail_finish(recovery->fd, &header, &recovery->summary, offsets, recovery->windows,
-					   recovery->window_count);
+		status = atf_detail_finish(recovery->fd, &header, &recovery->summary, offsets, recovery->windows, recovery->window_count);
 	if (!status && fsync(recovery->fd))
 		status = -errno;
 	free(offsets);
@@ -220,8 +223,9 @@ static int recover_records(struct recovery *recovery, struct atf_message *messag
 {
 	const struct atf_detail_file *file = recovery->file;
 	/* Looked at before it is cut off. Tables, and space that was only allocated, are no loss. */
-	uint64_t behind = file->header.event_count || file->has_footer ||
-			  atf_is_zero(file->bytes + file->end, file->size - file->end) ? 0 : file->size - file->end;
+	uint64_t behind = file->header.event_count || file->has_footer || atf_is_zero(file->bytes + file->end, file->size - file->end) ?
+				  0 :
+				  file->size - file->end;
 	int status;
 
 	recovery->count = file->count;
@@ -258,10 +262,9 @@ static bool has_windows(struct recovery *recovery)
 		return true;
 	recovery->count = file->count;
 	drop_records_without_event(recovery);
-	same = recovery->count == file->count && recovery->index && find_windows(recovery) &&
-	       recovery->window_count == file->window_count;
+	same = recovery->count == file->count && recovery->index && find_windows(recovery) && recovery->window_count == file->window_count;
 	same = same && (!file->window_count || !memcmp(recovery->windows, file->windows, file->window_count * sizeof *file->windows));
-	recovery->window_count = 0;	/* found again, where they are written */
+	recovery->window_count = 0; /* found again, where they are written */
 	return same || !recovery->index;
 }
 
@@ -277,7 +280,7 @@ static int recover_open(int fd, const char *path, const void *context, struct at
 	recovery.file = file;
 	recovery.index = open_index(path);
 	if (file->completeness == ATF_DAMAGED)
-		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
+		status = -ATF_ERROR_CORRUPT; /* and the message says how */
 	else if (file->completeness == ATF_COMPLETE && has_windows(&recovery))
 		atf_say(message, "complete, nothing to do");
 	else

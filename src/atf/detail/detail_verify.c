@@ -9,30 +9,29 @@
 
 /* What the walk over the records finds. Numbers are those of the first offender. */
 struct walk {
-	struct atf_detail_summary summary;	/* as the records have it */
-	bool whole;				/* it came to the end: there are as many as there should be */
-	struct atf_first falls;			/* times lower than the one before */
-	struct atf_first backward;		/* index_seq not above the one before */
-	struct atf_first misplaced;		/* offset table names another place */
-	struct atf_first reserved;		/* reserved bytes that are not zero */
-	struct atf_first unknown;		/* types or flags of a later version */
-	struct atf_first outside;		/* time outside of the window's bounds */
+	struct atf_detail_summary summary; /* as the records have it */
+	bool whole;			   /* it came to the end: there are as many as there should be */
+	struct atf_first falls;		   /* times lower than the one before */
+	struct atf_first backward;	   /* index_seq not above the one before */
+	struct atf_first misplaced;	   /* offset table names another place */
+	struct atf_first reserved;	   /* reserved bytes that are not zero */
+	struct atf_first unknown;	   /* types or flags of a later version */
+	struct atf_first outside;	   /* time outside of the window's bounds */
 };
 
 /* Against the index. */
 struct match {
-	struct atf_first missing;		/* index_seq that the index does not have */
-	struct atf_first strangers;		/* time, function or kind is another one */
-	struct atf_first renumbered;		/* the event's detail_seq is another one */
-	struct atf_first holes;			/* events inside a window without a record */
+	struct atf_first missing;    /* index_seq that the index does not have */
+	struct atf_first strangers;  /* time, function or kind is another one */
+	struct atf_first renumbered; /* the event's detail_seq is another one */
+	struct atf_first holes;	     /* events inside a window without a record */
 };
 
 /* --- the records by themselves ------------------------------------------------------------------------------------ */
 
 static void walk_record(struct walk *walk, const struct atf_detail_file *file, const struct atf_detail *record, uint64_t offset)
 {
-	const DetailFunctionPayload *payload =
-		(const DetailFunctionPayload *)(file->bytes + offset + sizeof(DetailEventHeader));
+	const DetailFunctionPayload *payload = (const DetailFunctionPayload *)(file->bytes + offset + sizeof(DetailEventHeader));
 	uint64_t here = walk->summary.count;
 	const AtfDetailWindow *window = atf_detail_window_of(file, here);
 
@@ -40,8 +39,7 @@ static void walk_record(struct walk *walk, const struct atf_detail_file *file, c
 		atf_count_first(&walk->misplaced, here);
 	if (payload->reserved)
 		atf_count_first(&walk->reserved, here);
-	if (record->flags & ~ATF_DETAIL_VECTORS ||
-	    (record->event_type != ATF_DETAIL_CALL && record->event_type != ATF_DETAIL_RETURN))
+	if (record->flags & ~ATF_DETAIL_VECTORS || (record->event_type != ATF_DETAIL_CALL && record->event_type != ATF_DETAIL_RETURN))
 		atf_count_first(&walk->unknown, here);
 	if (here && record->timestamp_ns < walk->summary.time_end_ns)
 		atf_count_first(&walk->falls, here);
@@ -78,8 +76,7 @@ static void check_header(struct atf_verify *verify, const struct atf_detail_file
 	else if (!atf_is_zero(header->reserved1, sizeof header->reserved1))
 		atf_report(verify, "header", false, "reserved bytes are not zero");
 	else if (file->completeness == ATF_COMPLETE && walk->whole &&
-		 (header->index_seq_start != walk->summary.index_seq_start ||
-		  header->index_seq_end != walk->summary.index_seq_end))
+		 (header->index_seq_start != walk->summary.index_seq_start || header->index_seq_end != walk->summary.index_seq_end))
 		atf_report(verify, "header", false, "the range of index_seq is not that of the first and last record");
 	else
 		atf_report(verify, "header", true, "%s", "");
@@ -93,8 +90,7 @@ static void check_footer(struct atf_verify *verify, const struct atf_detail_file
 
 	if (!file->has_footer)
 		return;
-	if (walk->whole && (footer->time_start_ns != walk->summary.time_start_ns ||
-			    footer->time_end_ns != walk->summary.time_end_ns))
+	if (walk->whole && (footer->time_start_ns != walk->summary.time_start_ns || footer->time_end_ns != walk->summary.time_end_ns))
 		atf_report(verify, "footer", false, "time range is not that of the first and last record");
 	else if (footer->reserved || !atf_is_zero(padding, footer->tables_offset - ATF_EVENTS_OFFSET - footer->bytes_length))
 		atf_report(verify, "footer", false, "reserved bytes are not zero");
@@ -102,8 +98,7 @@ static void check_footer(struct atf_verify *verify, const struct atf_detail_file
 		atf_report(verify, "footer", true, "%s", "");
 	checksum = libdeflate_crc32(0, file->bytes + ATF_EVENTS_OFFSET, footer->bytes_length);
 	if (footer->checksum != checksum)
-		atf_report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32, checksum,
-			   footer->checksum);
+		atf_report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32, checksum, footer->checksum);
 	else
 		atf_report(verify, "checksum", true, "%s", "");
 }
@@ -113,12 +108,13 @@ static void check_records(struct atf_verify *verify, const struct atf_detail_fil
 	uint64_t end = ATF_EVENTS_OFFSET + walk->summary.bytes, count = walk->summary.count;
 
 	if (!walk->whole)
-		atf_report(verify, "records", false, "%" PRIu64 " whole records up to byte %" PRIu64 ", where no record of "
-			   "this thread begins; %" PRIu64 " up to byte %" PRIu64 " should be there", count, end, file->count,
-			   file->end);
+		atf_report(verify, "records", false,
+			   "%" PRIu64 " whole records up to byte %" PRIu64 ", where no record of "
+			   "this thread begins; %" PRIu64 " up to byte %" PRIu64 " should be there",
+			   count, end, file->count, file->end);
 	else if (walk->reserved.count)
-		atf_report(verify, "records", false, "reserved bytes of %" PRIu64 " records are not zero, the first is record %"
-			   PRIu64, walk->reserved.count, walk->reserved.at);
+		atf_report(verify, "records", false, "reserved bytes of %" PRIu64 " records are not zero, the first is record %" PRIu64,
+			   walk->reserved.count, walk->reserved.at);
 	else if (walk->unknown.count)
 		atf_report(verify, "records", true, "%" PRIu64 " records of unknown types, the first is record %" PRIu64,
 			   walk->unknown.count, walk->unknown.at);
@@ -127,8 +123,7 @@ static void check_records(struct atf_verify *verify, const struct atf_detail_fil
 	atf_report_first(verify, "times", &walk->falls, "times fall, the first at record");
 	atf_report_first(verify, "order", &walk->backward, "index_seq do not rise, the first at record");
 	if (!file->scanned && file->offsets)
-		atf_report_first(verify, "offsets", &walk->misplaced,
-				 "offsets are not where the records are, the first is that of record");
+		atf_report_first(verify, "offsets", &walk->misplaced, "offsets are not where the records are, the first is that of record");
 }
 
 static const char *window_fault(const AtfDetailWindow *window, const AtfDetailWindow *before)
@@ -185,8 +180,7 @@ static void match_record(struct match *match, const struct atf_index *index, con
 	if (event->timestamp_ns != record->timestamp_ns || event->function_id != record->function_id ||
 	    !kinds_match(record->event_type, event->event_kind))
 		atf_count_first(&match->strangers, here);
-	else if (event->detail_seq == ADA_NO_DETAIL ||
-		 (record->detail_seq != ADA_NO_DETAIL && event->detail_seq != record->detail_seq))
+	else if (event->detail_seq == ADA_NO_DETAIL || (record->detail_seq != ADA_NO_DETAIL && event->detail_seq != record->detail_seq))
 		atf_count_first(&match->renumbered, here);
 }
 
@@ -230,11 +224,12 @@ static void check_index(struct atf_verify *verify, const struct atf_detail_file 
 	else if (header->arch != file->header.arch)
 		atf_report(verify, "index", false, "is of architecture %u, the index of %u", file->header.arch, header->arch);
 	else if (match.missing.count && index->layout.completeness == ATF_NO_FOOTER)
-		atf_report(verify, "index", true, "%" PRIu64 " records name events that the index does not have (yet): it is "
-			   "still being written, or left by a crash", match.missing.count);
+		atf_report(verify, "index", true,
+			   "%" PRIu64 " records name events that the index does not have (yet): it is "
+			   "still being written, or left by a crash",
+			   match.missing.count);
 	else
-		atf_report_first(verify, "index", &match.missing,
-				 "records name events that the index does not have, the first is record");
+		atf_report_first(verify, "index", &match.missing, "records name events that the index does not have, the first is record");
 	atf_report_first(verify, "events", &match.strangers,
 			 "records have another time, function or kind than their event, the first is record");
 	atf_report_first(verify, "links", &match.renumbered,

@@ -9,10 +9,10 @@
 struct atf_detail_writer {
 	struct atf_stream stream;
 	AtfDetailHeader header;
-	struct atf_detail_summary summary;	/* of all that was appended */
+	struct atf_detail_summary summary; /* of all that was appended */
 	uint64_t *offsets;
 	size_t offsets_room;
-	AtfDetailWindow *windows;		/* the last one may have no records (yet) */
+	AtfDetailWindow *windows; /* the last one may have no records (yet) */
 	size_t window_count, windows_room;
 };
 
@@ -104,8 +104,7 @@ static bool record_fits(const struct atf_detail_writer *writer, const AtfDetailW
 	if (record->detail_seq == ADA_NO_DETAIL || record->detail_seq != window->first_detail_seq + window->event_count ||
 	    record->stack_size > ATF_DETAIL_STACK_MAX || record->index_seq == UINT32_MAX)
 		return false;
-	return !summary->count ||
-	       (record->index_seq > summary->index_seq_end && record->timestamp_ns >= summary->time_end_ns);
+	return !summary->count || (record->index_seq > summary->index_seq_end && record->timestamp_ns >= summary->time_end_ns);
 }
 
 int atf_detail_writer_append(struct atf_detail_writer *writer, const struct atf_detail *record)
@@ -125,7 +124,7 @@ int atf_detail_writer_append(struct atf_detail_writer *writer, const struct atf_
 		status = atf_stream_reserve(&writer->stream, &place, &room);
 	if (status)
 		return status;
-	if (room < sizeof spare)		/* it may go on in the next block */
+	if (room < sizeof spare) /* it may go on in the next block */
 		place = spare;
 	length = atf_detail_encode(place, record, writer->header.thread_id);
 	writer->offsets[summary->count] = ATF_EVENTS_OFFSET + summary->bytes;

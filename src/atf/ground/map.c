@@ -95,14 +95,11 @@ int atf_identity_check(const uint8_t *bytes, uint64_t size, const struct atf_kin
 	if (!size)
 		return atf_fail(message, ATF_ERROR_NOT_ATF, "empty, not an ATF %s file", kind->name);
 	if (size >= 4 && !memcmp(bytes, kind->other_magic, 4))
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "an ATF %s file, not %s %s file", kind->other_name, kind->article,
-				kind->name);
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "an ATF %s file, not %s %s file", kind->other_name, kind->article, kind->name);
 	if (size < 4 || memcmp(bytes, kind->magic, 4))
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "not an ATF %s file: it does not begin with \"%s\"", kind->name,
-				kind->magic);
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "not an ATF %s file: it does not begin with \"%s\"", kind->name, kind->magic);
 	if (size < ATF_EVENTS_OFFSET)
-		return atf_fail(message, ATF_ERROR_NOT_ATF, "cut inside the header: %u bytes of %u", (unsigned)size,
-				ATF_EVENTS_OFFSET);
+		return atf_fail(message, ATF_ERROR_NOT_ATF, "cut inside the header: %u bytes of %u", (unsigned)size, ATF_EVENTS_OFFSET);
 	if (endian != ATF_ENDIAN_LITTLE)
 		return atf_fail(message, ATF_ERROR_VERSION, "byte order %u, and only little-endian (1) can be read", endian);
 	if (version != ATF_VERSION)

@@ -21,7 +21,7 @@ static int pwrite_write(struct atf_sink *sink, struct atf_block *block)
 
 static int pwrite_wait(struct atf_sink *sink, int fd)
 {
-	return -EINVAL;		/* nothing is ever in flight */
+	return -EINVAL; /* nothing is ever in flight */
 }
 
 static int pwrite_close(struct atf_sink *sink, int fd, bool sync)
@@ -40,5 +40,6 @@ static int pwrite_reopen(struct atf_sink *sink, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-struct atf_sink atf_sink_pwrite = { .open = pwrite_open, .write = pwrite_write, .wait = pwrite_wait, .close = pwrite_close,
-				    .reopen = pwrite_reopen };
+struct atf_sink atf_sink_pwrite = {
+	.open = pwrite_open, .write = pwrite_write, .wait = pwrite_wait, .close = pwrite_close, .reopen = pwrite_reopen
+};

@@ -31,7 +31,7 @@ static void buffer_release(struct atf_stream *stream, struct atf_buffer *buffer)
 		return;
 	if (buffer->taken) {
 		stream->sink->give(stream->sink, buffer->bytes);
-		*buffer = (struct atf_buffer){0};
+		*buffer = (struct atf_buffer){ 0 };
 		return;
 	}
 	for (i = 0; i <= SLOTS; i++) {
@@ -49,7 +49,8 @@ static bool buffer_ask(struct atf_stream *stream, struct atf_buffer *buffer)
 {
 	size_t size = stream->block_bytes;
 	uint8_t *bytes = stream->owner && stream->sink->take ?
-			 stream->sink->take(stream->sink, stream->owner, stream->block_offset, &size) : NULL;
+				 stream->sink->take(stream->sink, stream->owner, stream->block_offset, &size) :
+				 NULL;
 
 	if (!bytes)
 		return false;
@@ -242,7 +243,7 @@ int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink
 	stream->fd = stream->sink->open(stream->sink, path);
 	if (stream->fd < 0)
 		return atf_stream_fail(stream, stream->fd);
-	flock(stream->fd, LOCK_EX | LOCK_NB);	/* so that recovery leaves a live file alone; no loss where it fails */
+	flock(stream->fd, LOCK_EX | LOCK_NB); /* so that recovery leaves a live file alone; no loss where it fails */
 	status = ada_file_write_at(stream->fd, header, ATF_HEADER_BYTES, 0);
 	if (!status)
 		return 0;
@@ -252,7 +253,7 @@ int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink
 
 bool atf_stream_settle(struct atf_stream *stream)
 {
-	atf_stream_flush(stream);		/* a failure stays in stream->error */
+	atf_stream_flush(stream); /* a failure stays in stream->error */
 	while (is_in_flight(stream)) {
 		int status = stream->sink->wait(stream->sink, stream->fd);
 

@@ -18,37 +18,37 @@
 
 #define ATF_STREAM_SLOTS 8
 #define ATF_STREAM_BLOCK_BYTES (256u << 10)
-#define ATF_HEADER_BYTES 64u			/* of both kinds of file */
+#define ATF_HEADER_BYTES 64u /* of both kinds of file */
 
 struct atf_buffer {
-	uint8_t *bytes;				/* NULL: not allocated */
+	uint8_t *bytes; /* NULL: not allocated */
 	size_t size;
-	bool taken;				/* from the sink, which gets it back as soon as it is free */
-	unsigned int users;			/* slots in flight, and 1 while it is being filled */
+	bool taken;	    /* from the sink, which gets it back as soon as it is free */
+	unsigned int users; /* slots in flight, and 1 while it is being filled */
 };
 
 struct atf_slot {
-	struct atf_block block;			/* first: atf_block_done casts back */
-	struct atf_buffer *buffer;		/* NULL: slot is free */
+	struct atf_block block;	   /* first: atf_block_done casts back */
+	struct atf_buffer *buffer; /* NULL: slot is free */
 };
 
 struct atf_stream {
 	struct atf_sink *sink;
 	int fd;
-	int error;				/* 0, or the first -errno of a write: nothing is written after it */
+	int error; /* 0, or the first -errno of a write: nothing is written after it */
 	size_t block_bytes;
-	uint64_t owner;				/* for the sink's take(); 0: heap */
-	const void *header;			/* the file's first ATF_HEADER_BYTES, until the first block is begun */
-	struct atf_buffer *filling;		/* NULL: the next one that needs room takes one */
-	size_t used, sent;			/* bytes of it */
-	off_t block_offset;			/* of it in the file */
+	uint64_t owner;		    /* for the sink's take(); 0: heap */
+	const void *header;	    /* the file's first ATF_HEADER_BYTES, until the first block is begun */
+	struct atf_buffer *filling; /* NULL: the next one that needs room takes one */
+	size_t used, sent;	    /* bytes of it */
+	off_t block_offset;	    /* of it in the file */
 	struct atf_slot slots[ATF_STREAM_SLOTS];
 	struct atf_buffer buffers[ATF_STREAM_SLOTS + 1];
 };
 
 /* Creates the file with its header, which is the beginning of block 0, too. The lock tells recovery that it is alive. */
 int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header);
-int atf_stream_fail(struct atf_stream *stream, int error);	/* error: -errno, or 0 for the one there is */
+int atf_stream_fail(struct atf_stream *stream, int error); /* error: -errno, or 0 for the one there is */
 /* Where the next bytes go: *room of them, at least 1, contiguous. They count once they are committed. */
 int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room);
 int atf_stream_commit(struct atf_stream *stream, size_t length);

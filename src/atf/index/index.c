@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOLE_MAX (256u << 10)			/* events: 8 MiB */
-#define SMALL_BYTES 4096u			/* a page, which the mapping would hold as well */
-#define AROUND_EVENTS 2048u			/* that the kernel maps beside the one touched: 64 KiB */
+#define HOLE_MAX (256u << 10) /* events: 8 MiB */
+#define SMALL_BYTES 4096u     /* a page, which the mapping would hold as well */
+#define AROUND_EVENTS 2048u   /* that the kernel maps beside the one touched: 64 KiB */
 
 static int index_new(struct atf_index **index_out, const struct atf_layout *layout, const void *bytes, struct atf_message *message)
 {

@@ -5,7 +5,7 @@
 
 #pragma GCC visibility push(hidden)
 
-#define ATF_EVENTS_MAX ((uint64_t)UINT32_MAX)	/* index_seq 0 ... UINT32_MAX - 1 */
+#define ATF_EVENTS_MAX ((uint64_t)UINT32_MAX) /* index_seq 0 ... UINT32_MAX - 1 */
 
 /* Opens for writing and locks; the message of recover_fd gets the path in front. */
 typedef int atf_recover_fd(int fd, const char *path, const void *context, struct atf_message *message);
@@ -25,25 +25,24 @@ int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *s
 
 /* What header, footer and size of a file say together: layout.c. */
 struct atf_layout {
-	AtfIndexHeader header;			/* a copy: the file may still be written */
-	AtfIndexFooter footer;			/* zero where there is none */
-	uint64_t count;				/* events that can be read; all lie inside the file */
+	AtfIndexHeader header; /* a copy: the file may still be written */
+	AtfIndexFooter footer; /* zero where there is none */
+	uint64_t count;	       /* events that can be read; all lie inside the file */
 	enum atf_completeness completeness;
-	uint64_t footer_offset;			/* where a footer was found; 0: none */
+	uint64_t footer_offset; /* where a footer was found; 0: none */
 	uint64_t size;
 };
 int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t size, struct atf_message *message);
 /* From the first and the last 64 bytes alone. False: it is neither complete nor plainly unfinished, and has to be looked at. */
-bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size,
-			  struct atf_message *message);
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size, struct atf_message *message);
 
 struct atf_index {
 	struct atf_layout layout;
-	struct atf_mapping mapping;		/* size 0: the bytes are the caller's, or a small file's */
+	struct atf_mapping mapping; /* size 0: the bytes are the caller's, or a small file's */
 	const struct ada_event *events;
-	uint64_t copy[];			/* of a small file */
+	uint64_t copy[]; /* of a small file */
 };
-int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message);	/* maps or reads; the fd stays open */
+int atf_index_open_fd(struct atf_index **index, int fd, struct atf_message *message); /* maps or reads; the fd stays open */
 /* An index in memory that the caller owns: aligned to 8, unchanged until atf_index_close. */
 int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t size, struct atf_message *message);
 

@@ -22,11 +22,11 @@ static int header_read(AtfIndexHeader *header, const uint8_t *bytes, uint64_t si
 		return status;
 	memcpy(header, bytes, sizeof *header);
 	if (header->event_size != EVENT_BYTES)
-		return atf_fail(message, ATF_ERROR_VERSION, "events of %" PRIu32 " bytes, and only events of %" PRIu64
-				" can be read", header->event_size, EVENT_BYTES);
+		return atf_fail(message, ATF_ERROR_VERSION, "events of %" PRIu32 " bytes, and only events of %" PRIu64 " can be read",
+				header->event_size, EVENT_BYTES);
 	if (header->events_offset != ATF_EVENTS_OFFSET)
-		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged header: events at %" PRIu64 " instead of %u",
-				header->events_offset, ATF_EVENTS_OFFSET);
+		return atf_fail(message, ATF_ERROR_CORRUPT, "damaged header: events at %" PRIu64 " instead of %u", header->events_offset,
+				ATF_EVENTS_OFFSET);
 	return 0;
 }
 
@@ -36,9 +36,8 @@ static bool footer_take(struct atf_layout *layout, const uint8_t *bytes, uint64_
 	AtfIndexFooter footer;
 
 	memcpy(&footer, bytes, sizeof footer);
-	if (memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) ||
-	    footer.bytes_written != offset - ATF_EVENTS_OFFSET || footer.bytes_written % EVENT_BYTES ||
-	    footer.event_count != footer.bytes_written / EVENT_BYTES)
+	if (memcmp(footer.magic, ATF_INDEX_FOOTER_MAGIC, sizeof footer.magic) || footer.bytes_written != offset - ATF_EVENTS_OFFSET ||
+	    footer.bytes_written % EVENT_BYTES || footer.event_count != footer.bytes_written / EVENT_BYTES)
 		return false;
 	layout->footer = footer;
 	layout->footer_offset = offset;
@@ -60,10 +59,10 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 	uint64_t behind = layout->size - layout->footer_offset - FOOTER_BYTES;
 
 	atf_header_finish(&expected, &(struct atf_summary){
-		.count = layout->count,
-		.time_start_ns = layout->footer.time_start_ns,
-		.time_end_ns = layout->footer.time_end_ns,
-	});
+					     .count = layout->count,
+					     .time_start_ns = layout->footer.time_start_ns,
+					     .time_end_ns = layout->footer.time_end_ns,
+				     });
 	if (behind) {
 		layout->completeness = ATF_DAMAGED;
 		atf_say(message, "damaged: %" PRIu64 " bytes behind the footer", behind);
@@ -74,8 +73,8 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 		atf_say(message, "the header was never finished, the footer was: %" PRIu64 " events", layout->count);
 	} else {
 		layout->completeness = ATF_DAMAGED;
-		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64
-			" events", layout->count);
+		atf_say(message, "damaged: header and footer contradict each other; reading the footer's %" PRIu64 " events",
+			layout->count);
 	}
 }
 
@@ -119,8 +118,10 @@ static void layout_without_footer(struct atf_layout *layout, const uint8_t *byte
 	} else if (offset < ATF_EVENTS_OFFSET || (offset - ATF_EVENTS_OFFSET) % EVENT_BYTES ||
 		   header->event_count != (promised < UINT32_MAX ? promised : UINT32_MAX)) {
 		layout_count(layout, bytes);
-		atf_say(message, "damaged: the header contradicts itself and there is no footer; reading %" PRIu64
-			" events, which is what the size allows", layout->count);
+		atf_say(message,
+			"damaged: the header contradicts itself and there is no footer; reading %" PRIu64
+			" events, which is what the size allows",
+			layout->count);
 	} else if (offset > size) {
 		layout_count(layout, bytes);
 		atf_say(message, "cut: %" PRIu64 " of %" PRIu64 " events are left", layout->count, promised);
@@ -163,8 +164,7 @@ static bool ends_in_event(struct atf_layout *layout, const uint8_t *tail)
 	       !is_half_footer(last, layout->count - 1);
 }
 
-bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size,
-			  struct atf_message *message)
+bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size, struct atf_message *message)
 {
 	*layout = (struct atf_layout){ .size = size };
 	atf_say(message, "%s", "");

@@ -44,8 +44,9 @@ static int recover_events(int fd, const struct atf_index *index, struct atf_summ
 		memcpy(batch, index->events + done, bytes);
 		for (i = 0; i < count; i++) {
 			if (atf_is_zero(&batch[i], sizeof *batch)) {
-				batch[i] = (struct ada_event){ last_ns, 1, index->layout.header.thread_id,
-							       ADA_EVENT_LOST, 0, ADA_NO_DETAIL };
+				batch[i] = (struct ada_event){
+					last_ns, 1, index->layout.header.thread_id, ADA_EVENT_LOST, 0, ADA_NO_DETAIL
+				};
 				++*lost;
 			}
 			last_ns = batch[i].timestamp_ns;
@@ -97,15 +98,14 @@ static int recover_open(int fd, const char *path, const void *context, struct at
 	if (index->layout.completeness == ATF_COMPLETE) {
 		atf_say(message, "complete, nothing to do");
 	} else if (index->layout.completeness == ATF_DAMAGED) {
-		status = -ATF_ERROR_CORRUPT;	/* and the message says how */
+		status = -ATF_ERROR_CORRUPT; /* and the message says how */
 	} else if ((status = recover_file(fd, index, atf_has_detail_file(path), &lost)) == -EBADMSG) {
 		status = atf_fail(message, ATF_ERROR_CORRUPT, "damaged: the events do not have the footer's CRC32");
 	} else if (status) {
 		errno = -status;
 		status = atf_fail(message, ATF_ERROR_SYSTEM, "%s", strerror(errno));
 	} else if (lost) {
-		atf_say(message, "recovered %" PRIu64 " events; %" PRIu64 " more never reached the file", count - lost,
-			lost);
+		atf_say(message, "recovered %" PRIu64 " events; %" PRIu64 " more never reached the file", count - lost, lost);
 	} else {
 		atf_say(message, "recovered %" PRIu64 " events", count);
 	}
@@ -122,7 +122,7 @@ int atf_recover_path(const char *path, atf_recover_fd *recover_fd, const void *c
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = atf_file_size(fd, &size, &reason);	/* before the lock, which anybody may have who has opened a device */
+	status = atf_file_size(fd, &size, &reason); /* before the lock, which anybody may have who has opened a device */
 	if (!status && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		status = atf_fail(&reason, ATF_ERROR_SYSTEM, "still being written by another process");
 	else if (!status)

@@ -13,12 +13,12 @@
 
 /* What one pass over the events finds. Positions are those of the first offender. */
 struct scan {
-	struct atf_first falls;			/* times lower than the one before */
-	struct atf_first strangers;		/* thread ids other than the header's */
-	struct atf_first holes;			/* kind 0: never written */
-	struct atf_first unknown;		/* kinds of a later version */
-	uint64_t lost_marks, lost;		/* LOST events, and what they stand for */
-	struct atf_first jumps;			/* depths that don't follow from the event before */
+	struct atf_first falls;	    /* times lower than the one before */
+	struct atf_first strangers; /* thread ids other than the header's */
+	struct atf_first holes;	    /* kind 0: never written */
+	struct atf_first unknown;   /* kinds of a later version */
+	uint64_t lost_marks, lost;  /* LOST events, and what they stand for */
+	struct atf_first jumps;	    /* depths that don't follow from the event before */
 	uint32_t checksum;
 };
 
@@ -82,8 +82,7 @@ static void scan_events(struct scan *scan, const struct atf_index *index)
 		const struct ada_event *event = &events[i];
 
 		if (i % batch == 0)
-			scan->checksum = libdeflate_crc32(scan->checksum, event,
-							  (count - i < batch ? count - i : batch) * sizeof *event);
+			scan->checksum = libdeflate_crc32(scan->checksum, event, (count - i < batch ? count - i : batch) * sizeof *event);
 		scan_event(scan, event, i, index->layout.header.thread_id);
 		if (i && event->timestamp_ns < events[i - 1].timestamp_ns)
 			atf_count_first(&scan->falls, i);
@@ -92,7 +91,7 @@ static void scan_events(struct scan *scan, const struct atf_index *index)
 				atf_count_first(&scan->jumps, i);
 			before = event;
 		} else if (event->event_kind <= ADA_EVENT_LOST) {
-			before = NULL;		/* what is lost may have been calls; an unknown kind is no call */
+			before = NULL; /* what is lost may have been calls; an unknown kind is no call */
 		}
 	}
 }
@@ -108,8 +107,7 @@ static void check_header(struct atf_verify *verify, const struct atf_index *inde
 	else if (header->os != ATF_OS_LINUX)
 		atf_report(verify, "header", false, "operating system %u is not Linux (%d)", header->os, ATF_OS_LINUX);
 	else if (header->clock_type != ATF_CLOCK_BOOTTIME)
-		atf_report(verify, "header", false, "clock %u is not boottime (%d)", header->clock_type,
-		       ATF_CLOCK_BOOTTIME);
+		atf_report(verify, "header", false, "clock %u is not boottime (%d)", header->clock_type, ATF_CLOCK_BOOTTIME);
 	else if (header->flags & ~ATF_FLAG_HAS_DETAIL)
 		atf_report(verify, "header", false, "unknown flags %#" PRIx32, header->flags);
 	else if (!atf_is_zero(header->reserved1, sizeof header->reserved1) || header->reserved2)
@@ -123,7 +121,7 @@ static void check_detail(struct atf_verify *verify, const struct atf_index *inde
 	bool said = index->layout.header.flags & ATF_FLAG_HAS_DETAIL;
 
 	if (index->layout.completeness == ATF_NO_FOOTER)
-		return;			/* the flag is set when the header is finished */
+		return; /* the flag is set when the header is finished */
 	if (said && !detail_exists)
 		atf_report(verify, "detail", false, "the header names a detail file, and there is none");
 	else if (!said && detail_exists)
@@ -153,8 +151,8 @@ static void check_footer(struct atf_verify *verify, const struct atf_index *inde
 	else
 		atf_report(verify, "footer", true, "%s", "");
 	if (footer->checksum != scan->checksum)
-		atf_report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32,
-		       scan->checksum, footer->checksum);
+		atf_report(verify, "checksum", false, "CRC32 is %08" PRIx32 " and the footer says %08" PRIx32, scan->checksum,
+			   footer->checksum);
 	else
 		atf_report(verify, "checksum", true, "%s", "");
 }
@@ -164,25 +162,26 @@ static void check_events(struct atf_verify *verify, const struct scan *scan)
 	atf_report_first(verify, "times", &scan->falls, "times fall, the first at event");
 	atf_report_first(verify, "threads", &scan->strangers, "events of another thread than the header's, the first at event");
 	if (scan->holes.count)
-		atf_report(verify, "kinds", false, "%" PRIu64 " events were never written, the first is event %" PRIu64,
-		       scan->holes.count, scan->holes.at);
+		atf_report(verify, "kinds", false, "%" PRIu64 " events were never written, the first is event %" PRIu64, scan->holes.count,
+			   scan->holes.at);
 	else if (scan->unknown.count)
-		atf_report(verify, "kinds", true, "%" PRIu64 " events of unknown kinds, the first at event %" PRIu64,
-		       scan->unknown.count, scan->unknown.at);
+		atf_report(verify, "kinds", true, "%" PRIu64 " events of unknown kinds, the first at event %" PRIu64, scan->unknown.count,
+			   scan->unknown.at);
 	else
 		atf_report(verify, "kinds", true, "%s", "");
 	if (scan->lost_marks)
-		atf_report(verify, "losses", true, "%" PRIu64 " events were lost, at %" PRIu64 " places", scan->lost,
-		       scan->lost_marks);
+		atf_report(verify, "losses", true, "%" PRIu64 " events were lost, at %" PRIu64 " places", scan->lost, scan->lost_marks);
 	if (scan->jumps.count)
-		atf_report(verify, "depths", true, "%" PRIu64 " depths do not follow from the event before, the first at "
-		       "event %" PRIu64 " (rightly so where the program switches stacks)", scan->jumps.count, scan->jumps.at);
+		atf_report(verify, "depths", true,
+			   "%" PRIu64 " depths do not follow from the event before, the first at "
+			   "event %" PRIu64 " (rightly so where the program switches stacks)",
+			   scan->jumps.count, scan->jumps.at);
 	else
 		atf_report(verify, "depths", true, "%s", "");
 }
 
-static int verify_index(const struct atf_index *index, const struct atf_message *incomplete, bool detail_exists,
-			atf_finding *found, void *context)
+static int verify_index(const struct atf_index *index, const struct atf_message *incomplete, bool detail_exists, atf_finding *found,
+			void *context)
 {
 	struct atf_verify verify = { found, context, 0 };
 	struct scan scan = { 0 };

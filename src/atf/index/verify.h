@@ -10,11 +10,12 @@ struct atf_verify {
 	void *context;
 	int failed;
 };
-void atf_report(struct atf_verify *verify, const char *check, bool ok, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+void atf_report(struct atf_verify *verify, const char *check, bool ok, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* How many there are of something, and where the first is. */
-struct atf_first { uint64_t count, at; };
+struct atf_first {
+	uint64_t count, at;
+};
 static inline void atf_count_first(struct atf_first *first, uint64_t here)
 {
 	if (!first->count++)

@@ -12,8 +12,8 @@ struct atf_index_writer {
 	struct atf_stream stream;
 	uint64_t max_events;
 	AtfIndexHeader header;
-	struct atf_summary summary;		/* of all that was committed */
-	uint64_t time_max_ns;			/* of its last event; before it, what no time may be below */
+	struct atf_summary summary; /* of all that was committed */
+	uint64_t time_max_ns;	    /* of its last event; before it, what no time may be below */
 };
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -127,8 +127,7 @@ uint64_t atf_index_writer_time_max_ns(const struct atf_index_writer *writer)
 
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
-int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path,
-			  const struct atf_index_options *options)
+int atf_index_writer_open(struct atf_index_writer **writer_out, const char *path, const struct atf_index_options *options)
 {
 	struct atf_index_writer *writer = calloc(1, sizeof *writer);
 	int status;
@@ -167,7 +166,7 @@ static int writer_end(struct atf_index_writer *writer, bool finish)
 
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail)
 {
-	atf_stream_flush(&writer->stream);	/* before the flag: it is in the header that finishes the file */
+	atf_stream_flush(&writer->stream); /* before the flag: it is in the header that finishes the file */
 	if (has_detail)
 		writer->header.flags |= ATF_FLAG_HAS_DETAIL;
 	return writer_end(writer, true);

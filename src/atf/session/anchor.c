@@ -15,9 +15,9 @@
 
 bool atf_clock_name_is_sound(const char *name)
 {
-	size_t length = strnlen(name, sizeof ((struct ada_timing_anchor *)0)->clock);
+	size_t length = strnlen(name, sizeof((struct ada_timing_anchor *)0)->clock);
 
-	if (!isalpha((unsigned char)*name) || length == sizeof ((struct ada_timing_anchor *)0)->clock)
+	if (!isalpha((unsigned char)*name) || length == sizeof((struct ada_timing_anchor *)0)->clock)
 		return false;
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
@@ -40,7 +40,7 @@ static const char *parse_anchor(const char *at, const char *end, struct ada_timi
 	size_t length, name_length = 0;
 	bool has_media = false;
 
-	*anchor = (struct ada_timing_anchor){0};
+	*anchor = (struct ada_timing_anchor){ 0 };
 	at = behind ? atf_json_sign(at, behind, '{') : NULL;
 	while (at && at < behind && *at != '}') {
 		at = atf_json_string(at, behind, &key, &length);
@@ -203,7 +203,7 @@ int atf_session_find(const char *session, char directory[PATH_MAX], char **text,
 
 int atf_session_anchors(const char *session, struct ada_timing_anchor **anchors, size_t *count, struct atf_message *message)
 {
-	struct atf_anchors all = {0};
+	struct atf_anchors all = { 0 };
 	char directory[PATH_MAX], *text;
 	size_t length;
 	int status = atf_session_find(session, directory, &text, &length, message);
@@ -218,7 +218,8 @@ int atf_session_anchors(const char *session, struct ada_timing_anchor **anchors,
 	}
 	atf_anchors_settle(&all);
 	if (all.wrong)
-		atf_say(message, "session.json or " ATF_ANCHOR_JOURNAL ": %zu of the anchors make%s no sense, or contradict%s another: left out",
+		atf_say(message,
+			"session.json or " ATF_ANCHOR_JOURNAL ": %zu of the anchors make%s no sense, or contradict%s another: left out",
 			all.wrong, all.wrong == 1 ? "s" : "", all.wrong == 1 ? "s" : "");
 	else
 		atf_say(message, "%s", "");

@@ -20,13 +20,13 @@
 /* What there is, and what is to be added to it. */
 struct store {
 	int directory;
-	char place[ADA_DIRECTORY_PATH_BYTES];		/* a path of it */
+	char place[ADA_DIRECTORY_PATH_BYTES]; /* a path of it */
 	char *text;
 	size_t length;
-	struct atf_anchors known;	/* settled */
+	struct atf_anchors known; /* settled */
 	const struct ada_timing_anchor *anchor;
 	struct atf_message *message;
-	enum ada_seal seal;		/* of what session.json held */
+	enum ada_seal seal; /* of what session.json held */
 };
 
 static int say_system(const struct store *store, int status, const char *file)
@@ -42,8 +42,9 @@ static int check_alone(const struct ada_timing_anchor *anchor, struct atf_messag
 	if (!strcmp(anchor->clock, "boot") || !strcmp(anchor->clock, "wall"))
 		return atf_fail(message, ATF_ERROR_INVALID, "a clock can't be called %s: that one is ada's own", anchor->clock);
 	if (!memchr(anchor->clock, 0, sizeof anchor->clock) || !atf_clock_name_is_sound(anchor->clock))
-		return atf_fail(message, ATF_ERROR_INVALID, "'%.32s' can't name a clock: a letter, then letters, digits, _ - and ., %zu in all",
-				anchor->clock, sizeof anchor->clock - 1);
+		return atf_fail(message, ATF_ERROR_INVALID,
+				"'%.32s' can't name a clock: a letter, then letters, digits, _ - and ., %zu in all", anchor->clock,
+				sizeof anchor->clock - 1);
 	if (!anchor->hostTimeNs)
 		return atf_fail(message, ATF_ERROR_INVALID, "a host time of 0 is no moment: it is ns of CLOCK_BOOTTIME");
 	if (anchor->mediaTimeNs > INT64_MAX)
@@ -71,8 +72,8 @@ static int check_time(const struct store *store)
 
 	if (store->anchor->hostTimeNs <= latest)
 		return 0;
-	return atf_fail(store->message, ATF_ERROR_INVALID, "the host time %" PRIu64 " ns lies %.3f s ahead of now", store->anchor->hostTimeNs,
-			(double)(store->anchor->hostTimeNs - latest) / 1e9);
+	return atf_fail(store->message, ATF_ERROR_INVALID, "the host time %" PRIu64 " ns lies %.3f s ahead of now",
+			store->anchor->hostTimeNs, (double)(store->anchor->hostTimeNs - latest) / 1e9);
 }
 
 /* *there: it is stored already. */
@@ -94,9 +95,10 @@ static int check_others(const struct store *store, bool *there)
 		if (other->hostTimeNs != anchor->hostTimeNs && other->mediaTimeNs != anchor->mediaTimeNs &&
 		    later == (anchor->mediaTimeNs > other->mediaTimeNs))
 			continue;
-		return atf_fail(store->message, ATF_ERROR_INVALID, "clock %s would stand still or go backwards: there is an anchor with host time "
-				"%" PRIu64 " ns, media time %" PRIu64 " ns, and this one has %" PRIu64 " and %" PRIu64, anchor->clock,
-				other->hostTimeNs, other->mediaTimeNs, anchor->hostTimeNs, anchor->mediaTimeNs);
+		return atf_fail(store->message, ATF_ERROR_INVALID,
+				"clock %s would stand still or go backwards: there is an anchor with host time "
+				"%" PRIu64 " ns, media time %" PRIu64 " ns, and this one has %" PRIu64 " and %" PRIu64,
+				anchor->clock, other->hostTimeNs, other->mediaTimeNs, anchor->hostTimeNs, anchor->mediaTimeNs);
 	}
 	return 0;
 }
@@ -114,18 +116,18 @@ static int replace(const struct store *store, const char *text, size_t length)
 	snprintf(path, sizeof path, "%s/session.json", store->place);
 	if (fstatat(store->directory, "session.json", &before, AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	status = store->seal == ADA_SEAL_SOUND ? ada_seal_replace(path, text, length, &error) : ada_file_replace(path, text, length, &error);
+	status = store->seal == ADA_SEAL_SOUND ? ada_seal_replace(path, text, length, &error) :
+						 ada_file_replace(path, text, length, &error);
 	if (status)
 		return status;
-	if (before.st_uid != geteuid() &&
-	    fchownat(store->directory, "session.json", before.st_uid, before.st_gid, AT_SYMLINK_NOFOLLOW))
+	if (before.st_uid != geteuid() && fchownat(store->directory, "session.json", before.st_uid, before.st_gid, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return (before.st_mode & 0777) != 0600 && fchmodat(store->directory, "session.json", before.st_mode & 0777, 0) ? -errno : 0;
 }
 
 /* Where to put entries: behind the array's last value, or, where there is none yet, behind the last member. */
 struct gap {
-	const char *from, *to;		/* what stands between: space, which goes */
+	const char *from, *to; /* what stands between: space, which goes */
 	bool in_array, first;
 };
 
@@ -155,9 +157,9 @@ static int find_gap(struct gap *gap, const char *text, size_t length, struct atf
 /* Whether what was put in is there for a reader, too: a text that is no JSON may look like one up to its end. */
 static bool is_read(const char *before, size_t before_length, const char *text, size_t length, size_t count)
 {
-	struct atf_anchors old = {0}, new = {0};
+	struct atf_anchors old = { 0 }, new = { 0 };
 	bool read = !atf_anchors_parse_session(&old, before, before_length) && !atf_anchors_parse_session(&new, text, length) &&
-		    new.items.count == old.items.count + count && new.wrong == old.wrong;
+		    new.items.count == old.items.count + count &&new.wrong == old.wrong;
 
 	ada_array_free(&old.items);
 	ada_array_free(&new.items);
@@ -167,7 +169,7 @@ static bool is_read(const char *before, size_t before_length, const char *text, 
 int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_anchor *anchors, size_t count, char **result,
 		       size_t *result_length, struct atf_message *message)
 {
-	struct gap gap = {0};
+	struct gap gap = { 0 };
 	char *at, entry[ATF_ANCHOR_BYTES];
 	int status = find_gap(&gap, text, length, message);
 
@@ -197,7 +199,7 @@ int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_
 /* This one, and what of the journal isn't in session.json yet. */
 static int find_missing(const struct store *store, struct atf_anchors *missing)
 {
-	struct atf_anchors there = {0};
+	struct atf_anchors there = { 0 };
 	int status = atf_anchors_parse_session(&there, store->text, store->length) ?: ada_array_push(&missing->items, *store->anchor);
 
 	for (size_t i = 0; i < store->known.items.count && !status; i++) {
@@ -215,7 +217,7 @@ static int find_missing(const struct store *store, struct atf_anchors *missing)
 
 static int store_document(struct store *store)
 {
-	struct atf_anchors missing = {0};
+	struct atf_anchors missing = { 0 };
 	uint32_t says, is;
 	size_t length;
 	char *text = NULL;
@@ -224,9 +226,11 @@ static int store_document(struct store *store)
 	/* A new checksum would hide what has happened to it. */
 	store->seal = ada_seal_check(store->text, store->length, &says, &is);
 	if (store->seal == ADA_SEAL_BROKEN)
-		return atf_fail(store->message, ATF_ERROR_CORRUPT, "session.json is damaged, its checksum is another: nothing can be stored in it");
-	status = find_missing(store, &missing) ?: atf_anchors_insert(store->text, store->length, missing.items.items, missing.items.count,
-									 &text, &length, store->message);
+		return atf_fail(store->message, ATF_ERROR_CORRUPT,
+				"session.json is damaged, its checksum is another: nothing can be stored in it");
+	status = find_missing(store, &missing) ?:
+			 atf_anchors_insert(store->text, store->length, missing.items.items, missing.items.count, &text, &length,
+					    store->message);
 
 	ada_array_free(&missing.items);
 	if (!status) {
@@ -254,7 +258,7 @@ static int append(int fd, const struct ada_timing_anchor *anchor, off_t size)
 		memmove(text, text + 1, (size_t)length - 1);
 		length--;
 	}
-	put = write(fd, text, (size_t)length);		/* at once: beside those of others */
+	put = write(fd, text, (size_t)length); /* at once: beside those of others */
 	if (put != length)
 		return put < 0 ? -errno : -ENOSPC;
 	return fsync(fd) && errno != EINVAL ? -errno : 0;
@@ -263,7 +267,8 @@ static int append(int fd, const struct ada_timing_anchor *anchor, off_t size)
 static int store_journal(const struct store *store)
 {
 	struct stat found, document;
-	int fd = openat(store->directory, ATF_ANCHOR_JOURNAL, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+	int fd = openat(store->directory, ATF_ANCHOR_JOURNAL, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			0600);
 	int status;
 
 	if (fd < 0)
@@ -321,7 +326,7 @@ static int store_one(struct store *store)
 
 int atf_session_anchor(const char *session, const struct ada_timing_anchor *anchor, struct atf_message *message)
 {
-	struct ada_timing_anchor clean = {0};		/* nothing behind the name's end: anchors are compared as bytes */
+	struct ada_timing_anchor clean = { 0 }; /* nothing behind the name's end: anchors are compared as bytes */
 	struct store store = { .anchor = &clean, .message = message };
 	char directory[PATH_MAX];
 	int status = check_alone(anchor, message) ?: atf_session_find(session, directory, &store.text, &store.length, message);

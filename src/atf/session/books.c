@@ -9,23 +9,16 @@
 static void count_event(struct atf_books *books, const struct ada_event *event)
 {
 	switch (event->event_kind) {
-	case 0:
-		books->torn++;
-		break;
-	case ADA_EVENT_CALL:
-		books->calls++;
-		break;
+	case 0: books->torn++; break;
+	case ADA_EVENT_CALL: books->calls++; break;
 	case ADA_EVENT_RETURN:
-	case ADA_EVENT_EXCEPTION:
-		books->ends++;
-		break;
+	case ADA_EVENT_EXCEPTION: books->ends++; break;
 	case ADA_EVENT_LOST:
 		books->gaps++;
 		books->told += event->function_id;
 		books->others++;
 		break;
-	default:
-		books->others++;
+	default: books->others++;
 	}
 }
 

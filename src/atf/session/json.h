@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
-const char *atf_json_space(const char *at, const char *end);		/* skips it: never NULL, may be end */
-const char *atf_json_sign(const char *at, const char *end, char sign);	/* space, that character, space */
-const char *atf_json_value(const char *at, const char *end);		/* skips one value and the space behind it */
+const char *atf_json_space(const char *at, const char *end);	       /* skips it: never NULL, may be end */
+const char *atf_json_sign(const char *at, const char *end, char sign); /* space, that character, space */
+const char *atf_json_value(const char *at, const char *end);	       /* skips one value and the space behind it */
 /* A string without escapes: its bytes; with some it is skipped, *text is NULL. */
 const char *atf_json_string(const char *at, const char *end, const char **text, size_t *length);
-const char *atf_json_u64(const char *at, const char *end, uint64_t *number);	/* digits alone, that fit */
+const char *atf_json_u64(const char *at, const char *end, uint64_t *number); /* digits alone, that fit */
 /* The value of a member of the object that is the whole text: [*from, *to). False: it has none such, *behind is its closing brace,
  * or, where it is no object, NULL. */
 bool atf_json_member(const char *text, const char *end, const char *name, const char **from, const char **to, const char **behind);

@@ -9,28 +9,28 @@
 
 #include <stdlib.h>
 
-#define MAPPED_EVENTS (1u << 20)		/* of all threads together */
-#define MAPPED_MIN (1u << 11)			/* of each: what the kernel maps at a time */
+#define MAPPED_EVENTS (1u << 20) /* of all threads together */
+#define MAPPED_MIN (1u << 11)	 /* of each: what the kernel maps at a time */
 #define PAGE_EVENTS (4096 / sizeof(struct ada_event))
 
 struct cursor {
-	const struct ada_event *event;		/* at `position` */
-	uint64_t position, end;			/* in the thread */
-	uint64_t segment_end;			/* events lie contiguous up to here */
-	uint64_t release_at;			/* position */
-	uint32_t segment;			/* the one behind it */
+	const struct ada_event *event; /* at `position` */
+	uint64_t position, end;	       /* in the thread */
+	uint64_t segment_end;	       /* events lie contiguous up to here */
+	uint64_t release_at;	       /* position */
+	uint32_t segment;	       /* the one behind it */
 };
 
 struct entry {
-	uint64_t timestamp_ns;			/* of the cursor's event */
+	uint64_t timestamp_ns; /* of the cursor's event */
 	struct cursor *cursor;
 };
 
 struct atf_merge {
 	struct atf_thread *const *threads;
-	struct cursor *cursors;			/* in the order of `threads` */
-	size_t count;				/* of entries in the heap */
-	uint64_t stretch;			/* events of a thread that are released at a time */
+	struct cursor *cursors; /* in the order of `threads` */
+	size_t count;		/* of entries in the heap */
+	uint64_t stretch;	/* events of a thread that are released at a time */
 	struct entry heap[];
 };
 
@@ -79,8 +79,7 @@ static void cursor_release(const struct atf_merge *merge, struct cursor *cursor)
 	cursor->release_at = cursor->position + merge->stretch;
 }
 
-int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threads, size_t count, uint64_t from_ns,
-		   uint64_t to_ns)
+int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threads, size_t count, uint64_t from_ns, uint64_t to_ns)
 {
 	struct atf_merge *merge = calloc(1, sizeof *merge + count * sizeof *merge->heap);
 	struct cursor *cursors = calloc(count + 1, sizeof *cursors);
@@ -110,7 +109,7 @@ int atf_merge_open(struct atf_merge **merge_out, struct atf_thread *const *threa
 		cursor_find(merge, cursor);
 		merge->heap[merge->count++] = (struct entry){ cursor->event->timestamp_ns, cursor };
 	}
-	for (i = merge->count / 2; i--; )
+	for (i = merge->count / 2; i--;)
 		heap_sink(merge, i);
 	*merge_out = merge;
 	return 0;

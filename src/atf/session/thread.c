@@ -13,17 +13,17 @@
 
 struct segment {
 	struct atf_index *index;
-	uint64_t start;				/* position of its first event in the thread */
+	uint64_t start; /* position of its first event in the thread */
 	struct atf_detail_file *detail;
-	int detail_status;			/* of opening it */
-	bool detail_wanted;			/* it was tried */
+	int detail_status;  /* of opening it */
+	bool detail_wanted; /* it was tried */
 };
 
 struct atf_thread {
 	uint32_t segment_count;
 	uint64_t count;
 	char *directory;
-	bool cut;				/* segments follow that can't be read */
+	bool cut; /* segments follow that can't be read */
 	struct segment segments[];
 };
 
@@ -67,7 +67,10 @@ static int64_t segment_number(const char *name)
 static int segments_find(const char *directory, uint32_t *count, struct atf_message *message)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-	union { struct dirent64 first; char bytes[2048]; } names;
+	union {
+		struct dirent64 first;
+		char bytes[2048];
+	} names;
 	ssize_t length;
 
 	*count = 0;
@@ -92,8 +95,7 @@ static bool is_unwritten(const char *path)
 	return !stat(path, &stat_now) && S_ISREG(stat_now.st_mode) && !stat_now.st_size;
 }
 
-static int thread_open_segments(struct atf_thread *thread, const char *directory, uint32_t count,
-				struct atf_message *message)
+static int thread_open_segments(struct atf_thread *thread, const char *directory, uint32_t count, struct atf_message *message)
 {
 	struct atf_message why_incomplete = { "" };
 	char path[PATH_MAX];

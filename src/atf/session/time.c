@@ -5,7 +5,7 @@
 #include <time.h>
 
 #define READINGS 32
-#define READING_ENOUGH_NS 100		/* no reading is much better */
+#define READING_ENOUGH_NS 100 /* no reading is much better */
 
 uint64_t ada_get_timestamp_ns(void)
 {
@@ -26,7 +26,7 @@ int ada_timing_anchor(struct ada_timing_anchor *anchor, const char *clock, uint6
 
 	if (!atf_clock_name_is_sound(clock))
 		return -ATF_ERROR_INVALID;
-	*anchor = (struct ada_timing_anchor){0};
+	*anchor = (struct ada_timing_anchor){ 0 };
 	memcpy(anchor->clock, clock, strlen(clock));
 	for (int i = 0; i < READINGS && shortest > READING_ENOUGH_NS; i++) {
 		uint64_t before = ada_get_timestamp_ns(), media = media_time_ns(context), took = ada_get_timestamp_ns() - before;

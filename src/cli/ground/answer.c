@@ -24,7 +24,7 @@ int ada_answer_select(struct ada_selection *selection, struct ada_session *sessi
 		      struct ada_error *error)
 {
 	int result = ada_clock_view_set(session, narrowing->clock, error) ?:
-		     ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
+			     ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
 
 	return result || !narrowing->in_window ? result : ada_selection_narrow(selection, narrowing->window, error);
 }

@@ -12,10 +12,8 @@
 enum field { WHAT, BYTES, PATH, SESSION, REMOVED, FIELDS };
 
 static const struct ada_column columns[FIELDS] = {
-	[WHAT] = { "what", "WHAT", ADA_CELL_TEXT },
-	[BYTES] = { "bytes", "BYTES", ADA_CELL_NUMBER },
-	[PATH] = { "path", "PATH", ADA_CELL_NAME },
-	[SESSION] = { "session", "SESSION", ADA_CELL_NAME },
+	[WHAT] = { "what", "WHAT", ADA_CELL_TEXT },	[BYTES] = { "bytes", "BYTES", ADA_CELL_NUMBER },
+	[PATH] = { "path", "PATH", ADA_CELL_NAME },	[SESSION] = { "session", "SESSION", ADA_CELL_NAME },
 	[REMOVED] = { "removed", NULL, ADA_CELL_BOOL },
 };
 
@@ -26,8 +24,9 @@ static void say_count(struct ada_output *output, size_t count, size_t removed, b
 		return;
 	}
 	ada_output_u64(output, purge ? removed : count);
-	ada_output_string(output, purge ? " removed.\n" : " left by dead recorders: `ada recover SESSION` saves what is in memory, "
-							   "`ada recover --purge` removes all.\n");
+	ada_output_string(output, purge ? " removed.\n" :
+					  " left by dead recorders: `ada recover SESSION` saves what is in memory, "
+					  "`ada recover --purge` removes all.\n");
 }
 
 int ada_recover_leftovers(const char *command, enum ada_format format, bool purge)
@@ -53,12 +52,12 @@ int ada_recover_leftovers(const char *command, enum ada_format format, bool purg
 		if (purge && !gone)
 			fprintf(stderr, "%s: %s could not be removed\n", command, leftover->path);
 		ada_rows_add(&rows, (const struct ada_cell[FIELDS]){
-			[WHAT] = { .text = leftover->memory ? "memory" : "sockets" },
-			[BYTES] = { .number = leftover->bytes },
-			[PATH] = { .text = leftover->path },
-			[SESSION] = { .text = leftover->session, .absent = !*leftover->session },
-			[REMOVED] = { .number = gone },
-		});
+					    [WHAT] = { .text = leftover->memory ? "memory" : "sockets" },
+					    [BYTES] = { .number = leftover->bytes },
+					    [PATH] = { .text = leftover->path },
+					    [SESSION] = { .text = leftover->session, .absent = !*leftover->session },
+					    [REMOVED] = { .number = gone },
+				    });
 	}
 	ada_rows_close(&rows);
 	if (format == ADA_FORMAT_JSON)

@@ -40,7 +40,8 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 	char resolved[PATH_MAX], file[PATH_MAX];
 	if (!realpath(path, resolved)) {
 		if (errno == ENOENT && !given)
-			return ada_error_set(error, ENOENT, "no session in ./" ADA_LATEST ": name a session directory, or record one with "
+			return ada_error_set(error, ENOENT,
+					     "no session in ./" ADA_LATEST ": name a session directory, or record one with "
 					     "`ada trace PROGRAM`");
 		return errno == ENOENT ? ada_error_set(error, ENOENT, "%s: no such session directory", path) :
 					 ada_error_system(error, errno, "%s", path);
@@ -51,7 +52,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 		if (ada_path(file, "%s/session.json", resolved))
 			break;
 		if (!access(file, F_OK)) {
-			memcpy(live->session, resolved, sizeof(resolved));
+			memcpy(live->session, resolved, sizeof resolved);
 			return 0;
 		}
 		if (errno != ENOENT)
@@ -82,24 +83,24 @@ static int read_session(struct ada_live *live, json_object **document, struct ad
 	int fd = ada_file_open_regular(file, error);
 	if (fd < 0)
 		return fd;
-	int rc = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
+	int status = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
 	close(fd);
-	if (rc)
-		return ada_error_system(error, -rc, "can't read %s", file);
+	if (status)
+		return ada_error_system(error, -status, "can't read %s", file);
 	live->user = info.st_uid;
-	rc = ada_json_parse(document, text, file, error);
+	status = ada_json_parse(document, text, file, error);
 	free(text);
-	return rc;
+	return status;
 }
 
 int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *error)
 {
 	json_object *document = NULL;
-	int rc = find_directory(live, given, error);
-	if (!rc)
-		rc = read_session(live, &document, error);
-	if (rc)
-		return rc;
+	int status = find_directory(live, given, error);
+	if (!status)
+		status = read_session(live, &document, error);
+	if (status)
+		return status;
 	if (ada_path(live->control, "%s", ada_json_text(document, "control", "")))
 		*live->control = 0;
 	json_object_put(document);
@@ -108,8 +109,8 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
 {
-	int rc = ada_live_locate(live, given, error);
-	return !rc && !*live->control ? say_ended(live, error) : rc;
+	int status = ada_live_locate(live, given, error);
+	return !status && !*live->control ? say_ended(live, error) : status;
 }
 
 /* Whose lock the session's directory has: the recorder's, while it lives, also where its socket lies behind other mounts than ours.
@@ -120,13 +121,13 @@ static pid_t find_locker(const struct ada_live *live)
 	struct stat info;
 	pid_t found = 0;
 	FILE *locks = stat(live->session, &info) ? NULL : fopen("/proc/locks", "re");
-	while (locks && !found && fgets(line, sizeof(line), locks)) {
+	while (locks && !found && fgets(line, sizeof line, locks)) {
 		unsigned int major, minor;
 		unsigned long inode;
 		int pid;
 		/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF" */
-		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) == 4 && pid > 0 &&
-		    inode == info.st_ino && makedev(major, minor) == info.st_dev)
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) == 4 && pid > 0 && inode == info.st_ino &&
+		    makedev(major, minor) == info.st_dev)
 			found = pid;
 	}
 	if (locks)
@@ -152,13 +153,13 @@ static int open_directory(const struct ada_live *live, int *directory)
 	char path[PATH_MAX];
 	struct stat info;
 	char *slash, *name;
-	memcpy(path, live->control, sizeof(path));
+	memcpy(path, live->control, sizeof path);
 	slash = strrchr(path, '/');
 	if (*path != '/' || slash == path || strcmp(slash, "/" ADA_CONTROL_NAME))
 		return -EBADMSG;
 	*slash = 0;
 	name = strrchr(path, '/') + 1;
-	if (strncmp(name, ADA_SERVER_PREFIX, sizeof(ADA_SERVER_PREFIX) - 1))
+	if (strncmp(name, ADA_SERVER_PREFIX, sizeof ADA_SERVER_PREFIX - 1))
 		return -EBADMSG;
 	*directory = open_place(live, path);
 	if (*directory < 0)
@@ -169,7 +170,7 @@ static int open_directory(const struct ada_live *live, int *directory)
 static bool is_users(const struct ada_live *live, int fd)
 {
 	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	socklen_t length = sizeof peer;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == live->user;
 }
 
@@ -179,8 +180,8 @@ static int connect_in(const struct ada_live *live, int directory, int fd)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char place[ADA_DIRECTORY_PATH_BYTES];
 	ada_directory_path(directory, place);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/" ADA_CONTROL_NAME, place);
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/" ADA_CONTROL_NAME, place);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof address))
 		return -errno;
 	return is_users(live, fd) ? 0 : -EBADMSG;
 }
@@ -191,35 +192,36 @@ static int connect_to(const struct ada_live *live, unsigned int seconds, int *re
 	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ada_error_system(error, errno, "socket");
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));	/* of connect too */
-	int rc = open_directory(live, &directory);
-	if (!rc)
-		rc = connect_in(live, directory, fd);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout); /* of connect too */
+	int status = open_directory(live, &directory);
+	if (!status)
+		status = connect_in(live, directory, fd);
 	if (directory >= 0)
 		close(directory);
-	if (!rc) {
+	if (!status) {
 		*result = fd;
 		return 0;
 	}
 	close(fd);
-	if (rc == -ENOENT || rc == -ECONNREFUSED)
+	if (status == -ENOENT || status == -ECONNREFUSED)
 		return ada_error_set(error, ESRCH, "session %s has ended: its recorder is gone", live->session);
-	if (rc == -EACCES || rc == -EPERM)
-		return ada_error_set(error, -rc, "session %s belongs to another user: only that user and root may speak to its recorder",
+	if (status == -EACCES || status == -EPERM)
+		return ada_error_set(error, -status,
+				     "session %s belongs to another user: only that user and root may speak to its recorder",
 				     live->session);
-	if (rc == -EBADMSG)
+	if (status == -EBADMSG)
 		return ada_error_set(error, EBADMSG, "session %s: its session.json names %s, which is no socket of a recorder of its user",
 				     live->session, live->control);
-	if (rc == -EAGAIN)
+	if (status == -EAGAIN)
 		return ada_error_set(error, ETIMEDOUT, "session %s: its recorder doesn't answer", live->session);
-	return ada_error_system(error, -rc, "session %s", live->session);
+	return ada_error_system(error, -status, "session %s", live->session);
 }
 
 pid_t ada_live_recorder(const struct ada_live *live)
 {
 	struct ucred peer = { .pid = 0 };
-	socklen_t length = sizeof(peer);
+	socklen_t length = sizeof peer;
 	int fd = -1;
 	if (!*live->control || connect_to(live, CONNECT_SECONDS, &fd, NULL))
 		return 0;
@@ -231,10 +233,10 @@ pid_t ada_live_recorder(const struct ada_live *live)
 
 bool ada_live_is_dead(const struct ada_live *live)
 {
-	int fd = -1, rc = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
+	int fd = -1, status = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
 	if (fd >= 0)
 		close(fd);
-	return rc == -ESRCH;
+	return status == -ESRCH;
 }
 
 /* Up to the end of the line; *text is malloc'ed. */
@@ -265,30 +267,29 @@ static int read_line(int fd, const struct ada_live *live, char **text, struct ad
 	}
 }
 
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer,
-		 struct ada_error *error)
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error)
 {
 	char *text = NULL;
-	int fd = -1, rc = connect_to(live, seconds, &fd, error);
-	if (!rc) {
+	int fd = -1, status = connect_to(live, seconds, &fd, error);
+	if (!status) {
 		const char *line = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
 		/* Where the other side has gone, reading says so. */
 		if (send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
 			send(fd, "\n", 1, MSG_NOSIGNAL);
-		rc = read_line(fd, live, &text, error);
+		status = read_line(fd, live, &text, error);
 		close(fd);
 	}
 	json_object_put(request);
-	if (rc) {
+	if (status) {
 		free(text);
-		return rc;
+		return status;
 	}
 	*answer = json_tokener_parse(text);
 	free(text);
 	if (ada_json_bool(*answer, "ok", false))
 		return 0;
-	rc = ada_error_set(error, EINVAL, "%s", ada_json_text(*answer, "error", "the recorder's answer makes no sense"));
+	status = ada_error_set(error, EINVAL, "%s", ada_json_text(*answer, "error", "the recorder's answer makes no sense"));
 	json_object_put(*answer);
 	*answer = NULL;
-	return rc;
+	return status;
 }

@@ -8,21 +8,20 @@
 #include "base/error.h"
 
 struct ada_live {
-	char session[PATH_MAX];		/* its directory */
-	char control[PATH_MAX];		/* its socket, as session.json says; "": it names none */
-	uid_t user;			/* whose session.json is: the socket must be that user's, and in a directory of that user's */
+	char session[PATH_MAX]; /* its directory */
+	char control[PATH_MAX]; /* its socket, as session.json says; "": it names none */
+	uid_t user;		/* whose session.json is: the socket must be that user's, and in a directory of that user's */
 };
 
 /* `given`: a session or one of its pid directories; NULL: ada_traces/latest. -ESRCH: it has ended. */
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error);
 /* The same of a session that may have ended. */
 int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *error);
-pid_t ada_live_recorder(const struct ada_live *live);	/* who answers at its socket; 0: nobody, or who may not be asked */
-bool ada_live_is_dead(const struct ada_live *live);	/* it names a socket, and nobody listens there */
+pid_t ada_live_recorder(const struct ada_live *live); /* who answers at its socket; 0: nobody, or who may not be asked */
+bool ada_live_is_dead(const struct ada_live *live);   /* it names a socket, and nobody listens there */
 /* Puts the request. *answer is the caller's, and says "ok": what the recorder refuses is an error here. -ESRCH: it has ended.
  * seconds: how long to wait for the answer, 0: as long as it takes. */
-int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer,
-		 struct ada_error *error);
+int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
 json_object *ada_live_request(const char *name);
 
 /* Whether the first argument of a command means a session: it names a directory. */

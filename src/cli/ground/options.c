@@ -76,16 +76,16 @@ static error_t parse_reading(int key, char *argument, struct argp_state *state)
 			ada_options_fail(state, "unexpected argument '%s': one SESSION is read at a time", argument);
 		reading->session = argument;
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 const struct argp ada_reading_argp = {
-	.options = (const struct argp_option[]){
-		{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
+			{},
+		},
 	.parser = parse_reading,
 	.args_doc = "[SESSION]",
 };
@@ -106,40 +106,30 @@ static error_t parse_cut(int key, char *argument, struct argp_state *state)
 	struct ada_error error = {};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		narrowing->limit = UINT64_MAX;
-		return 0;
-	case 't':
-		narrowing->thread = argument;
-		return 0;
-	case OPTION_FROM:
-		narrowing->from = argument;
-		return 0;
-	case OPTION_TO:
-		narrowing->to = argument;
-		return 0;
-	case ADA_OPTION_CLOCK:
-		narrowing->clock = argument;
-		return 0;
+	case ARGP_KEY_INIT: narrowing->limit = UINT64_MAX; return 0;
+	case 't': narrowing->thread = argument; return 0;
+	case OPTION_FROM: narrowing->from = argument; return 0;
+	case OPTION_TO: narrowing->to = argument; return 0;
+	case ADA_OPTION_CLOCK: narrowing->clock = argument; return 0;
 	case OPTION_WINDOW:
 		if (ada_parse_count(argument, 0, UINT64_MAX, &narrowing->window, &error))
 			ada_options_fail(state, "--window: %s", error.text);
 		narrowing->in_window = true;
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 const struct argp ada_cut_argp = {
-	.options = (const struct argp_option[]){
-		{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
-		{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
-		{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
-		ADA_CLOCK_OPTION,
-		{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`, in its process", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
+			{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
+			{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
+			ADA_CLOCK_OPTION,
+			{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`, in its process", 0 },
+			{},
+		},
 	.parser = parse_cut,
 };
 
@@ -149,23 +139,21 @@ static error_t parse_limit(int key, char *argument, struct argp_state *state)
 	struct ada_error error = {};
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = narrowing;
-		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = narrowing; return 0;
 	case 'n':
 		if (ada_parse_count(argument, 1, UINT64_MAX, &narrowing->limit, &error))
 			ada_options_fail(state, "--limit: %s", error.text);
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 const struct argp ada_narrowing_argp = {
-	.options = (const struct argp_option[]){
-		{ "limit", 'n', "N", 0, "at most N rows", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "limit", 'n', "N", 0, "at most N rows", 0 },
+			{},
+		},
 	.parser = parse_limit,
 	.children = (const struct argp_child[]){ { .argp = &ada_cut_argp }, {} },
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/units.h"
 
-#define NAME_WIDTH_MAX 48	/* what is longer shifts only what stands behind it in its own line */
+#define NAME_WIDTH_MAX 48 /* what is longer shifts only what stands behind it in its own line */
 
 static bool is_text(enum ada_cell_kind kind)
 {
@@ -86,16 +86,11 @@ static char *cell_text(enum ada_cell_kind kind, const struct ada_cell *cell)
 	switch (kind) {
 	case ADA_CELL_TEXT:
 	case ADA_CELL_NAME:
-	case ADA_CELL_WRITTEN:
-		return ada_output_prepare(ADA_FORMAT_TEXT, cell->text);
-	case ADA_CELL_COUNT:
-		return strdup(ada_format_count(cell->number, text));
-	case ADA_CELL_DURATION:
-		return strdup(ada_format_duration(cell->number, text));
-	case ADA_CELL_BOOL:
-		return strdup(cell->number ? "yes" : "no");
-	case ADA_CELL_NUMBER:
-		break;
+	case ADA_CELL_WRITTEN: return ada_output_prepare(ADA_FORMAT_TEXT, cell->text);
+	case ADA_CELL_COUNT: return strdup(ada_format_count(cell->number, text));
+	case ADA_CELL_DURATION: return strdup(ada_format_duration(cell->number, text));
+	case ADA_CELL_BOOL: return strdup(cell->number ? "yes" : "no");
+	case ADA_CELL_NUMBER: break;
 	}
 	snprintf(text, sizeof text, "%llu", (unsigned long long)cell->number);
 	return strdup(text);
@@ -131,7 +126,7 @@ int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells)
 /* One line of the table: NULL `texts` for the titles. Numbers to the right, names to the left. */
 static void put_line(struct ada_rows *rows, char *const *texts, const size_t *widths)
 {
-	size_t due = 0;		/* spaces before what comes next: none at a line's end */
+	size_t due = 0; /* spaces before what comes next: none at a line's end */
 
 	for (int last = 0; last <= 1; last++)
 		for (size_t i = 0; i < rows->column_count; i++) {

@@ -8,24 +8,24 @@
 
 enum ada_cell_kind {
 	ADA_CELL_TEXT,
-	ADA_CELL_NAME,			/* text that may be long: in a text table behind the other columns */
-	ADA_CELL_NUMBER,		/* as it is in every format */
-	ADA_CELL_WRITTEN,		/* a number that is written in `text`: signed, or with decimals */
-	ADA_CELL_COUNT,			/* in text "12.3 M" */
-	ADA_CELL_DURATION,		/* ns; in text "1.23 ms" */
+	ADA_CELL_NAME,	   /* text that may be long: in a text table behind the other columns */
+	ADA_CELL_NUMBER,   /* as it is in every format */
+	ADA_CELL_WRITTEN,  /* a number that is written in `text`: signed, or with decimals */
+	ADA_CELL_COUNT,	   /* in text "12.3 M" */
+	ADA_CELL_DURATION, /* ns; in text "1.23 ms" */
 	ADA_CELL_BOOL,
 };
 
 struct ada_column {
-	const char *name;		/* of the JSON field and in the CSV header */
-	const char *title;		/* of the text column; NULL: not shown in text */
+	const char *name;  /* of the JSON field and in the CSV header */
+	const char *title; /* of the text column; NULL: not shown in text */
 	enum ada_cell_kind kind;
 };
 
 struct ada_cell {
 	const char *text;
 	uint64_t number;
-	bool absent;			/* null, an empty field, "-" */
+	bool absent; /* null, an empty field, "-" */
 };
 
 struct ada_rows {
@@ -33,18 +33,18 @@ struct ada_rows {
 	enum ada_format format;
 	const struct ada_column *columns;
 	size_t column_count, row_count;
-	ADA_ARRAY(char *) texts;	/* of the text table, which needs all rows for its widths */
+	ADA_ARRAY(char *) texts; /* of the text table, which needs all rows for its widths */
 };
 
 /* Begins a table; in JSON the array `name`, as the first thing in the object or behind another. */
 void ada_rows_open(struct ada_rows *rows, struct ada_output *output, enum ada_format format, const char *name,
 		   const struct ada_column *columns, size_t column_count);
-int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells);	/* one a column; 0 or -ENOMEM */
-void ada_rows_close(struct ada_rows *rows);	/* prints the table, or ends the JSON array */
+int ada_rows_add(struct ada_rows *rows, const struct ada_cell *cells); /* one a column; 0 or -ENOMEM */
+void ada_rows_close(struct ada_rows *rows);			       /* prints the table, or ends the JSON array */
 
 /* "completeness": {"events": ..., "lost": ..., "detailCoverage": ..., "complete": ...}} and a newline: the answer's end. */
 void ada_completeness_json(struct ada_output *output, const struct ada_completeness *completeness);
-void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness);	/* {...} alone */
+void ada_completeness_object(struct ada_output *output, const struct ada_completeness *completeness); /* {...} alone */
 /* A sentence on whether something is missing, for the end of a text answer. */
 void ada_completeness_text(struct ada_output *output, const struct ada_completeness *completeness);
 #endif

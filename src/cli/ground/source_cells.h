@@ -5,10 +5,14 @@
 #include "query/calls/calls.h"
 
 #define ADA_SOURCE_CELLS 2
-#define ADA_SOURCE_COLUMNS { "file", "SOURCE", ADA_CELL_NAME }, { "line", NULL, ADA_CELL_NUMBER }
+#define ADA_SOURCE_COLUMNS                                                                                                                 \
+	{ "file", "SOURCE", ADA_CELL_NAME },                                                                                               \
+	{                                                                                                                                  \
+		"line", NULL, ADA_CELL_NUMBER                                                                                              \
+	}
 #define ADA_SOURCE_TEXT 4352
 
 /* `text` holds what a cell may point into. */
-void ada_source_fill(struct ada_cell cells[ADA_SOURCE_CELLS], struct ada_module *module, uint64_t function_id,
-		     enum ada_format format, char text[ADA_SOURCE_TEXT]);
+void ada_source_fill(struct ada_cell cells[ADA_SOURCE_CELLS], struct ada_module *module, uint64_t function_id, enum ada_format format,
+		     char text[ADA_SOURCE_TEXT]);
 #endif

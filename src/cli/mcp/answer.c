@@ -8,7 +8,7 @@
 #include "cli/mcp/call.h"
 #include "query/session/json.h"
 
-#define DEPTH 1024			/* of an answer's JSON */
+#define DEPTH 1024 /* of an answer's JSON */
 
 static json_object *content_of(json_object *text)
 {
@@ -82,8 +82,7 @@ static json_object *parse_lines(const char *text)
 			json_object_array_add(rows, line);
 			continue;
 		}
-		json_object_object_foreach(line, key, value)
-			json_object_object_add(object, key, json_object_get(value));
+		json_object_object_foreach(line, key, value) json_object_object_add(object, key, json_object_get(value));
 		json_object_put(line);
 	}
 	return object;

@@ -21,8 +21,12 @@ struct ada_mcp_call *ada_mcp_call_new(json_object *id, const struct ada_mcp_tool
 	struct ada_mcp_call *call = calloc(1, sizeof *call);
 
 	if (call)
-		*call = (struct ada_mcp_call){ .id = json_object_get(id), .arguments = json_object_get(arguments), .tool = tool,
-					       .process = -1, .output = -1, .errors = -1 };
+		*call = (struct ada_mcp_call){ .id = json_object_get(id),
+					       .arguments = json_object_get(arguments),
+					       .tool = tool,
+					       .process = -1,
+					       .output = -1,
+					       .errors = -1 };
 	return call;
 }
 
@@ -30,7 +34,7 @@ void ada_mcp_call_free(struct ada_mcp_call *call)
 {
 	if (call->pid && !call->ended) {
 		kill(-call->pid, SIGKILL);
-		kill(call->pid, SIGKILL);	/* its group is made on both sides, but neither may have come to it */
+		kill(call->pid, SIGKILL); /* its group is made on both sides, but neither may have come to it */
 		waitpid(call->pid, NULL, 0);
 	}
 	for (int i = 0; i < ADA_MCP_CALL_POLLS; i++) {

@@ -5,10 +5,10 @@
 #include <sys/types.h>
 #include "cli/mcp/tools.h"
 
-#define ADA_MCP_ANSWER_BYTES (256u << 10)	/* of text; what is longer is cut */
+#define ADA_MCP_ANSWER_BYTES (256u << 10) /* of text; what is longer is cut */
 #define ADA_MCP_CALL_POLLS 3
 
-struct ada_mcp_batch {			/* answered by one message, once nothing of it is pending */
+struct ada_mcp_batch { /* answered by one message, once nothing of it is pending */
 	json_object *responses;
 	size_t pending;
 };
@@ -18,13 +18,13 @@ typedef ADA_ARRAY(char) ada_mcp_bytes;
 struct ada_mcp_call {
 	json_object *id, *arguments;
 	const struct ada_mcp_tool *tool;
-	struct ada_mcp_batch *batch;	/* NULL: it has a message of its own */
-	pid_t pid;			/* 0: waits for its turn */
-	int process, output, errors;	/* descriptors: of the process, of its pipes */
+	struct ada_mcp_batch *batch; /* NULL: it has a message of its own */
+	pid_t pid;		     /* 0: waits for its turn */
+	int process, output, errors; /* descriptors: of the process, of its pipes */
 	ada_mcp_bytes printed, complaint;
 	uint64_t deadline_ns;
 	bool cut, timed_out, ended;
-	int status;			/* as waitpid gives it, once ended */
+	int status; /* as waitpid gives it, once ended */
 };
 
 /* NULL: no memory. id and arguments get a reference more. */
@@ -38,5 +38,5 @@ void ada_mcp_call_step(struct ada_mcp_call *call, uint64_t now_ns);
 /* The result of tools/call. */
 json_object *ada_mcp_call_answer(const struct ada_mcp_call *call, enum ada_mcp_version version);
 json_object *ada_mcp_call_failure(const char *text);
-void ada_mcp_call_free(struct ada_mcp_call *call);	/* kills what still runs */
+void ada_mcp_call_free(struct ada_mcp_call *call); /* kills what still runs */
 #endif

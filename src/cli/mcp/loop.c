@@ -10,21 +10,21 @@
 #include <unistd.h>
 #include "cli/mcp/server.h"
 
-#define LINE_MAX_BYTES (1 << 20)	/* of a message */
-#define UNREAD_MAX_BYTES (1u << 20)	/* more than that waits for the client: nothing new is begun */
-#define GRACE_NS 1000000000ull		/* calls that run when the client's messages end */
+#define LINE_MAX_BYTES (1 << 20)    /* of a message */
+#define UNREAD_MAX_BYTES (1u << 20) /* more than that waits for the client: nothing new is begun */
+#define GRACE_NS 1000000000ull	    /* calls that run when the client's messages end */
 
 enum { INPUT, OUTPUT, SIGNALS, CALLS };
 
 struct loop {
 	struct ada_mcp_server *server;
-	ada_mcp_bytes line;		/* the beginning of one */
+	ada_mcp_bytes line; /* the beginning of one */
 	int signals;
-	bool skipping;			/* the rest of a line that was too long */
+	bool skipping; /* the rest of a line that was too long */
 	bool input_ended, ending;
-	uint64_t end_ns;		/* once the input has ended */
-	size_t sent;			/* of the server's output */
-	int error;			/* errno of stdout, or ENOMEM */
+	uint64_t end_ns; /* once the input has ended */
+	size_t sent;	 /* of the server's output */
+	int error;	 /* errno of stdout, or ENOMEM */
 	struct pollfd polls[CALLS + ADA_MCP_RUNNING_MAX * ADA_MCP_CALL_POLLS];
 };
 

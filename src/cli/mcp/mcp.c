@@ -31,16 +31,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 			ada_options_fail(state, "unexpected argument '%s': one DIRECTORY is served", argument);
 		options->directory = argument;
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "time-limit", 'T', "DURATION", 0, "stop a tool that takes longer (default 60s)", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "time-limit", 'T', "DURATION", 0, "stop a tool that takes longer (default 60s)", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.args_doc = "[DIRECTORY]",
 	.doc = "Serves the sessions in DIRECTORY (default ada_traces) to a coding assistant, as tools of the Model Context Protocol on"

@@ -4,8 +4,9 @@
 #include <string.h>
 #include "query/session/json.h"
 
-static const char *const version_names[] = { [ADA_MCP_2024_11_05] = "2024-11-05", [ADA_MCP_2025_03_26] = "2025-03-26",
-					     [ADA_MCP_2025_06_18] = "2025-06-18" };
+static const char *const version_names[] = {
+	[ADA_MCP_2024_11_05] = "2024-11-05", [ADA_MCP_2025_03_26] = "2025-03-26", [ADA_MCP_2025_06_18] = "2025-06-18"
+};
 
 json_object *ada_mcp_parse(const char *text, size_t length, int depth, const char **wrong)
 {
@@ -56,8 +57,7 @@ static const char *wrong_of(json_object *value, struct ada_mcp_message *message)
 	if (strcmp(ada_json_text(value, "jsonrpc", ""), "2.0"))
 		return "jsonrpc is \"2.0\"";
 	if (!json_object_object_get_ex(value, "method", &method)) {
-		if (!message->id || (!json_object_object_get_ex(value, "result", NULL) &&
-				     !json_object_object_get_ex(value, "error", NULL)))
+		if (!message->id || (!json_object_object_get_ex(value, "result", NULL) && !json_object_object_get_ex(value, "error", NULL)))
 			return "it has no method";
 		message->kind = ADA_MCP_RESPONSE;
 		return NULL;

@@ -6,7 +6,7 @@
 #include "cli/mcp/table.h"
 #include "query/session/json.h"
 
-#define CALLS_MAX 64			/* that run or wait */
+#define CALLS_MAX 64 /* that run or wait */
 #define BATCH_MAX 64
 
 int ada_mcp_server_send(struct ada_mcp_server *server, json_object *message)
@@ -210,15 +210,12 @@ static int take_message(struct ada_mcp_server *server, json_object *value, struc
 	case ADA_MCP_INVALID:
 		response = ada_mcp_error(message.id, ADA_MCP_NO_REQUEST, "not a message of JSON-RPC 2.0: %s", message.wrong);
 		break;
-	case ADA_MCP_REQUEST:
-		response = answer(server, &message, batch);
-		break;
+	case ADA_MCP_REQUEST: response = answer(server, &message, batch); break;
 	case ADA_MCP_NOTIFICATION:
 		if (!strcmp(message.method, "notifications/cancelled"))
 			return cancel(server, &message);
 		break;
-	case ADA_MCP_RESPONSE:
-		break;
+	case ADA_MCP_RESPONSE: break;
 	}
 	return response ? respond(server, batch, response) : 0;
 }
@@ -230,15 +227,16 @@ static int take_batch(struct ada_mcp_server *server, json_object *array)
 	int result = 0;
 
 	if (server->version == ADA_MCP_UNKNOWN || server->version >= ADA_MCP_2025_06_18)
-		return ada_mcp_server_send(server, ada_mcp_error(NULL, ADA_MCP_NO_REQUEST,
-			"a batch is for the protocol's versions before 2025-06-18, once initialized"));
+		return ada_mcp_server_send(server,
+					   ada_mcp_error(NULL, ADA_MCP_NO_REQUEST,
+							 "a batch is for the protocol's versions before 2025-06-18, once initialized"));
 	if (!count || count > BATCH_MAX)
 		return ada_mcp_server_send(server, ada_mcp_error(NULL, ADA_MCP_NO_REQUEST, "a batch has 1 to %d messages", BATCH_MAX));
 	batch = calloc(1, sizeof *batch);
 	if (!batch)
 		return -ENOMEM;
 	batch->responses = json_object_new_array();
-	batch->pending = 1;	/* this loop */
+	batch->pending = 1; /* this loop */
 	for (size_t i = 0; i < count && !result; i++)
 		result = take_message(server, json_object_array_get_idx(array, i), batch);
 	return result ? result : batch_less(server, batch);

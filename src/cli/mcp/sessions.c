@@ -12,7 +12,7 @@
 #include "cli/ground/rows.h"
 #include "query/session/session.h"
 
-#define ASK_SECONDS 1			/* a recorder answers at once, or it is gone */
+#define ASK_SECONDS 1 /* a recorder answers at once, or it is gone */
 
 typedef ADA_ARRAY(char *) names;
 
@@ -130,8 +130,7 @@ static const char *state_of(const struct ada_session *session)
 		return "damaged";
 	if (ada_json_bool(session->document, "finalized", false))
 		return "finished";
-	if (ada_live_find(&live, session->path, &error) ||
-	    ada_live_ask(&live, ada_live_request("status"), ASK_SECONDS, &answer, &error))
+	if (ada_live_find(&live, session->path, &error) || ada_live_ask(&live, ada_live_request("status"), ASK_SECONDS, &answer, &error))
 		return "interrupted";
 	json_object_put(answer);
 	return "recording";
@@ -177,20 +176,22 @@ static int add_session(struct ada_rows *rows, const char *name, const struct ada
 		events += session->threads.items[i].count;
 		lost += ada_thread_lost(&session->threads.items[i]);
 	}
-	result = !command ? -ENOMEM : ada_rows_add(rows, (const struct ada_cell[FIELDS]){
-		[SESSION] = { .text = name },
-		[PROGRAM] = { .text = ada_json_text(session->document, "program", "?") },
-		[COMMAND] = { .text = command },
-		[STARTED] = { .text = ada_json_text(session->document, "started", "?") },
-		[DURATION] = { .number = end_ns > session->start_ns ? end_ns - session->start_ns : 0 },
-		[PROCESSES] = { .number = session->processes.count },
-		[THREADS] = { .number = session->threads.count },
-		[EVENTS] = { .number = events },
-		[LOST] = { .number = lost },
-		[WINDOWS] = { .number = session->windows.count },
-		[STATE] = { .text = state_of(session) },
-		[PATH] = { .text = session->path },
-	});
+	result = !command ?
+			 -ENOMEM :
+			 ada_rows_add(rows, (const struct ada_cell[FIELDS]){
+						    [SESSION] = { .text = name },
+						    [PROGRAM] = { .text = ada_json_text(session->document, "program", "?") },
+						    [COMMAND] = { .text = command },
+						    [STARTED] = { .text = ada_json_text(session->document, "started", "?") },
+						    [DURATION] = { .number = end_ns > session->start_ns ? end_ns - session->start_ns : 0 },
+						    [PROCESSES] = { .number = session->processes.count },
+						    [THREADS] = { .number = session->threads.count },
+						    [EVENTS] = { .number = events },
+						    [LOST] = { .number = lost },
+						    [WINDOWS] = { .number = session->windows.count },
+						    [STATE] = { .text = state_of(session) },
+						    [PATH] = { .text = session->path },
+					    });
 	free(command);
 	return result;
 }

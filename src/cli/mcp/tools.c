@@ -9,7 +9,7 @@
 #include "cli/mcp/table.h"
 #include "query/session/json.h"
 
-#define TEXT_MAX (64u << 10)		/* a system's limit on one argument is 128 KiB */
+#define TEXT_MAX (64u << 10) /* a system's limit on one argument is 128 KiB */
 
 const struct ada_mcp_tool *ada_mcp_tool_find(const char *name)
 {
@@ -32,12 +32,13 @@ static json_object *strings(const char *const *texts)
 
 static json_object *describe_parameter(const struct ada_mcp_parameter *parameter)
 {
-	static const char *const types[] = { [ADA_MCP_TEXT] = "string", [ADA_MCP_NUMBER] = "integer", [ADA_MCP_SWITCH] = "boolean",
-					     [ADA_MCP_SESSION] = "string" };
+	static const char *const types[] = {
+		[ADA_MCP_TEXT] = "string", [ADA_MCP_NUMBER] = "integer", [ADA_MCP_SWITCH] = "boolean", [ADA_MCP_SESSION] = "string"
+	};
 	json_object *schema = json_object_new_object(), *type;
 
 	type = parameter->type == ADA_MCP_WORD ? strings((const char *const[]){ "string", "integer", NULL }) :
-						  json_object_new_string(types[parameter->type]);
+						 json_object_new_string(types[parameter->type]);
 	json_object_object_add(schema, "type", type);
 	json_object_object_add(schema, "description", json_object_new_string(parameter->description));
 	if (parameter->choices)
@@ -115,7 +116,8 @@ static int check_text(const struct ada_mcp_parameter *parameter, const json_obje
 		if (!strcmp(*choice, json_object_get_string(text)))
 			return 0;
 	return choice ? ada_error_set(error, EINVAL, "%s can't be '%.60s': its schema lists what it can be", parameter->name,
-				      json_object_get_string(text)) : 0;
+				      json_object_get_string(text)) :
+			0;
 }
 
 static int check_value(const struct ada_mcp_parameter *parameter, const json_object *value, struct ada_error *error)
@@ -134,14 +136,11 @@ static int check_value(const struct ada_mcp_parameter *parameter, const json_obj
 		if (!is_number(value))
 			return ada_error_set(error, EINVAL, "%s is a whole number from 0 on", parameter->name);
 		if (parameter->max && json_object_get_uint64(value) > parameter->max)
-			return ada_error_set(error, EINVAL, "%s is at most %llu", parameter->name,
-					     (unsigned long long)parameter->max);
+			return ada_error_set(error, EINVAL, "%s is at most %llu", parameter->name, (unsigned long long)parameter->max);
 		return 0;
-	case ADA_MCP_SWITCH:
-		break;
+	case ADA_MCP_SWITCH: break;
 	}
-	return json_object_is_type(value, json_type_boolean) ? 0 :
-	       ada_error_set(error, EINVAL, "%s is true or false", parameter->name);
+	return json_object_is_type(value, json_type_boolean) ? 0 : ada_error_set(error, EINVAL, "%s is true or false", parameter->name);
 }
 
 static int fail_unknown(const struct ada_mcp_tool *tool, const char *name, struct ada_error *error)
@@ -165,7 +164,8 @@ int ada_mcp_tool_check(const struct ada_mcp_tool *tool, const json_object *argum
 		return 0;
 	if (!json_object_is_type(arguments, json_type_object))
 		return ada_error_set(error, EINVAL, "arguments is an object");
-	json_object_object_foreach((json_object *)arguments, name, value) {
+	json_object_object_foreach((json_object *)arguments, name, value)
+	{
 		int result;
 
 		for (parameter = tool->parameters; parameter->name && strcmp(parameter->name, name); parameter++)
@@ -211,7 +211,8 @@ static int add_option(const struct ada_mcp_parameter *parameter, const char *roo
 		return json_object_get_boolean(value) ? ada_mcp_word(words, "%s", parameter->option) : 0;
 	if (parameter->type != ADA_MCP_SESSION)
 		return value || parameter->fallback ? ada_mcp_word(words, "%s=%s", parameter->option,
-			value ? json_object_get_string(value) : parameter->fallback) : 0;
+								   value ? json_object_get_string(value) : parameter->fallback) :
+						      0;
 	if (!value)
 		return 0;
 	result = ada_mcp_session_find(root, json_object_get_string(value), path, error);

@@ -14,7 +14,7 @@ enum { OPTION_MEDIA = 0x2000, OPTION_HOST };
 
 struct options {
 	const char *session, *name, *media, *host;
-	uint64_t now_ns;		/* when the command began */
+	uint64_t now_ns; /* when the command began */
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -22,12 +22,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case OPTION_MEDIA:
-		options->media = argument;
-		return 0;
-	case OPTION_HOST:
-		options->host = argument;
-		return 0;
+	case OPTION_MEDIA: options->media = argument; return 0;
+	case OPTION_HOST: options->host = argument; return 0;
 	case ARGP_KEY_ARG:
 		if (options->session)
 			ada_options_fail(state, "unexpected argument '%s': ada anchor [SESSION] NAME --media-time=TIME", argument);
@@ -36,23 +32,25 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->name = argument;
 		return 0;
 	case ARGP_KEY_END:
-		if (!options->name || strchr(options->name, '/'))	/* a session alone */
+		if (!options->name || strchr(options->name, '/')) /* a session alone */
 			ada_options_fail(state, "name the clock: ada anchor [SESSION] NAME --media-time=TIME");
 		if (!options->media)
 			ada_options_fail(state, "say what time it was on clock %s with --media-time=TIME, like 12.5s", options->name);
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "media-time", OPTION_MEDIA, "TIME", 0, "what clock NAME shows at that moment: 12.5s, or ns", 0 },
-		{ "host-time", OPTION_HOST, "TIME", 0, "that moment: +1.5s after the session's start, ns of CLOCK_BOOTTIME, or 2026-11-22T13:40:00.5Z;"
-		  " while the session is being recorded the default is now", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "media-time", OPTION_MEDIA, "TIME", 0, "what clock NAME shows at that moment: 12.5s, or ns", 0 },
+			{ "host-time", OPTION_HOST, "TIME", 0,
+			  "that moment: +1.5s after the session's start, ns of CLOCK_BOOTTIME, or 2026-11-22T13:40:00.5Z;"
+			  " while the session is being recorded the default is now",
+			  0 },
+			{},
+		},
 	.parser = parse,
 	.args_doc = "[SESSION] NAME",
 	.doc = "Aligns a session with the clock of a recording of sound or picture, or any other that counts: notes one moment on both."
@@ -79,14 +77,17 @@ static int find_host_time(struct ada_session *session, const struct options *opt
 	*ns = options->now_ns;
 	if (options->host)
 		return ada_clock_view_set(session, strchr(options->host, 'T') ? "wall" : NULL, error) ?:
-		       ada_clock_view_parse(&session->view, session, options->host, ns, error);
+			       ada_clock_view_parse(&session->view, session, options->host, ns, error);
 	if (is_being_recorded(session))
 		return 0;
-	return ada_error_set(error, EINVAL, "%s is no longer being recorded: say with --host-time=TIME, like +1.5s, at which moment of it "
-			     "clock %s showed that", session->path, options->name);
+	return ada_error_set(error, EINVAL,
+			     "%s is no longer being recorded: say with --host-time=TIME, like +1.5s, at which moment of it "
+			     "clock %s showed that",
+			     session->path, options->name);
 }
 
-static int make_anchor(struct ada_session *session, const struct options *options, struct ada_timing_anchor *anchor, struct ada_error *error)
+static int make_anchor(struct ada_session *session, const struct options *options, struct ada_timing_anchor *anchor,
+		       struct ada_error *error)
 {
 	int64_t media_ns;
 

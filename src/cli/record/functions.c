@@ -24,10 +24,10 @@ struct counts {
 enum { OPTION_INT3 = 256 };
 
 static const struct argp_option options[] = {
-	{"json", 'j', NULL, 0, "Print one JSON object", 0},
-	{"all", 'a', NULL, 0, "List the hooked functions too", 0},
-	{"int3", OPTION_INT3, NULL, 0, "Allow breakpoints where no jump fits", 0},
-	{0},
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ "all", 'a', NULL, 0, "List the hooked functions too", 0 },
+	{ "int3", OPTION_INT3, NULL, 0, "Allow breakpoints where no jump fits", 0 },
+	{ 0 },
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -35,15 +35,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case 'j':
-		arguments->json = true;
-		return 0;
-	case 'a':
-		arguments->all = true;
-		return 0;
-	case OPTION_INT3:
-		arguments->int3 = true;
-		return 0;
+	case 'j': arguments->json = true; return 0;
+	case 'a': arguments->all = true; return 0;
+	case OPTION_INT3: arguments->int3 = true; return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->program)
 			ada_options_fail(state, "one PROGRAM at a time: '%s' is one too many", argument);
@@ -58,9 +52,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = options, .parser = parse_option, .args_doc = "PROGRAM",
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "PROGRAM",
 	.doc = "Says which functions of PROGRAM (or of a shared library) `ada trace` would hook, and lists each that it would "
-	       "not with the reason.",
+	       "not with the reason."
 };
 
 /* A program named without a slash is looked up as a shell would; a shared library may be named just so in this directory. */
@@ -73,8 +69,7 @@ static const char *find_program(const char *program, char *path, size_t bytes)
 	while (*directory) {
 		size_t length = strcspn(directory, ":");
 
-		if (length && (size_t)snprintf(path, bytes, "%.*s/%s", (int)length, directory, program) < bytes &&
-		    !access(path, X_OK))
+		if (length && (size_t)snprintf(path, bytes, "%.*s/%s", (int)length, directory, program) < bytes && !access(path, X_OK))
 			return path;
 		directory += length + (directory[length] == ':');
 	}
@@ -83,7 +78,7 @@ static const char *find_program(const char *program, char *path, size_t bytes)
 
 static int open_plan(struct ada_plan **plan, const char *path, bool int3, struct ada_error *error)
 {
-	struct ada_plan_options plan_options = {.decode = true, .int3 = int3};
+	struct ada_plan_options plan_options = { .decode = true, .int3 = int3 };
 	char interpreter[256];
 	struct ada_elf *elf = NULL;
 	int result;
@@ -174,8 +169,7 @@ static void put_number(struct ada_output *output, const char *before, uint64_t n
 	ada_output_u64(output, number);
 }
 
-static void print_json(struct ada_output *output, const struct ada_plan *plan, const char *path, const struct counts *counts,
-		       bool all)
+static void print_json(struct ada_output *output, const struct ada_plan *plan, const char *path, const struct counts *counts, bool all)
 {
 	const char *separator = "";
 	char text[32];
@@ -205,8 +199,7 @@ static void print_json(struct ada_output *output, const struct ada_plan *plan, c
 	ada_output_string(output, "}\n");
 }
 
-static void print_text(struct ada_output *output, const struct ada_plan *plan, const char *path, const struct counts *counts,
-		       bool all)
+static void print_text(struct ada_output *output, const struct ada_plan *plan, const char *path, const struct counts *counts, bool all)
 {
 	const struct ada_plan_function *function = ada_plan_functions(plan), *end = function + ada_plan_header(plan)->function_count;
 	char text[128];
@@ -220,8 +213,8 @@ static void print_text(struct ada_output *output, const struct ada_plan *plan, c
 	ada_output_string(output, text);
 	for (unsigned i = 1; i < ADA_REFUSAL_COUNT; i++)
 		if (counts->refused[i]) {
-			snprintf(text, sizeof text, "  %-15s %6llu  %s\n", ada_refusal_key(i),
-				 (unsigned long long)counts->refused[i], ada_refusal_text(i));
+			snprintf(text, sizeof text, "  %-15s %6llu  %s\n", ada_refusal_key(i), (unsigned long long)counts->refused[i],
+				 ada_refusal_text(i));
 			ada_output_string(output, text);
 		}
 	if (counts->functions > counts->hooked || all)
@@ -242,9 +235,9 @@ static void print_text(struct ada_output *output, const struct ada_plan *plan, c
 int ada_cmd_functions(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct arguments arguments = {0};
-	struct ada_error error = {0};
-	struct counts counts = {0};
+	struct arguments arguments = { 0 };
+	struct ada_error error = { 0 };
+	struct counts counts = { 0 };
 	struct ada_plan *plan;
 	char found[4096];
 	const char *path;

@@ -7,7 +7,9 @@
 
 #define ANSWER_SECONDS 10
 
-struct words { const char *session, *label; };
+struct words {
+	const char *session, *label;
+};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -25,9 +27,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int ada_cmd_mark(int argc, char **argv)
 {
-	static const struct argp argp = { .parser = parse, .args_doc = "[SESSION] [LABEL]",
+	static const struct argp argp = {
+		.parser = parse,
+		.args_doc = "[SESSION] [LABEL]",
 		.doc = "Marks this moment in a session that is being recorded: the detail around it is kept."
-		"\vThe session's policy must have a rule `manual`, as it has by default. LABEL is noted with the mark." };
+		       "\vThe session's policy must have a rule `manual`, as it has by default. LABEL is noted with the mark."
+	};
 	struct words words = { 0 };
 	struct ada_live live;
 	struct ada_error error = { "" };

@@ -61,11 +61,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "list", KEY_LIST, NULL, 0, "what dead recorders left in /dev/shm, /tmp and $XDG_RUNTIME_DIR", 0 },
-		{ "purge", KEY_PURGE, NULL, 0, "remove that: what is in memory and not in a session is lost", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "list", KEY_LIST, NULL, 0, "what dead recorders left in /dev/shm, /tmp and $XDG_RUNTIME_DIR", 0 },
+			{ "purge", KEY_PURGE, NULL, 0, "remove that: what is in memory and not in a session is lost", 0 },
+			{},
+		},
 	.parser = parse,
 	.doc = "Finishes a session whose recorder was killed, and its keeper, too: files without their end get one, windows are cut to what "
 	       "all threads have, manifests and session.json are completed."
@@ -102,8 +103,9 @@ static int wait_for_others(const struct ada_live *live, int directory, struct ad
 
 static int recover_once(const struct ada_live *live, int directory, struct ada_recovered *result, struct ada_error *error)
 {
-	struct ada_recover_options options = { .session = live->session, .directory = directory, .by = "command",
-					       .reason = "its recorder died" };
+	struct ada_recover_options options = {
+		.session = live->session, .directory = directory, .by = "command", .reason = "its recorder died"
+	};
 	struct ada_leftover_memory memory;
 	int status;
 
@@ -183,18 +185,18 @@ static void add_row(struct ada_rows *rows, const struct ada_thread *thread, cons
 	char *path = open ? path_of(thread, &stack) : NULL;
 
 	ada_rows_add(rows, (const struct ada_cell[FIELDS]){
-		[PROCESS] = { .text = thread->process->directory },
-		[THREAD] = { .number = thread->number },
-		[TID] = { .number = thread->tid },
-		[NAME] = { .text = thread->name },
-		[EVENTS] = { .number = thread->count },
-		[RECOVERED] = { .number = ada_json_u64(note, "recovered", 0) },
-		[TORN] = { .number = ada_json_u64(note, "torn", 0) },
-		[LOST] = { .number = ada_thread_lost(thread) },
-		[DETAIL] = { .number = ada_thread_details(thread, 0, UINT64_MAX) },
-		[CALL] = { .text = path ? path : "", .absent = !path },
-		[CALL_SEQ] = { .number = open ? stack.frames.items[open - 1].position : 0, .absent = !open },
-	});
+				   [PROCESS] = { .text = thread->process->directory },
+				   [THREAD] = { .number = thread->number },
+				   [TID] = { .number = thread->tid },
+				   [NAME] = { .text = thread->name },
+				   [EVENTS] = { .number = thread->count },
+				   [RECOVERED] = { .number = ada_json_u64(note, "recovered", 0) },
+				   [TORN] = { .number = ada_json_u64(note, "torn", 0) },
+				   [LOST] = { .number = ada_thread_lost(thread) },
+				   [DETAIL] = { .number = ada_thread_details(thread, 0, UINT64_MAX) },
+				   [CALL] = { .text = path ? path : "", .absent = !path },
+				   [CALL_SEQ] = { .number = open ? stack.frames.items[open - 1].position : 0, .absent = !open },
+			   });
 	free(path);
 	ada_stack_close(&stack);
 }

@@ -15,7 +15,10 @@
 #define SECOND_MS 1000
 #define PROVIDERS_SHOWN 8
 
-struct words { const char *session; bool json, watch; };
+struct words {
+	const char *session;
+	bool json, watch;
+};
 
 enum { KEY_JSON = 256 };
 
@@ -144,7 +147,7 @@ static void print(const struct words *words, json_object *status)
 	if (words->json) {
 		json_object_object_del(status, "ok");
 		puts(json_object_to_json_string_ext(status, (words->watch ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY) |
-							    JSON_C_TO_STRING_NOSLASHESCAPE));
+								    JSON_C_TO_STRING_NOSLASHESCAPE));
 	} else if (words->watch && !redraw) {
 		print_line(status);
 	} else {
@@ -161,24 +164,28 @@ int ada_cmd_status(int argc, char **argv)
 		{ "watch", 'w', NULL, 0, "Again each second, until the session ends", 0 },
 		{ 0 },
 	};
-	static const struct argp argp = { .options = options, .parser = parse, .args_doc = "[SESSION]",
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[SESSION]",
 		.doc = "Prints how a session that is being recorded stands: events, losses, windows, and what the rules of its policy "
-		"have matched." };
+		       "have matched."
+	};
 	struct words words = { 0 };
 	struct ada_live live;
 	struct ada_error error = { "" };
-	json_object *status;
+	json_object *answer;
 	ada_options_parse(&argp, argc, argv, 0, &words);
 	ada_leftovers_notice(words.session ? words.session : ADA_LATEST);
-	int rc = ada_live_find(&live, words.session, &error);
-	for (bool first = true; !rc; first = false) {
-		rc = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &status, &error);
-		if (rc == -ESRCH && !first)
+	int status = ada_live_find(&live, words.session, &error);
+	for (bool first = true; !status; first = false) {
+		status = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &answer, &error);
+		if (status == -ESRCH && !first)
 			return 0;
-		if (rc)
+		if (status)
 			break;
-		print(&words, status);
-		json_object_put(status);
+		print(&words, answer);
+		json_object_put(answer);
 		if (!words.watch || ferror(stdout))
 			return 0;
 		poll(NULL, 0, SECOND_MS);

@@ -18,9 +18,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 int ada_cmd_stop(int argc, char **argv)
 {
-	static const struct argp argp = { .parser = parse, .args_doc = "[SESSION]",
-		.doc = "Ends a recording in order; the program runs on, unrecorded."
-		"\vComes back once the session is finished." };
+	static const struct argp argp = { .parser = parse,
+					  .args_doc = "[SESSION]",
+					  .doc = "Ends a recording in order; the program runs on, unrecorded."
+						 "\vComes back once the session is finished." };
 	const char *session = NULL;
 	struct ada_live live;
 	struct ada_error error = { "" };

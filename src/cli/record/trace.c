@@ -26,25 +26,29 @@ static error_t parse_program(int key, char *argument, struct argp_state *state)
 int ada_cmd_trace(int argc, char **argv)
 {
 	static const struct argp_child children[] = { { .argp = &ada_trace_argp }, { 0 } };
-	static const struct argp argp = { .parser = parse_program, .args_doc = "PROGRAM [ARG]...", .children = children,
+	static const struct argp argp = {
+		.parser = parse_program,
+		.args_doc = "PROGRAM [ARG]...",
+		.children = children,
 		.doc = "Runs PROGRAM and records every call and return of its functions.\v"
-		"Its exit status is the program's, 128+N if signal N killed it; 125: ada failed, 126: PROGRAM can't be executed or "
-		"traced, 127: not found. Interrupt (Ctrl-C) reaches the program; a second one ends the recording." };
+		       "Its exit status is the program's, 128+N if signal N killed it; 125: ada failed, 126: PROGRAM can't be executed or "
+		       "traced, 127: not found. Interrupt (Ctrl-C) reaches the program; a second one ends the recording."
+	};
 	struct ada_trace_options options;
 	struct ada_trace_words words;
-	int status = ADA_EXIT_FAILED;
+	int exit_status = ADA_EXIT_FAILED;
 	ada_trace_words_open(&words, &options);
 	options.keep = ada_keeper_start;
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
 	if (!options.quiet)
 		ada_leftovers_notice(options.output);
-	int rc = ada_trace_words_check(&words);
-	if (!rc && !options.command)
-		rc = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
-	if (!rc)
-		rc = ada_trace(&options, &status, &words.error);
-	if (rc)
-		fprintf(stderr, "%s: %s\n", argv[0], *words.error.text ? words.error.text : strerror(-rc));
+	int status = ada_trace_words_check(&words);
+	if (!status && !options.command)
+		status = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
+	if (!status)
+		status = ada_trace(&options, &exit_status, &words.error);
+	if (status)
+		fprintf(stderr, "%s: %s\n", argv[0], *words.error.text ? words.error.text : strerror(-status));
 	ada_trace_words_close(&words);
-	return status;
+	return exit_status;
 }

@@ -15,9 +15,28 @@
 #define SECOND_NS 1000000000ull
 
 enum key {
-	KEY_MODULES = 256, KEY_FUNCTIONS, KEY_EXCLUDE, KEY_NO_LIBCALLS, KEY_NO_FOLLOW, KEY_INDEX_MODE, KEY_INDEX_BUFFER,
-	KEY_ON_FULL, KEY_SEGMENT_SIZE, KEY_DETAIL, KEY_STACK_BYTES, KEY_DETAIL_MODE, KEY_DETAIL_BUFFER, KEY_TRIGGER, KEY_TRIGGER_FILE,
-	KEY_STRICT, KEY_NO_WAIT, KEY_PRE_SEC, KEY_PRE_EVENTS, KEY_POST_SEC, KEY_POST_EVENTS, KEY_MARK_SIGNAL,
+	KEY_MODULES = 256,
+	KEY_FUNCTIONS,
+	KEY_EXCLUDE,
+	KEY_NO_LIBCALLS,
+	KEY_NO_FOLLOW,
+	KEY_INDEX_MODE,
+	KEY_INDEX_BUFFER,
+	KEY_ON_FULL,
+	KEY_SEGMENT_SIZE,
+	KEY_DETAIL,
+	KEY_STACK_BYTES,
+	KEY_DETAIL_MODE,
+	KEY_DETAIL_BUFFER,
+	KEY_TRIGGER,
+	KEY_TRIGGER_FILE,
+	KEY_STRICT,
+	KEY_NO_WAIT,
+	KEY_PRE_SEC,
+	KEY_PRE_EVENTS,
+	KEY_POST_SEC,
+	KEY_POST_EVENTS,
+	KEY_MARK_SIGNAL
 };
 
 static const struct argp_option options_table[] = {
@@ -64,7 +83,7 @@ static int choose(const char *option, const char *text, const char *const *choic
 			*choice = i;
 			return 0;
 		}
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", choices[i]);
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", choices[i]);
 	}
 	return ada_error_set(error, EINVAL, "--%s=%s: must be one of %s", option, text, list);
 }
@@ -94,9 +113,9 @@ static int take_seconds(const char *option, const char *text, uint64_t *ns, stru
 {
 	char seconds[32];
 	size_t digits = strspn(text, "0123456789.");
-	int length = snprintf(seconds, sizeof(seconds), "%.*ss", (int)digits, text);
+	int length = snprintf(seconds, sizeof seconds, "%.*ss", (int)digits, text);
 	bool whole = !text[digits] || !strcmp(text + digits, "s");
-	if (!whole || length >= (int)sizeof(seconds) || ada_parse_duration(seconds, ns, NULL))
+	if (!whole || length >= (int)sizeof seconds || ada_parse_duration(seconds, ns, NULL))
 		return ada_error_set(error, EINVAL, "--%s=%s: must be seconds, as 5 or 0.25", option, text);
 	if (*ns > ROLL_NS_MAX)
 		return ada_error_set(error, ERANGE, "--%s=%s: must be at most 86400, a day", option, text);
@@ -106,10 +125,10 @@ static int take_seconds(const char *option, const char *text, uint64_t *ns, stru
 
 static int take_events(const char *option, const char *text, uint64_t *events, uint64_t *ns, struct ada_error *error)
 {
-	int rc = count_between(option, text, ROLL_EVENTS_MAX, events, error);
-	if (!rc && !*events && !*ns)
+	int status = count_between(option, text, ROLL_EVENTS_MAX, events, error);
+	if (!status && !*events && !*ns)
 		*ns = 1;
-	return rc;
+	return status;
 }
 
 /* Those that programs leave to their users; the others mean something to ada or to the terminal. */
@@ -135,29 +154,30 @@ static int take_signal(const char *text, int *number, struct ada_error *error)
 static int take_detail(const char *text, struct ada_trace_words *words)
 {
 	static const char *const kinds[] = { "off", "regs", "stack", NULL };
-	int kind = 0, rc = choose("detail", text, kinds, &kind, &words->error);
+	int kind = 0, status = choose("detail", text, kinds, &kind, &words->error);
 	words->options->detail = kind != 0;
 	words->no_detail = kind ? NULL : text;
 	words->stack_off = kind == 1;
-	return rc;
+	return status;
 }
 
 static int take_trigger_file(const char *path, struct ada_trace_words *words)
 {
 	struct ada_trigger_lines lines = { 0 };
 	struct ada_trace_options *options = words->options;
-	int rc = ada_trigger_file(&lines, path, &words->error);
-	for (size_t i = 0; !rc && i < lines.texts.count; i++) {
-		rc = add_string(&options->triggers, lines.texts.items[i], &words->error) ?:
-		     add_string(&options->trigger_origins, lines.origins.items[i], &words->error);
-		if (!rc && (ada_array_push(&words->owned, lines.texts.items[i]) || ada_array_push(&words->owned, lines.origins.items[i])))
-			rc = ada_error_system(&words->error, ENOMEM, "%s", path);
+	int status = ada_trigger_file(&lines, path, &words->error);
+	for (size_t i = 0; !status && i < lines.texts.count; i++) {
+		status = add_string(&options->triggers, lines.texts.items[i], &words->error) ?:
+				 add_string(&options->trigger_origins, lines.origins.items[i], &words->error);
+		if (!status &&
+		    (ada_array_push(&words->owned, lines.texts.items[i]) || ada_array_push(&words->owned, lines.origins.items[i])))
+			status = ada_error_system(&words->error, ENOMEM, "%s", path);
 	}
-	if (rc) {
+	if (status) {
 		ada_trigger_lines_free(&lines);
-		return rc;
+		return status;
 	}
-	ada_array_free(&lines.texts);		/* the strings are words->owned now */
+	ada_array_free(&lines.texts); /* the strings are words->owned now */
 	ada_array_free(&lines.origins);
 	return 0;
 }
@@ -166,9 +186,7 @@ static int take_recorded(int key, char *argument, struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
 	switch (key) {
-	case 'o':
-		options->output = argument;
-		return *argument ? 0 : ada_error_set(&words->error, EINVAL, "--output: names no directory");
+	case 'o': options->output = argument; return *argument ? 0 : ada_error_set(&words->error, EINVAL, "--output: names no directory");
 	case 'q': options->quiet = true; return 0;
 	case KEY_NO_FOLLOW: options->follow = false; return 0;
 	case KEY_NO_WAIT: options->no_wait = true; return 0;
@@ -185,14 +203,14 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 	struct ada_trace_options *options = words->options;
 	struct ada_error *error = &words->error;
 	uint64_t bytes = 0;
-	int rc;
+	int status;
 	switch (key) {
 	case KEY_DETAIL: return take_detail(argument, words);
 	case KEY_STACK_BYTES:
-		rc = count_between("stack-bytes", argument, ADA_DETAIL_STACK_MAX, &bytes, error);
+		status = count_between("stack-bytes", argument, ADA_DETAIL_STACK_MAX, &bytes, error);
 		options->detail_stack_bytes = (uint32_t)bytes;
 		words->stack_bytes = argument;
-		return rc;
+		return status;
 	case KEY_TRIGGER:
 		return add_string(&options->triggers, argument, error) ?: add_string(&options->trigger_origins, "--trigger", error);
 	case KEY_TRIGGER_FILE: return take_trigger_file(argument, words);
@@ -212,27 +230,28 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 	static const char *const detail_modes[] = { "circular", "oneshot", "streaming", NULL };
 	struct ada_trace_options *options = words->options;
 	struct ada_error *error = &words->error;
-	int rc, choice = 0;
+	int status, choice = 0;
 	switch (key) {
 	case KEY_INDEX_BUFFER:
-		return size_between("index-buffer", argument, ADA_INDEX_BUFFER_MIN, ADA_INDEX_BUFFER_MAX, &options->index_buffer_bytes, error);
+		return size_between("index-buffer", argument, ADA_INDEX_BUFFER_MIN, ADA_INDEX_BUFFER_MAX, &options->index_buffer_bytes,
+				    error);
 	case KEY_DETAIL_BUFFER:
 		return size_between("detail-buffer", argument, ADA_DETAIL_BUFFER_MIN, ADA_DETAIL_BUFFER_MAX, &options->detail_buffer_bytes,
 				    error);
 	case KEY_SEGMENT_SIZE:
 		return size_between("segment-size", argument, ADA_SEGMENT_MIN, ADA_SEGMENT_MAX, &options->segment_bytes, error);
 	case KEY_INDEX_MODE:
-		rc = choose("index-mode", argument, index_modes, &choice, error);
+		status = choose("index-mode", argument, index_modes, &choice, error);
 		options->index_mode = (enum ada_index_mode)choice;
-		return rc;
+		return status;
 	case KEY_DETAIL_MODE:
-		rc = choose("detail-mode", argument, detail_modes, &choice, error);
+		status = choose("detail-mode", argument, detail_modes, &choice, error);
 		options->detail_mode = (enum ada_detail_mode)choice;
-		return rc;
+		return status;
 	case KEY_ON_FULL:
-		rc = choose("on-full", argument, fulls, &choice, error);
+		status = choose("on-full", argument, fulls, &choice, error);
 		options->on_full = (enum ada_on_full)choice;
-		return rc;
+		return status;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -240,22 +259,26 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 static error_t parse_one(int key, char *argument, struct argp_state *state)
 {
 	struct ada_trace_words *words = state->input;
-	int rc = take_recorded(key, argument, words);
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = take_kept(key, argument, words);
-	if (rc == ARGP_ERR_UNKNOWN)
-		rc = take_buffered(key, argument, words);
-	if (rc < 0)
+	int status = take_recorded(key, argument, words);
+	if (status == ARGP_ERR_UNKNOWN)
+		status = take_kept(key, argument, words);
+	if (status == ARGP_ERR_UNKNOWN)
+		status = take_buffered(key, argument, words);
+	if (status < 0)
 		ada_options_fail(state, "%s", words->error.text);
-	return rc;
+	return status;
 }
 
 const struct argp ada_trace_argp = { .options = options_table, .parser = parse_one };
 
 void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options)
 {
-	*options = (struct ada_trace_options){ .output = "ada_traces", .follow = true, .libcalls = true, .detail = true,
-					       .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT, .detail_stack_bytes = ADA_STACK_BYTES_DEFAULT,
+	*options = (struct ada_trace_options){ .output = "ada_traces",
+					       .follow = true,
+					       .libcalls = true,
+					       .detail = true,
+					       .index_buffer_bytes = ADA_INDEX_BUFFER_DEFAULT,
+					       .detail_stack_bytes = ADA_STACK_BYTES_DEFAULT,
 					       .detail_buffer_bytes = ADA_DETAIL_BUFFER_DEFAULT };
 	*words = (struct ada_trace_words){ .options = options };
 }
@@ -278,7 +301,7 @@ int ada_trace_words_check(struct ada_trace_words *words)
 	/* The signal is there to mark. */
 	if (options->mark_signal && !manual)
 		return add_string(&options->triggers, "manual", &words->error) ?:
-		       add_string(&options->trigger_origins, "--mark-signal", &words->error);
+			       add_string(&options->trigger_origins, "--mark-signal", &words->error);
 	return 0;
 }
 

@@ -8,9 +8,9 @@
 struct ada_trace_words {
 	struct ada_trace_options *options;
 	struct ada_error error;
-	const char *stack_bytes, *no_detail;	/* as given, to find contradictions with what else is given */
-	bool stack_off;				/* --detail=regs */
-	ADA_ARRAY(char *) owned;		/* lines of trigger files, and where they stand */
+	const char *stack_bytes, *no_detail; /* as given, to find contradictions with what else is given */
+	bool stack_off;			     /* --detail=regs */
+	ADA_ARRAY(char *) owned;	     /* lines of trigger files, and where they stand */
 };
 
 /* Sets the defaults. */

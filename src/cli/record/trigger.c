@@ -11,12 +11,12 @@
 #include "cli/record/trigger_test.h"
 #include "query/session/json.h"
 
-#define ANSWER_SECONDS 60		/* patching functions late stops a large program for a while */
+#define ANSWER_SECONDS 60 /* patching functions late stops a large program for a while */
 
 struct words {
 	enum { ADD, REMOVE, LIST, TEST, NONE } verb;
 	const char *session, *what;
-	struct ada_reading reading;	/* its session is ours */
+	struct ada_reading reading; /* its session is ours */
 	uint64_t limit;
 };
 
@@ -46,16 +46,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct words *words = state->input;
 	struct ada_error error = { "" };
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &words->reading;
-		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &words->reading; return 0;
 	case KEY_LIMIT:
 		if (ada_parse_count(argument, 1, UINT64_MAX, &words->limit, &error))
 			ada_options_fail(state, "--limit: %s", error.text);
 		return 0;
-	case ARGP_KEY_ARG:
-		take_argument(words, argument, state);
-		return 0;
+	case ARGP_KEY_ARG: take_argument(words, argument, state); return 0;
 	case ARGP_KEY_END:
 		if (words->verb == NONE)
 			ada_options_fail(state, "nothing to do: ada trigger add|remove|list|test");
@@ -70,9 +66,9 @@ static int add(const struct ada_live *live, const struct words *words, struct ad
 {
 	json_object *request = ada_live_request("trigger-add"), *answer;
 	json_object_object_add(request, "rule", json_object_new_string(words->what));
-	int rc = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
-	if (rc)
-		return rc;
+	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	if (status)
+		return status;
 	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
 	       (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
 	if (ada_json_text(answer, "warning", NULL))
@@ -89,9 +85,9 @@ static int take_away(const struct ada_live *live, const struct words *words, str
 		return ada_error_set(error, EINVAL, "'%s' is no rule's number: `ada trigger list` shows them", words->what);
 	request = ada_live_request("trigger-remove");
 	json_object_object_add(request, "id", json_object_new_uint64(id));
-	int rc = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
-	if (rc)
-		return rc;
+	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	if (status)
+		return status;
 	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
 	json_object_put(answer);
 	return 0;
@@ -100,28 +96,31 @@ static int take_away(const struct ada_live *live, const struct words *words, str
 /* Of the policy that `ada status` shows too. */
 static int list(const struct ada_live *live, const struct words *words, struct ada_error *error)
 {
-	static const struct ada_column columns[] = {
-		{ "id", "ID", ADA_CELL_NUMBER }, { "since", "SINCE", ADA_CELL_NUMBER }, { "matches", "MATCHES", ADA_CELL_NUMBER },
-		{ "marks", "MARKS", ADA_CELL_NUMBER }, { "rule", "RULE", ADA_CELL_NAME },
-	};
+	static const struct ada_column columns[] = { { "id", "ID", ADA_CELL_NUMBER },
+						     { "since", "SINCE", ADA_CELL_NUMBER },
+						     { "matches", "MATCHES", ADA_CELL_NUMBER },
+						     { "marks", "MARKS", ADA_CELL_NUMBER },
+						     { "rule", "RULE", ADA_CELL_NAME } };
 	static struct ada_output output;
 	enum ada_format format = words->reading.format;
 	struct ada_rows rows;
 	json_object *answer;
-	int rc = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_SECONDS, &answer, error);
-	if (rc)
-		return rc;
+	int status = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_SECONDS, &answer, error);
+	if (status)
+		return status;
 	const json_object *policy = ada_json_get(answer, "policy"), *rules = ada_json_get(policy, "rules");
 	ada_output_open(&output, STDOUT_FILENO);
 	ada_output_string(&output, format == ADA_FORMAT_JSON ? "{" : "");
-	ada_rows_open(&rows, &output, format, "rows", columns, sizeof(columns) / sizeof(*columns));
+	ada_rows_open(&rows, &output, format, "rows", columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < ada_json_length(rules); i++) {
 		const json_object *rule = json_object_array_get_idx(rules, i);
-		struct ada_cell cells[] = { { .number = ada_json_u64(rule, "id", 0) }, { .number = ada_json_u64(rule, "since", 0) },
-					    { .number = ada_json_u64(rule, "matches", 0) }, { .number = ada_json_u64(rule, "marks", 0) },
+		struct ada_cell cells[] = { { .number = ada_json_u64(rule, "id", 0) },
+					    { .number = ada_json_u64(rule, "since", 0) },
+					    { .number = ada_json_u64(rule, "matches", 0) },
+					    { .number = ada_json_u64(rule, "marks", 0) },
 					    { .text = ada_json_text(rule, "rule", "") } };
 		if (ada_rows_add(&rows, cells))
-			rc = ada_error_set(error, ENOMEM, "out of memory");
+			status = ada_error_set(error, ENOMEM, "out of memory");
 	}
 	ada_rows_close(&rows);
 	if (format == ADA_FORMAT_JSON) {
@@ -132,7 +131,7 @@ static int list(const struct ada_live *live, const struct words *words, struct a
 		ada_output_string(&output, "}\n");
 	}
 	json_object_put(answer);
-	return rc ? rc : ada_output_finish(&output, "ada trigger");
+	return status ? status : ada_output_finish(&output, "ada trigger");
 }
 
 static int test(const char *command, struct words *words)
@@ -150,10 +149,14 @@ int ada_cmd_trigger(int argc, char **argv)
 	};
 	struct argp formats = ada_reading_argp;
 	const struct argp_child children[] = { { .argp = &formats }, { 0 } };
-	const struct argp argp = { .options = options, .parser = parse, .children = children,
+	const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.children = children,
 		.args_doc = "add [SESSION] RULE\nremove [SESSION] ID\nlist [SESSION]\ntest [SESSION] RULE",
 		.doc = "The rules of a session that is being recorded: adds one, takes one away, lists them. `test` says when RULE would "
-		"have marked in a session that was recorded." };
+		       "have marked in a session that was recorded."
+	};
 	struct words words = { .verb = NONE, .limit = UINT64_MAX };
 	struct ada_live live;
 	struct ada_error error = { "" };
@@ -161,9 +164,10 @@ int ada_cmd_trigger(int argc, char **argv)
 	ada_options_parse(&argp, argc, argv, 0, &words);
 	if (words.verb == TEST)
 		return test(argv[0], &words);
-	int rc = ada_live_find(&live, words.session, &error);
-	if (!rc)
-		rc = words.verb == ADD ? add(&live, &words, &error) : words.verb == REMOVE ? take_away(&live, &words, &error) :
-		     list(&live, &words, &error);
-	return rc ? ada_answer_fail(argv[0], &error) : 0;
+	int status = ada_live_find(&live, words.session, &error);
+	if (!status)
+		status = words.verb == ADD    ? add(&live, &words, &error) :
+			 words.verb == REMOVE ? take_away(&live, &words, &error) :
+						list(&live, &words, &error);
+	return status ? ada_answer_fail(argv[0], &error) : 0;
 }

@@ -15,10 +15,10 @@ enum field { TIME, TIMESTAMP, THREAD, TID, PID, INDEX_SEQ, VALUE, FUNCTION, FIEL
 static void set_columns(struct ada_column columns[FIELDS], bool text, enum ada_rule_kind kind)
 {
 	static const struct ada_column all[FIELDS] = {
-		[TIME] = { "time", "TIME", ADA_CELL_TEXT }, [TIMESTAMP] = { "timestamp_ns", NULL, ADA_CELL_NUMBER },
+		[TIME] = { "time", "TIME", ADA_CELL_TEXT },	    [TIMESTAMP] = { "timestamp_ns", NULL, ADA_CELL_NUMBER },
 		[THREAD] = { "thread", "THREAD", ADA_CELL_NUMBER }, [TID] = { "tid", "TID", ADA_CELL_NUMBER },
-		[PID] = { "pid", "PID", ADA_CELL_NUMBER }, [INDEX_SEQ] = { "index_seq", "EVENT", ADA_CELL_NUMBER },
-		[VALUE] = { "value", "VALUE", ADA_CELL_NAME }, [FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
+		[PID] = { "pid", "PID", ADA_CELL_NUMBER },	    [INDEX_SEQ] = { "index_seq", "EVENT", ADA_CELL_NUMBER },
+		[VALUE] = { "value", "VALUE", ADA_CELL_NAME },	    [FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }
 	};
 
 	memcpy(columns, all, sizeof all);
@@ -63,18 +63,17 @@ static void add_row(void *context, const struct ada_replay_hit *hit)
 
 	if (answer->shown++ >= answer->test->limit)
 		return;
-	snprintf(time, sizeof time, "+%llu.%09llus", (unsigned long long)(offset / 1000000000),
-		 (unsigned long long)(offset % 1000000000));
+	snprintf(time, sizeof time, "+%llu.%09llus", (unsigned long long)(offset / 1000000000), (unsigned long long)(offset % 1000000000));
 	cells[THREAD] = (struct ada_cell){ .number = hit->thread ? hit->thread->number : 0, .absent = !hit->thread };
 	cells[TID] = (struct ada_cell){ .number = hit->thread ? hit->thread->tid : 0, .absent = !hit->thread };
 	cells[PID].number = hit->process->pid;
 	cells[INDEX_SEQ] = (struct ada_cell){ .number = hit->index_seq, .absent = hit->index_seq == UINT64_MAX };
 	if (hit->index_seq != UINT64_MAX)
-		cells[FUNCTION] = (struct ada_cell){
-			.text = ada_module_function(ada_process_module(hit->process, hit->function_id), hit->function_id, name) };
-	cells[VALUE] = (struct ada_cell){ .text = value_text(hit, text, value, sizeof value), 
-					.absent = hit->kind == ADA_REPLAY_NO_VALUE ||
-						  (hit->kind == ADA_REPLAY_REAL && !isfinite(hit->value.f) && !text) };
+		cells[FUNCTION] = (struct ada_cell){ .text = ada_module_function(ada_process_module(hit->process, hit->function_id),
+										 hit->function_id, name) };
+	cells[VALUE] = (struct ada_cell){ .text = value_text(hit, text, value, sizeof value),
+					  .absent = hit->kind == ADA_REPLAY_NO_VALUE ||
+						    (hit->kind == ADA_REPLAY_REAL && !isfinite(hit->value.f) && !text) };
 	if (ada_rows_add(&answer->rows, text ? cells : cells + 1))
 		answer->failed = true;
 }
@@ -84,8 +83,8 @@ static void print_end(struct ada_output *output, const struct ada_replay *replay
 	char line[256];
 
 	if (test->reading.format == ADA_FORMAT_JSON) {
-		snprintf(line, sizeof line, "\"matches\": %llu, \"marks\": %llu, \"untold\": %llu,\n",
-			 (unsigned long long)replay->matches, (unsigned long long)replay->marks, (unsigned long long)replay->untold);
+		snprintf(line, sizeof line, "\"matches\": %llu, \"marks\": %llu, \"untold\": %llu,\n", (unsigned long long)replay->matches,
+			 (unsigned long long)replay->marks, (unsigned long long)replay->untold);
 		ada_output_string(output, line);
 		ada_completeness_json(output, &replay->completeness);
 	} else if (test->reading.format == ADA_FORMAT_TEXT) {
@@ -117,21 +116,21 @@ static int replay(const struct ada_trigger_test *test, const struct ada_session 
 	struct ada_selection selection;
 	struct ada_replay run = { .selection = &selection, .trigger = trigger, .found = add_row, .context = &answer };
 	struct ada_column columns[FIELDS];
-	int rc = ada_selection_open(&selection, session, NULL, NULL, NULL, error);
+	int status = ada_selection_open(&selection, session, NULL, NULL, NULL, error);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	set_columns(columns, text, trigger->kind);
 	ada_output_open(&output, STDOUT_FILENO);
 	if (test->reading.format == ADA_FORMAT_JSON)
 		ada_output_string(&output, "{");
 	ada_rows_open(&answer.rows, &output, test->reading.format, "rows", columns + !text, FIELDS - !text);
-	rc = ada_replay_run(&run, error);
-	if (!rc && answer.failed)
-		rc = ada_error_set(error, 12, "out of memory");
-	if (rc) {
+	status = ada_replay_run(&run, error);
+	if (!status && answer.failed)
+		status = ada_error_set(error, 12, "out of memory");
+	if (status) {
 		ada_selection_close(&selection);
-		return rc;
+		return status;
 	}
 	ada_rows_close(&answer.rows);
 	print_end(&output, &run, test);

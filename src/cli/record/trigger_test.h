@@ -7,7 +7,7 @@ struct ada_trigger_test {
 	const char *command;
 	struct ada_reading reading;
 	const char *rule;
-	uint64_t limit;			/* rows */
+	uint64_t limit; /* rows */
 };
-int ada_trigger_test(const struct ada_trigger_test *test);	/* the exit status */
+int ada_trigger_test(const struct ada_trigger_test *test); /* the exit status */
 #endif

@@ -17,7 +17,7 @@ struct options {
 	struct ada_narrowing narrowing;
 	const char *function;
 	bool detail, source;
-	uint64_t first_seq, last_seq;	/* both inclusive */
+	uint64_t first_seq, last_seq; /* both inclusive */
 };
 
 enum { OPTION_DETAIL = 0x2000, OPTION_SEQ, OPTION_SOURCE };
@@ -26,7 +26,7 @@ struct dump {
 	const struct ada_session *session;
 	const struct options *options;
 	struct ada_dump rows;
-	struct ada_table numbers;	/* function key -> number in names */
+	struct ada_table numbers; /* function key -> number in names */
 	ADA_ARRAY(struct ada_dump_name) names;
 };
 
@@ -55,31 +55,23 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		state->child_inputs[1] = &options->narrowing;
 		options->last_seq = UINT64_MAX;
 		return 0;
-	case OPTION_SEQ:
-		parse_seq(state, argument, options);
-		return 0;
-	case 'F':
-		options->function = argument;
-		return 0;
-	case OPTION_DETAIL:
-		options->detail = true;
-		return 0;
-	case OPTION_SOURCE:
-		options->source = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case OPTION_SEQ: parse_seq(state, argument, options); return 0;
+	case 'F': options->function = argument; return 0;
+	case OPTION_DETAIL: options->detail = true; return 0;
+	case OPTION_SOURCE: options->source = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "function", 'F', "NAME", 0, "only its events (name or glob), and losses", 0 },
-		{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
-		{ "detail", OPTION_DETAIL, NULL, 0, "arguments, registers and stack, where kept", 0 },
-		{ "source", OPTION_SOURCE, NULL, 0, "where each function is written: file and line", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "function", 'F', "NAME", 0, "only its events (name or glob), and losses", 0 },
+			{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
+			{ "detail", OPTION_DETAIL, NULL, 0, "arguments, registers and stack, where kept", 0 },
+			{ "source", OPTION_SOURCE, NULL, 0, "where each function is written: file and line", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.doc = "Prints the events of all threads in the order of time."
 	       "\vText lines hold the time since the session's start in seconds, the thread id, and indented by depth: > call,"
@@ -109,8 +101,7 @@ static int make_name(struct dump *dump, const struct ada_moment *moment, struct 
 		name->file = ada_output_prepare(format, file);
 	name->function = ada_output_prepare(format, function);
 	name->module = ada_output_prepare(format, ada_module_name(module));
-	name->wanted = !dump->options->function ||
-		       ada_name_matches(dump->options->function, symbol ? symbol->mangled : "", function);
+	name->wanted = !dump->options->function || ada_name_matches(dump->options->function, symbol ? symbol->mangled : "", function);
 	if (name->function && name->module)
 		return 0;
 	free_name(name);
@@ -238,9 +229,14 @@ int ada_cmd_dump(int argc, char **argv)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
 	dump.session = session;
-	dump.rows = (struct ada_dump){ .output = &output, .session = session, .format = options.reading.format, .has_clock = options.narrowing.clock,
-				       .detail = options.detail, .source = options.source,
-				       .several = session->processes.count > 1, .colours = ada_output_colours(STDOUT_FILENO) };
+	dump.rows = (struct ada_dump){ .output = &output,
+				       .session = session,
+				       .format = options.reading.format,
+				       .has_clock = options.narrowing.clock,
+				       .detail = options.detail,
+				       .source = options.source,
+				       .several = session->processes.count > 1,
+				       .colours = ada_output_colours(STDOUT_FILENO) };
 	status = ada_answer_select(&selection, session, &options.narrowing, &error);
 	if (!status) {
 		narrow_to_seq(&selection, &options);

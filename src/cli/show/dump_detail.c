@@ -5,12 +5,11 @@
 #include "query/session/windows.h"
 
 #define REGISTERS 8
-#define STACK_LINE 32			/* bytes of the stack in a line of text */
+#define STACK_LINE 32 /* bytes of the stack in a line of text */
 
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record)
 {
-	return moment->event->detail_seq != ADA_NO_DETAIL &&
-	       !ada_thread_detail(moment->thread, moment->position, record);
+	return moment->event->detail_seq != ADA_NO_DETAIL && !ada_thread_detail(moment->thread, moment->position, record);
 }
 
 static void put_hex(struct ada_output *output, uint64_t number)
@@ -153,8 +152,7 @@ void ada_detail_text(struct ada_output *output, const struct atf_detail *record,
 	for (size_t at = 0; at < record->stack_size; at += STACK_LINE) {
 		ada_output_spaces(output, indent);
 		ada_output_string(output, at ? "      " : "stack ");
-		put_stack(output, record->stack + at,
-			  record->stack_size - at < STACK_LINE ? record->stack_size - at : STACK_LINE);
+		put_stack(output, record->stack + at, record->stack_size - at < STACK_LINE ? record->stack_size - at : STACK_LINE);
 		ada_output_string(output, "\n");
 	}
 }

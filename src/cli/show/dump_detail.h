@@ -13,8 +13,8 @@
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record);
 /* Each takes NULL where there is no record; `arguments` is all zero then. */
 void ada_detail_json(struct ada_output *output, const struct atf_detail *record,
-		     const struct ada_arguments *arguments);				/* an object, or null */
-void ada_detail_csv(struct ada_output *output, const struct atf_detail *record);		/* the fields of ADA_DETAIL_CSV */
-void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments);	/* and of ADA_DETAIL_CSV_END */
-void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent);	/* lines, or nothing */
+		     const struct ada_arguments *arguments);					 /* an object, or null */
+void ada_detail_csv(struct ada_output *output, const struct atf_detail *record);		 /* the fields of ADA_DETAIL_CSV */
+void ada_detail_csv_end(struct ada_output *output, const struct ada_arguments *arguments);	 /* and of ADA_DETAIL_CSV_END */
+void ada_detail_text(struct ada_output *output, const struct atf_detail *record, size_t indent); /* lines, or nothing */
 #endif

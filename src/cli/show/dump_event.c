@@ -8,7 +8,7 @@
 #include "cli/show/dump_detail.h"
 
 #define TID_WIDTH 9
-#define INDENT_MAX 64			/* levels; deeper calls show their depth as a number instead */
+#define INDENT_MAX 64 /* levels; deeper calls show their depth as a number instead */
 
 void ada_dump_begin(struct ada_dump *dump)
 {
@@ -58,7 +58,7 @@ static void put_told(struct ada_dump *dump, uint64_t ns)
 	size_t length = strlen(ada_clock_view_text(dump->session, ns, text)), width = time_width(dump) - TID_WIDTH;
 
 	if (dump->session->view.kind == ADA_CLOCK_MEDIA && length > 1)
-		text[--length] = 0;		/* all are seconds */
+		text[--length] = 0; /* all are seconds */
 	ada_output_spaces(dump->output, length < width ? width - length : 0);
 	ada_output_string(dump->output, text);
 }
@@ -102,8 +102,9 @@ static void put_function(struct ada_output *output, const struct ada_dump_name *
 static void put_text(struct ada_dump *dump, const struct ada_moment *moment, const struct ada_dump_name *name,
 		     const struct atf_detail *detail, const struct ada_arguments *arguments)
 {
-	static const char marks[] = { [ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!',
-				      [ADA_EVENT_LOST] = '~' };
+	static const char marks[] = {
+		[ADA_EVENT_CALL] = '>', [ADA_EVENT_RETURN] = '<', [ADA_EVENT_EXCEPTION] = '!', [ADA_EVENT_LOST] = '~'
+	};
 	const struct ada_event *event = moment->event;
 	struct ada_output *output = dump->output;
 	bool notable = dump->colours && event->event_kind >= ADA_EVENT_EXCEPTION;
@@ -268,15 +269,9 @@ void ada_dump_event(struct ada_dump *dump, const struct ada_moment *moment, cons
 		ada_arguments_decode(&arguments, moment->thread, detail);
 
 	switch (dump->format) {
-	case ADA_FORMAT_TEXT:
-		put_text(dump, moment, name, detail, &arguments);
-		break;
-	case ADA_FORMAT_JSON:
-		put_json(dump, moment, name, detail, &arguments);
-		break;
-	case ADA_FORMAT_CSV:
-		put_csv(dump, moment, name, detail, &arguments);
-		break;
+	case ADA_FORMAT_TEXT: put_text(dump, moment, name, detail, &arguments); break;
+	case ADA_FORMAT_JSON: put_json(dump, moment, name, detail, &arguments); break;
+	case ADA_FORMAT_CSV: put_csv(dump, moment, name, detail, &arguments); break;
 	}
 	ada_arguments_free(&arguments);
 }

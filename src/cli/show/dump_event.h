@@ -7,18 +7,18 @@
 /* What is printed of a function, quoted for the format once and for all. */
 struct ada_dump_name {
 	char *function, *module;
-	char *file;			/* NULL: not known, or not asked for */
+	char *file; /* NULL: not known, or not asked for */
 	uint32_t line;
-	bool wanted;			/* by --function */
+	bool wanted; /* by --function */
 };
 
 struct ada_dump {
 	struct ada_output *output;
 	const struct ada_session *session;
 	enum ada_format format;
-	bool has_clock;			/* times are also those of the session's view */
-	bool detail, source;		/* what of them is known is shown */
-	bool several;			/* the session holds several processes: rows say which */
+	bool has_clock;	     /* times are also those of the session's view */
+	bool detail, source; /* what of them is known is shown */
+	bool several;	     /* the session holds several processes: rows say which */
 	bool colours;
 };
 

@@ -31,7 +31,10 @@ static size_t list_formats(char *text, size_t size)
 
 	for (size_t i = 0; i < ada_export_format_count && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s",
-					 !i ? "" : i + 1 < ada_export_format_count ? ", " : " or ", ada_export_formats[i].name);
+					 !i				 ? "" :
+					 i + 1 < ada_export_format_count ? ", " :
+									   " or ",
+					 ada_export_formats[i].name);
 	return used;
 }
 
@@ -81,14 +84,13 @@ static void check(struct argp_state *state, const struct options *options)
 		if (options->urls.count || server->user || server->password_file || server->database || server->cluster ||
 		    server->host_name)
 			ada_options_fail(state, "--url, --user, --password-file, --database, --cluster and --host are of "
-					 "--format=clickhouse");
+						"--format=clickhouse");
 		return;
 	}
 	if (!options->urls.count)
 		ada_options_fail(state, "--format=%s goes to a server: name it with --url=http://HOST:8123", options->format->name);
 	if (narrowing->thread || narrowing->from || narrowing->to || narrowing->in_window)
-		ada_options_fail(state, "--format=%s takes whole sessions: no --thread, --from, --to or --window",
-				 options->format->name);
+		ada_options_fail(state, "--format=%s takes whole sessions: no --thread, --from, --to or --window", options->format->name);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -96,9 +98,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->narrowing;
-		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &options->narrowing; return 0;
 	case 'f':
 		if (!strcmp(argument, "list")) {
 			print_formats();
@@ -106,59 +106,41 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		}
 		options->format = find_format(state, argument);
 		return 0;
-	case 'o':
-		options->output = argument;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case OPTION_EVENTS:
-		options->events = true;
-		return 0;
-	case OPTION_URL:
-		return -ada_array_push(&options->urls, argument);
-	case OPTION_USER:
-		options->server.user = argument;
-		return 0;
-	case OPTION_PASSWORD:
-		options->server.password_file = argument;
-		return 0;
-	case OPTION_DATABASE:
-		options->server.database = argument;
-		return 0;
-	case OPTION_CLUSTER:
-		options->server.cluster = argument;
-		return 0;
-	case OPTION_HOST:
-		options->server.host_name = argument;
-		return 0;
+	case 'o': options->output = argument; return 0;
+	case 'q': options->quiet = true; return 0;
+	case OPTION_EVENTS: options->events = true; return 0;
+	case OPTION_URL: return -ada_array_push(&options->urls, argument);
+	case OPTION_USER: options->server.user = argument; return 0;
+	case OPTION_PASSWORD: options->server.password_file = argument; return 0;
+	case OPTION_DATABASE: options->server.database = argument; return 0;
+	case OPTION_CLUSTER: options->server.cluster = argument; return 0;
+	case OPTION_HOST: options->server.host_name = argument; return 0;
 	case ARGP_KEY_ARG:
 		if (options->reading.session)
 			ada_options_fail(state, "unexpected argument '%s': one SESSION is exported at a time", argument);
 		options->reading.session = argument;
 		return 0;
-	case ARGP_KEY_END:
-		check(state, options);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case ARGP_KEY_END: check(state, options); return 0;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "format", 'f', "FORMAT", 0, "perfetto chrome speedscope folded ctf csv rowbinary clickhouse sqlite; list: what they are", 0 },
-		{ "output", 'o', "FILE", 0, "where to; of ctf a new directory", 0 },
-		{ "events", OPTION_EVENTS, NULL, 0, "csv: a row an event, not a call", 0 },
-		{ "quiet", 'q', NULL, 0, "don't say at the end what it covers", 0 },
-		{ "url", OPTION_URL, "URL", 0, "clickhouse: http://HOST:8123; may be repeated", 0 },
-		{ "user", OPTION_USER, "NAME", 0, "clickhouse: log in as", 0 },
-		{ "password-file", OPTION_PASSWORD, "FILE", 0, "clickhouse: its first line", 0 },
-		{ "database", OPTION_DATABASE, "NAME", 0, "clickhouse: default ada", 0 },
-		{ "cluster", OPTION_CLUSTER, "NAME", 0, "clickhouse: over all its servers", 0 },
-		{ "host", OPTION_HOST, "NAME", 0, "clickhouse: that recorded it", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "format", 'f', "FORMAT", 0,
+			  "perfetto chrome speedscope folded ctf csv rowbinary clickhouse sqlite; list: what they are", 0 },
+			{ "output", 'o', "FILE", 0, "where to; of ctf a new directory", 0 },
+			{ "events", OPTION_EVENTS, NULL, 0, "csv: a row an event, not a call", 0 },
+			{ "quiet", 'q', NULL, 0, "don't say at the end what it covers", 0 },
+			{ "url", OPTION_URL, "URL", 0, "clickhouse: http://HOST:8123; may be repeated", 0 },
+			{ "user", OPTION_USER, "NAME", 0, "clickhouse: log in as", 0 },
+			{ "password-file", OPTION_PASSWORD, "FILE", 0, "clickhouse: its first line", 0 },
+			{ "database", OPTION_DATABASE, "NAME", 0, "clickhouse: default ada", 0 },
+			{ "cluster", OPTION_CLUSTER, "NAME", 0, "clickhouse: over all its servers", 0 },
+			{ "host", OPTION_HOST, "NAME", 0, "clickhouse: that recorded it", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.args_doc = "[SESSION]",
 	.doc = "Writes a session in another program's format.",
@@ -199,7 +181,7 @@ static int run(const char *command, struct ada_export *export, const struct opti
 	bool already = false;
 	int result;
 
-	ada_interrupt_catch();		/* before there is anything to take away */
+	ada_interrupt_catch(); /* before there is anything to take away */
 	result = ada_target_open(&target, options->format, options->output, &error);
 	if (result)
 		return ada_interrupted() ? ada_interrupt_status() : ada_answer_fail(command, &error);

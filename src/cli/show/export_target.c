@@ -123,8 +123,7 @@ static int open_path(struct ada_target *target, const struct ada_export_format *
 		return ada_error_set(error, EISDIR, "%s is a directory: --format=%s makes a file", target->path, format->name);
 	if (exists && !S_ISREG(there.st_mode))
 		return stream ? open_in_place(target, error) :
-				ada_error_set(error, EINVAL, "%s is no regular file: --format=%s needs one", target->path,
-					      format->name);
+				ada_error_set(error, EINVAL, "%s is no regular file: --format=%s needs one", target->path, format->name);
 	if (exists)
 		target->mode = there.st_mode & 0777;
 	result = make_beside(target, error);
@@ -170,8 +169,7 @@ int ada_target_open(struct ada_target *target, const struct ada_export_format *f
 	if (!result && !standard)
 		result = open_path(target, format, error);
 	if (!result && format->kind == ADA_EXPORT_BINARY && isatty(target->fd))
-		result = ada_error_set(error, EINVAL, "%s is binary, nothing for a terminal: name a file with --output=FILE",
-				       format->name);
+		result = ada_error_set(error, EINVAL, "%s is binary, nothing for a terminal: name a file with --output=FILE", format->name);
 	if (result)
 		ada_target_abandon(target);
 	return result;

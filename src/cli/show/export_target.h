@@ -8,14 +8,14 @@
 #include "query/export/export.h"
 
 struct ada_target {
-	const char *name;		/* for messages */
-	bool stream;			/* written to `fd`, not made by its path */
-	int fd;				/* of a file that is being made, or of standard output; -1: a directory is */
-	int parent_fd, inside_fd;	/* the directories of `path` and `inside`; -1: standard output, or written in place */
-	mode_t mode;			/* of the file that was there before: it stays; 0: none was. New ones are private */
-	char path[PATH_MAX];		/* of what is being made, in the end */
-	char beside[PATH_MAX];		/* until then: a directory of our own beside it */
-	char inside[PATH_MAX];		/* and the thing itself in there: a directory is not there yet */
+	const char *name;	  /* for messages */
+	bool stream;		  /* written to `fd`, not made by its path */
+	int fd;			  /* of a file that is being made, or of standard output; -1: a directory is */
+	int parent_fd, inside_fd; /* the directories of `path` and `inside`; -1: standard output, or written in place */
+	mode_t mode;		  /* of the file that was there before: it stays; 0: none was. New ones are private */
+	char path[PATH_MAX];	  /* of what is being made, in the end */
+	char beside[PATH_MAX];	  /* until then: a directory of our own beside it */
+	char inside[PATH_MAX];	  /* and the thing itself in there: a directory is not there yet */
 };
 
 /* `path`: of --output; NULL or "-": standard output. Refuses what the format can't be written to. */

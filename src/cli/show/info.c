@@ -13,7 +13,7 @@
 #include "query/session/selection.h"
 #include "query/session/windows.h"
 
-#define COUNT(columns) (sizeof(columns) / sizeof *(columns))
+#define COUNT(columns) (sizeof columns / sizeof *(columns))
 
 static const struct ada_column process_columns[] = {
 	{ "process", "PROCESS", ADA_CELL_TEXT },
@@ -37,33 +37,21 @@ static const struct ada_column process_columns[] = {
 	{ "program", "PROGRAM", ADA_CELL_NAME },
 };
 static const struct ada_column thread_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT },
-	{ "thread", "THREAD", ADA_CELL_NUMBER },
-	{ "tid", "TID", ADA_CELL_NUMBER },
-	{ "events", "EVENTS", ADA_CELL_NUMBER },
-	{ "lost", "LOST", ADA_CELL_NUMBER },
-	{ "skipped", NULL, ADA_CELL_NUMBER },
+	{ "process", "PROCESS", ADA_CELL_TEXT }, { "thread", "THREAD", ADA_CELL_NUMBER }, { "tid", "TID", ADA_CELL_NUMBER },
+	{ "events", "EVENTS", ADA_CELL_NUMBER }, { "lost", "LOST", ADA_CELL_NUMBER },	  { "skipped", NULL, ADA_CELL_NUMBER },
 	{ "name", "NAME", ADA_CELL_NAME },
 };
 static const struct ada_column module_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT },
-	{ "module_id", "MODULE", ADA_CELL_NUMBER },
-	{ "traced", NULL, ADA_CELL_BOOL },
-	{ "functions", "FUNCTIONS", ADA_CELL_NUMBER },
-	{ "hooked", "HOOKED", ADA_CELL_NUMBER },
-	{ "skipped", "SKIPPED", ADA_CELL_NUMBER },
-	{ "imports", "IMPORTS", ADA_CELL_NUMBER },
-	{ "build_id", NULL, ADA_CELL_TEXT },
+	{ "process", "PROCESS", ADA_CELL_TEXT },   { "module_id", "MODULE", ADA_CELL_NUMBER },
+	{ "traced", NULL, ADA_CELL_BOOL },	   { "functions", "FUNCTIONS", ADA_CELL_NUMBER },
+	{ "hooked", "HOOKED", ADA_CELL_NUMBER },   { "skipped", "SKIPPED", ADA_CELL_NUMBER },
+	{ "imports", "IMPORTS", ADA_CELL_NUMBER }, { "build_id", NULL, ADA_CELL_TEXT },
 	{ "path", "PATH", ADA_CELL_NAME },
 };
 
 static const struct ada_column anchor_columns[] = {
-	{ "clock", "CLOCK", ADA_CELL_TEXT },
-	{ "host", "HOST", ADA_CELL_TEXT },
-	{ "host_ns", NULL, ADA_CELL_NUMBER },
-	{ "media", "MEDIA", ADA_CELL_TEXT },
-	{ "media_ns", NULL, ADA_CELL_NUMBER },
-	{ "drift_ppm", "DRIFT (PPM)", ADA_CELL_WRITTEN },
+	{ "clock", "CLOCK", ADA_CELL_TEXT }, { "host", "HOST", ADA_CELL_TEXT },	    { "host_ns", NULL, ADA_CELL_NUMBER },
+	{ "media", "MEDIA", ADA_CELL_TEXT }, { "media_ns", NULL, ADA_CELL_NUMBER }, { "drift_ppm", "DRIFT (PPM)", ADA_CELL_WRITTEN },
 };
 
 static const struct argp argp = {
@@ -113,26 +101,26 @@ static int add_process(struct ada_rows *rows, const struct ada_process *process)
 	for (size_t i = 0; i < process->modules.count; i++)
 		modules += process->modules.items[i] != NULL;
 	return ada_rows_add(rows, (const struct ada_cell[]){
-		{ .text = process->directory },
-		{ .number = process->pid },
-		{ .number = ada_json_u64(process->manifest, "parentPid", 0) },
-		{ .number = start_ns },
-		{ .number = duration_ns },
-		{ .number = process->thread_count },
-		{ .number = modules },
-		{ .number = ada_json_u64(hooks, "functions", 0) },
-		{ .number = ada_json_u64(hooks, "hooked", 0) },
-		{ .number = ada_json_sum(ada_json_get(hooks, "skipped")) },
-		{ .number = events },
-		{ .number = lost },
-		{ .number = process->window_count },
-		{ .number = records },
-		{ .number = duration_ns ? (uint64_t)(events * 1e9 / duration_ns) : 0, .absent = !duration_ns },
-		{ .number = process->finalized },
-		{ .text = ada_json_text(ada_json_get(process->manifest, "recording"), "state", "unknown") },
-		{ .text = exit_text(ada_json_get(process->manifest, "exit"), exit) },
-		{ .text = ada_json_text(process->manifest, "program", "?") },
-	});
+					  { .text = process->directory },
+					  { .number = process->pid },
+					  { .number = ada_json_u64(process->manifest, "parentPid", 0) },
+					  { .number = start_ns },
+					  { .number = duration_ns },
+					  { .number = process->thread_count },
+					  { .number = modules },
+					  { .number = ada_json_u64(hooks, "functions", 0) },
+					  { .number = ada_json_u64(hooks, "hooked", 0) },
+					  { .number = ada_json_sum(ada_json_get(hooks, "skipped")) },
+					  { .number = events },
+					  { .number = lost },
+					  { .number = process->window_count },
+					  { .number = records },
+					  { .number = duration_ns ? (uint64_t)(events * 1e9 / duration_ns) : 0, .absent = !duration_ns },
+					  { .number = process->finalized },
+					  { .text = ada_json_text(ada_json_get(process->manifest, "recording"), "state", "unknown") },
+					  { .text = exit_text(ada_json_get(process->manifest, "exit"), exit) },
+					  { .text = ada_json_text(process->manifest, "program", "?") },
+				  });
 }
 
 static void print_processes(struct info *info)
@@ -153,10 +141,13 @@ static void print_threads(struct info *info)
 	for (size_t i = 0; i < info->session->threads.count; i++) {
 		const struct ada_thread *thread = &info->session->threads.items[i];
 
-		ada_rows_add(&rows, (const struct ada_cell[]){
-			{ .text = thread->process->directory }, { .number = thread->number }, { .number = thread->tid },
-			{ .number = thread->count }, { .number = ada_thread_lost(thread) }, { .number = thread->skipped },
-			{ .text = thread->name } });
+		ada_rows_add(&rows, (const struct ada_cell[]){ { .text = thread->process->directory },
+							       { .number = thread->number },
+							       { .number = thread->tid },
+							       { .number = thread->count },
+							       { .number = ada_thread_lost(thread) },
+							       { .number = thread->skipped },
+							       { .text = thread->name } });
 	}
 	ada_rows_close(&rows);
 }
@@ -177,17 +168,17 @@ static void print_modules(struct info *info)
 			if (info->format == ADA_FORMAT_TEXT && !ada_json_bool(module, "traced", false))
 				continue;
 			ada_rows_add(&rows, (const struct ada_cell[]){
-				{ .text = process->directory },
-				{ .number = ada_json_u64(module, "id", j) },
-				{ .number = ada_json_bool(module, "traced", false) },
-				{ .number = ada_json_u64(module, "functions", 0) },
-				{ .number = ada_json_u64(module, "hooked", 0) },
-				{ .number = ada_json_sum(ada_json_get(module, "skipped")) },
-				{ .number = ada_json_u64(module, "imports", 0) },
-				{ .text = ada_json_text(module, "buildId", ""),
-				  .absent = !ada_json_text(module, "buildId", NULL) },
-				{ .text = ada_json_text(module, "path", "?") },
-			});
+						    { .text = process->directory },
+						    { .number = ada_json_u64(module, "id", j) },
+						    { .number = ada_json_bool(module, "traced", false) },
+						    { .number = ada_json_u64(module, "functions", 0) },
+						    { .number = ada_json_u64(module, "hooked", 0) },
+						    { .number = ada_json_sum(ada_json_get(module, "skipped")) },
+						    { .number = ada_json_u64(module, "imports", 0) },
+						    { .text = ada_json_text(module, "buildId", ""),
+						      .absent = !ada_json_text(module, "buildId", NULL) },
+						    { .text = ada_json_text(module, "path", "?") },
+					    });
 		}
 	}
 	ada_rows_close(&rows);
@@ -200,8 +191,8 @@ static struct ada_cell drift_of(const struct ada_session *session, size_t i, cha
 
 	if (!i || strcmp(before->clock, anchor->clock))
 		return (struct ada_cell){ .text = "", .absent = true };
-	snprintf(text, ADA_UNITS_TEXT, "%.3f", ((double)(anchor->mediaTimeNs - before->mediaTimeNs) /
-						(double)(anchor->hostTimeNs - before->hostTimeNs) - 1) * 1e6);
+	snprintf(text, ADA_UNITS_TEXT, "%.3f",
+		 ((double)(anchor->mediaTimeNs - before->mediaTimeNs) / (double)(anchor->hostTimeNs - before->hostTimeNs) - 1) * 1e6);
 	return (struct ada_cell){ .text = text };
 }
 
@@ -221,9 +212,12 @@ static void print_anchors(struct info *info)
 			 (unsigned long long)since % 1000000000);
 		snprintf(media, sizeof media, "%llu.%09llus", (unsigned long long)anchor->mediaTimeNs / 1000000000,
 			 (unsigned long long)anchor->mediaTimeNs % 1000000000);
-		ada_rows_add(&rows, (const struct ada_cell[]){
-			{ .text = anchor->clock }, { .text = host }, { .number = anchor->hostTimeNs }, { .text = media },
-			{ .number = anchor->mediaTimeNs }, drift_of(session, i, drift) });
+		ada_rows_add(&rows, (const struct ada_cell[]){ { .text = anchor->clock },
+							       { .text = host },
+							       { .number = anchor->hostTimeNs },
+							       { .text = media },
+							       { .number = anchor->mediaTimeNs },
+							       drift_of(session, i, drift) });
 	}
 	ada_rows_close(&rows);
 }
@@ -255,7 +249,8 @@ static const char *unfinished_text(const struct ada_session *session)
 	struct ada_live live;
 
 	return !ada_live_locate(&live, session->path, NULL) && ada_live_is_dead(&live) ?
-		       "never: its recorder is gone, `ada recover` finishes the session" : "still being recorded, or left by a crash";
+		       "never: its recorder is gone, `ada recover` finishes the session" :
+		       "still being recorded, or left by a crash";
 }
 
 static void print_head_text(struct info *info)
@@ -274,17 +269,17 @@ static void print_head_text(struct info *info)
 		print_argument(info->output, json_object_get_string(json_object_array_get_idx(command, i)));
 	}
 	ada_output_string(info->output, "\n");
-	snprintf(text, sizeof text, "%.64s, %.96s, %.32s, %u CPUs", ada_json_text(host, "name", "?"),
-		 ada_json_text(host, "kernel", "?"), ada_json_text(host, "machine", "?"),
-		 (unsigned)ada_json_u64(host, "cpus", 0));
+	snprintf(text, sizeof text, "%.64s, %.96s, %.32s, %u CPUs", ada_json_text(host, "name", "?"), ada_json_text(host, "kernel", "?"),
+		 ada_json_text(host, "machine", "?"), (unsigned)ada_json_u64(host, "cpus", 0));
 	print_line(info->output, "host", text);
 	print_line(info->output, "started", ada_json_text(document, "started", "?"));
 	if (!end_ns)
 		end_ns = ada_session_last_ns(info->session, 0, info->session->threads.count);
-	print_line(info->output, "lasted", ada_format_duration(end_ns > info->session->start_ns ?
-							       end_ns - info->session->start_ns : 0, text));
-	print_line(info->output, "ended", ada_json_bool(document, "finalized", false) ?
-		   exit_text(ada_json_get(document, "exit"), text) : unfinished_text(info->session));
+	print_line(info->output, "lasted",
+		   ada_format_duration(end_ns > info->session->start_ns ? end_ns - info->session->start_ns : 0, text));
+	print_line(info->output, "ended",
+		   ada_json_bool(document, "finalized", false) ? exit_text(ada_json_get(document, "exit"), text) :
+								 unfinished_text(info->session));
 }
 
 /* What there is of detail: nothing where it was off, and none where nothing marked. */
@@ -298,8 +293,8 @@ static void print_detail(struct info *info)
 		records += ada_process_details(session->processes.items[i]);
 	if (!session->windows.count && !records)
 		return;
-	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s",
-		 (unsigned long long)records, session->windows.count, session->windows.count == 1 ? "" : "s");
+	snprintf(text, sizeof text, "%llu registers and stacks in %zu window%s", (unsigned long long)records, session->windows.count,
+		 session->windows.count == 1 ? "" : "s");
 	print_line(info->output, "detail", text);
 }
 
@@ -317,8 +312,8 @@ static void print_skipped(struct info *info, const struct ada_process *process)
 	}
 	if (!calls)
 		return;
-	snprintf(text, sizeof text, "%s: %llu call%s of %llu thread%s could not be recorded", process->directory,
-		 (unsigned long long)calls, calls == 1 ? "" : "s", (unsigned long long)threads, threads == 1 ? "" : "s");
+	snprintf(text, sizeof text, "%s: %llu call%s of %llu thread%s could not be recorded", process->directory, (unsigned long long)calls,
+		 calls == 1 ? "" : "s", (unsigned long long)threads, threads == 1 ? "" : "s");
 	print_line(info->output, "note", text);
 }
 
@@ -341,8 +336,8 @@ static void print_reasons(struct info *info)
 	for (size_t i = 0; i < ada_json_length(missing); i++) {
 		const json_object *entry = json_object_array_get_idx(missing, i);
 
-		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.600s",
-			 (unsigned)ada_json_u64(entry, "pid", 0), ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
+		snprintf(text, sizeof text, "process %u (%.200s) was not recorded: %.600s", (unsigned)ada_json_u64(entry, "pid", 0),
+			 ada_json_text(entry, "program", "?"), ada_json_text(entry, "reason", "?"));
 		print_line(info->output, "note", text);
 	}
 }
@@ -353,8 +348,8 @@ static void print_document(struct info *info)
 	ada_output_string(info->output, "\"path\": ");
 	ada_output_json(info->output, info->session->path);
 	ada_output_string(info->output, ",\n\"session\": ");
-	ada_output_utf8(info->output, info->session->document ?
-			json_object_to_json_string_ext(info->session->document, JSON_C_TO_STRING_PLAIN) : "null");
+	ada_output_utf8(info->output,
+			info->session->document ? json_object_to_json_string_ext(info->session->document, JSON_C_TO_STRING_PLAIN) : "null");
 	ada_output_string(info->output, ",\n");
 }
 
@@ -363,9 +358,7 @@ static void print_info(struct info *info)
 	struct ada_completeness completeness = ada_session_completeness(info->session);
 
 	switch (info->format) {
-	case ADA_FORMAT_CSV:
-		print_processes(info);
-		break;
+	case ADA_FORMAT_CSV: print_processes(info); break;
 	case ADA_FORMAT_JSON:
 		ada_output_string(info->output, "{");
 		print_processes(info);

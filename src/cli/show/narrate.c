@@ -7,7 +7,7 @@
 #include "query/narrate/narrate.h"
 
 struct options {
-	struct ada_reading reading;	/* only its session: the formats are other ones */
+	struct ada_reading reading; /* only its session: the formats are other ones */
 	struct ada_narrowing narrowing;
 	enum ada_narrative_format format;
 };
@@ -17,9 +17,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->narrowing;
-		return 0;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &options->narrowing; return 0;
 	case 'f':
 		if (!strcmp(argument, "text"))
 			options->format = ADA_NARRATIVE_TEXT;
@@ -35,16 +33,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 			ada_options_fail(state, "unexpected argument '%s': one SESSION is read at a time", argument);
 		options->reading.session = argument;
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "format", 'f', "FORMAT", 0, "text (default), markdown or json", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "format", 'f', "FORMAT", 0, "text (default), markdown or json", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.args_doc = "[SESSION]",
 	.doc = "Tells what happened in a recording: what ran, what each thread did, what was lost, and around each window what"
@@ -69,9 +67,11 @@ static void print(struct ada_output *output, const struct ada_narrative *narrati
 	if (!narrative->completeness.events)
 		return;
 	ada_output_string(output, format == ADA_NARRATIVE_MARKDOWN ? "\n" : "");
-	ada_output_string(output, several ?
-			  "Of a citation like [pid_N thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION/pid_N` prints the events.\n" :
-			  "Of a citation like [thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION` prints the events.\n");
+	ada_output_string(
+		output,
+		several ?
+			"Of a citation like [pid_N thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION/pid_N` prints the events.\n" :
+			"Of a citation like [thread 3 #120-135], `ada dump --thread=3 --seq=120-135 SESSION` prints the events.\n");
 }
 
 int ada_cmd_narrate(int argc, char **argv)
@@ -91,8 +91,9 @@ int ada_cmd_narrate(int argc, char **argv)
 	ada_output_open(&output, STDOUT_FILENO);
 	if (ada_clock_view_set(session, options.narrowing.clock, &error) ||
 	    ada_selection_open(&selection, session, options.narrowing.thread, options.narrowing.from, options.narrowing.to, &error) ||
-	    ada_narrate(&narrative, &selection, &(struct ada_narrate_options){ .in_window = options.narrowing.in_window,
-									       .window = options.narrowing.window }, &error)) {
+	    ada_narrate(&narrative, &selection,
+			&(struct ada_narrate_options){ .in_window = options.narrowing.in_window, .window = options.narrowing.window },
+			&error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {
 		print(&output, &narrative, options.format);

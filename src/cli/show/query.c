@@ -13,13 +13,13 @@
 #include "query/sql/sql.h"
 #include "trigger/trigger.h"
 
-#define STATEMENT_MAX (1u << 20)	/* bytes */
+#define STATEMENT_MAX (1u << 20) /* bytes */
 
 struct options {
 	struct ada_reading reading;
-	const char *sql;		/* with --schema: a table's name */
+	const char *sql; /* with --schema: a table's name */
 	bool schema;
-	const char *timeout;		/* as given */
+	const char *timeout; /* as given */
 	uint64_t timeout_ns;
 };
 
@@ -53,33 +53,29 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		else
 			ada_options_fail(state, "unknown format '%s': it is table, json or csv", argument);
 		return 0;
-	case OPTION_SCHEMA:
-		options->schema = true;
-		return 0;
+	case OPTION_SCHEMA: options->schema = true; return 0;
 	case OPTION_TIMEOUT:
 		if (ada_parse_duration(argument, &options->timeout_ns, &error))
 			ada_options_fail(state, "--timeout: %s", error.text);
 		options->timeout = argument;
 		return 0;
-	case ARGP_KEY_ARG:
-		take_argument(state, options, argument);
-		return 0;
+	case ARGP_KEY_ARG: take_argument(state, options, argument); return 0;
 	case ARGP_KEY_END:
 		if (!options->sql && !options->schema)
 			ada_options_fail(state, "no SQL given: `ada query \"SELECT * FROM fn_stats\"`, and --schema lists the tables");
 		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "format", 'f', "FORMAT", 0, "table (default), json or csv", 0 },
-		{ "schema", OPTION_SCHEMA, NULL, 0, "list the tables, or the columns of TABLE", 0 },
-		{ "timeout", OPTION_TIMEOUT, "DURATION", 0, "end after this time: 500ms, 30s, 2m", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "format", 'f', "FORMAT", 0, "table (default), json or csv", 0 },
+			{ "schema", OPTION_SCHEMA, NULL, 0, "list the tables, or the columns of TABLE", 0 },
+			{ "timeout", OPTION_TIMEOUT, "DURATION", 0, "end after this time: 500ms, 30s, 2m", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.args_doc = "[SESSION] SQL\n--schema [TABLE]",
 	.doc = "Answers an SQL statement (SQLite's) over the recording's tables: events, calls, functions, detail, windows, marks,"
@@ -103,8 +99,8 @@ static int print_schema(const char *command, const char *name, bool all)
 			ada_nearest_offer(nearest, ada_sql_tables[i].name);
 		ada_nearest_text(nearest, near, sizeof near);
 		ada_nearest_close(nearest);
-		ada_error_set(&error, ENOENT, "no such table: %s: %s%s%s", name, near[0] ? "did you mean " : "`ada query --schema` lists them",
-			      near, near[0] ? "?" : "");
+		ada_error_set(&error, ENOENT, "no such table: %s: %s%s%s", name,
+			      near[0] ? "did you mean " : "`ada query --schema` lists them", near, near[0] ? "?" : "");
 		return ada_answer_fail(command, &error);
 	}
 	ada_output_open(&output, STDOUT_FILENO);
@@ -155,8 +151,9 @@ static char *read_statement(struct ada_error *error)
 	text[length] = 0;
 	if (length < STATEMENT_MAX && !memchr(text, 0, length))
 		return text;
-	ada_error_set(error, EINVAL, length < STATEMENT_MAX ? "the SQL on standard input holds a NUL byte" :
-							     "the SQL on standard input is longer than 1 MiB");
+	ada_error_set(error, EINVAL,
+		      length < STATEMENT_MAX ? "the SQL on standard input holds a NUL byte" :
+					       "the SQL on standard input is longer than 1 MiB");
 	free(text);
 	return NULL;
 }

@@ -117,7 +117,7 @@ static void put_number(struct ada_query_printer *printer, sqlite3_stmt *statemen
 		text = real > 0 ? "1e999" : "-1e999";
 	else
 		text = (const char *)sqlite3_column_text(statement, column);
-	ada_output_string(printer->output, text ? text : "0");	/* no memory: the next step says so */
+	ada_output_string(printer->output, text ? text : "0"); /* no memory: the next step says so */
 }
 
 static void put_cell(struct ada_query_printer *printer, sqlite3_stmt *statement, int column)
@@ -127,15 +127,9 @@ static void put_cell(struct ada_query_printer *printer, sqlite3_stmt *statement,
 	const char *text;
 
 	switch (sqlite3_column_type(statement, column)) {
-	case SQLITE_NULL:
-		ada_output_string(printer->output, json ? "null" : "");
-		break;
-	case SQLITE_INTEGER:
-		ada_output_string(printer->output, digits_of(sqlite3_column_int64(statement, column), buffer));
-		break;
-	case SQLITE_FLOAT:
-		put_number(printer, statement, column);
-		break;
+	case SQLITE_NULL: ada_output_string(printer->output, json ? "null" : ""); break;
+	case SQLITE_INTEGER: ada_output_string(printer->output, digits_of(sqlite3_column_int64(statement, column), buffer)); break;
+	case SQLITE_FLOAT: put_number(printer, statement, column); break;
 	case SQLITE_BLOB:
 		ada_output_string(printer->output, json ? "\"" : "");
 		put_hex(printer->output, statement, column);
@@ -155,17 +149,17 @@ static char *cell_text(sqlite3_stmt *statement, int column)
 	const char *text;
 
 	switch (sqlite3_column_type(statement, column)) {
-	case SQLITE_NULL:
-		return strdup("-");
-	case SQLITE_BLOB:
-		return hex_text(statement, column);
+	case SQLITE_NULL: return strdup("-");
+	case SQLITE_BLOB: return hex_text(statement, column);
 	}
 	text = (const char *)sqlite3_column_text(statement, column);
 	return text ? ada_output_prepare(ADA_FORMAT_TEXT, text) : NULL;
 }
 
 /* Columns are two spaces apart; none stand at a line's end. */
-struct line { size_t due; };
+struct line {
+	size_t due;
+};
 
 static void put_field(struct ada_query_printer *printer, struct line *line, int column, size_t width, const char *text)
 {
@@ -196,9 +190,7 @@ static void put_row(struct ada_query_printer *printer, sqlite3_stmt *statement)
 		const char *text;
 
 		switch (sqlite3_column_type(statement, i)) {
-		case SQLITE_NULL:
-			put_field(printer, &line, i, 1, "-");
-			continue;
+		case SQLITE_NULL: put_field(printer, &line, i, 1, "-"); continue;
 		case SQLITE_INTEGER:
 			text = digits_of(sqlite3_column_int64(statement, i), buffer);
 			put_field(printer, &line, i, buffer + 23 - text, text);
@@ -262,7 +254,7 @@ static int print_text(struct ada_query_printer *printer, sqlite3_stmt *statement
 		return 0;
 	}
 	for (int i = 0; i < printer->column_count; i++) {
-		int type = sqlite3_column_type(statement, i);	/* before the value is asked for as a text */
+		int type = sqlite3_column_type(statement, i); /* before the value is asked for as a text */
 		char *text = cell_text(statement, i);
 
 		if (!text || ada_array_push(&printer->ahead, text)) {

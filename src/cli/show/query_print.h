@@ -6,19 +6,19 @@
 #include "base/output.h"
 #include "query/session/selection.h"
 
-#define ADA_QUERY_AHEAD 1000		/* rows that a table's widths are made for */
+#define ADA_QUERY_AHEAD 1000 /* rows that a table's widths are made for */
 
 struct ada_query_printer {
 	struct ada_output *output;
 	enum ada_format format;
 	int column_count;
-	char **names;			/* of the columns, each another */
+	char **names; /* of the columns, each another */
 	uint64_t rows;
-	bool begun;			/* something is printed */
-	ADA_ARRAY(char *) ahead;	/* cells of the first rows of a table */
+	bool begun;		 /* something is printed */
+	ADA_ARRAY(char *) ahead; /* cells of the first rows of a table */
 	size_t ahead_bytes;
 	size_t *widths;
-	bool *right;			/* columns of numbers */
+	bool *right; /* columns of numbers */
 };
 
 /* 0 or -ENOMEM. */

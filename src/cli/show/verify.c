@@ -19,20 +19,11 @@ static const struct ada_column columns[] = {
 
 /* Per thread; in text what is of interest where nothing is wrong. */
 static const struct ada_column book_columns[] = {
-	{ "process", "PROCESS", ADA_CELL_TEXT },
-	{ "thread", "THREAD", ADA_CELL_NUMBER },
-	{ "tid", "TID", ADA_CELL_NUMBER },
-	{ "event_count", "RECORDS", ADA_CELL_NUMBER },
-	{ "calls", "CALLS", ADA_CELL_NUMBER },
-	{ "ends", "ENDS", ADA_CELL_NUMBER },
-	{ "others", "OTHERS", ADA_CELL_NUMBER },
-	{ "gaps", NULL, ADA_CELL_NUMBER },
-	{ "told", NULL, ADA_CELL_NUMBER },
-	{ "torn", "TORN", ADA_CELL_NUMBER },
-	{ "aged", "AGED", ADA_CELL_NUMBER },
-	{ "lost", "LOST", ADA_CELL_NUMBER },
-	{ "captured", "CAPTURED", ADA_CELL_NUMBER },
-	{ "name", "NAME", ADA_CELL_NAME },
+	{ "process", "PROCESS", ADA_CELL_TEXT },       { "thread", "THREAD", ADA_CELL_NUMBER }, { "tid", "TID", ADA_CELL_NUMBER },
+	{ "event_count", "RECORDS", ADA_CELL_NUMBER }, { "calls", "CALLS", ADA_CELL_NUMBER },	{ "ends", "ENDS", ADA_CELL_NUMBER },
+	{ "others", "OTHERS", ADA_CELL_NUMBER },       { "gaps", NULL, ADA_CELL_NUMBER },	{ "told", NULL, ADA_CELL_NUMBER },
+	{ "torn", "TORN", ADA_CELL_NUMBER },	       { "aged", "AGED", ADA_CELL_NUMBER },	{ "lost", "LOST", ADA_CELL_NUMBER },
+	{ "captured", "CAPTURED", ADA_CELL_NUMBER },   { "name", "NAME", ADA_CELL_NAME },
 };
 
 static const struct argp argp = {
@@ -46,9 +37,10 @@ static const struct argp argp = {
 
 static void print_row(void *context, const struct ada_finding *finding)
 {
-	ada_rows_add(context, (const struct ada_cell[]){
-		{ .text = finding->file }, { .text = finding->check }, { .number = finding->ok },
-		{ .text = finding->message } });
+	ada_rows_add(context, (const struct ada_cell[]){ { .text = finding->file },
+							 { .text = finding->check },
+							 { .number = finding->ok },
+							 { .text = finding->message } });
 }
 
 static void print_failure(void *context, const struct ada_finding *finding)
@@ -77,12 +69,20 @@ static int print_books(struct ada_output *output, enum ada_format format, const 
 		const struct ada_thread *thread = verify->books.items[i].thread;
 		const struct atf_books *books = &verify->books.items[i].books;
 
-		result = ada_rows_add(&rows, (const struct ada_cell[]){
-			{ .text = thread->process->directory }, { .number = thread->number }, { .number = thread->tid },
-			{ .number = books->event_count }, { .number = books->calls }, { .number = books->ends },
-			{ .number = books->others }, { .number = books->gaps }, { .number = books->told }, { .number = books->torn },
-			{ .number = books->aged }, { .number = books->lost }, { .number = books->captured },
-			{ .text = thread->name } });
+		result = ada_rows_add(&rows, (const struct ada_cell[]){ { .text = thread->process->directory },
+									{ .number = thread->number },
+									{ .number = thread->tid },
+									{ .number = books->event_count },
+									{ .number = books->calls },
+									{ .number = books->ends },
+									{ .number = books->others },
+									{ .number = books->gaps },
+									{ .number = books->told },
+									{ .number = books->torn },
+									{ .number = books->aged },
+									{ .number = books->lost },
+									{ .number = books->captured },
+									{ .text = thread->name } });
 	}
 	ada_rows_close(&rows);
 	return result;

@@ -11,8 +11,28 @@
 #include "query/session/selection.h"
 #include "query/session/windows.h"
 
-enum field { WINDOW, PROCESS, START, START_NS, END_NS, DURATION, KIND, KINDS, MARKS, EVENTS, PRE, POST, ASKED_PRE, ASKED_POST,
-	     POLICY, SHORT, FIELDS_BOOT, CLOCK_START_NS = FIELDS_BOOT, CLOCK_END_NS, FIELDS };
+enum field {
+	WINDOW,
+	PROCESS,
+	START,
+	START_NS,
+	END_NS,
+	DURATION,
+	KIND,
+	KINDS,
+	MARKS,
+	EVENTS,
+	PRE,
+	POST,
+	ASKED_PRE,
+	ASKED_POST,
+	POLICY,
+	SHORT,
+	FIELDS_BOOT,
+	CLOCK_START_NS = FIELDS_BOOT,
+	CLOCK_END_NS,
+	FIELDS
+};
 
 static const struct ada_column columns[FIELDS] = {
 	[WINDOW] = { "window", "WINDOW", ADA_CELL_NUMBER },
@@ -31,7 +51,7 @@ static const struct ada_column columns[FIELDS] = {
 	[ASKED_POST] = { "requestedPostRollSec", NULL, ADA_CELL_WRITTEN },
 	[POLICY] = { "keySymbolVersion", NULL, ADA_CELL_TEXT },
 	[SHORT] = { "shortReason", "SHORT", ADA_CELL_NAME },
-	[CLOCK_START_NS] = { "clock_start_ns", NULL, ADA_CELL_WRITTEN },	/* with --clock */
+	[CLOCK_START_NS] = { "clock_start_ns", NULL, ADA_CELL_WRITTEN }, /* with --clock */
 	[CLOCK_END_NS] = { "clock_end_ns", NULL, ADA_CELL_WRITTEN },
 };
 
@@ -101,25 +121,26 @@ static void add_row(struct ada_rows *rows, const struct ada_session *session, si
 	char start[ADA_CLOCK_TEXT], rolls[4][ADA_UNITS_TEXT], told[2][ADA_UNITS_TEXT], *kinds = ada_window_kinds(entry);
 
 	ada_rows_add(rows, (const struct ada_cell[FIELDS]){
-		[WINDOW] = { .number = number },
-		[PROCESS] = { .text = window->process->directory },
-		[START] = { .text = ada_clock_view_text(session, window->start_ns, start) },
-		[START_NS] = { .number = window->start_ns },
-		[END_NS] = { .number = window->end_ns, .absent = open },
-		[DURATION] = { .number = window->end_ns - window->start_ns, .absent = open || window->end_ns < window->start_ns },
-		[KIND] = text_of(entry, "triggerKind"),
-		[KINDS] = { .text = kinds && *kinds ? kinds : ada_json_text(entry, "triggerKind", "?") },
-		[MARKS] = { .number = window->marked_count },
-		[EVENTS] = { .number = window->event_count },
-		[PRE] = seconds_of(entry, "preRollSec", rows->format, rolls[0]),
-		[POST] = seconds_of(entry, "postRollSec", rows->format, rolls[1]),
-		[ASKED_PRE] = seconds_of(entry, "requestedPreRollSec", rows->format, rolls[2]),
-		[ASKED_POST] = seconds_of(entry, "requestedPostRollSec", rows->format, rolls[3]),
-		[POLICY] = text_of(entry, "keySymbolVersion"),
-		[SHORT] = text_of(entry, "shortReason"),
-		[CLOCK_START_NS] = told_of(session, window->start_ns, told[0]),
-		[CLOCK_END_NS] = told_of(session, window->end_ns, told[1]),
-	});
+				   [WINDOW] = { .number = number },
+				   [PROCESS] = { .text = window->process->directory },
+				   [START] = { .text = ada_clock_view_text(session, window->start_ns, start) },
+				   [START_NS] = { .number = window->start_ns },
+				   [END_NS] = { .number = window->end_ns, .absent = open },
+				   [DURATION] = { .number = window->end_ns - window->start_ns,
+						  .absent = open || window->end_ns < window->start_ns },
+				   [KIND] = text_of(entry, "triggerKind"),
+				   [KINDS] = { .text = kinds && *kinds ? kinds : ada_json_text(entry, "triggerKind", "?") },
+				   [MARKS] = { .number = window->marked_count },
+				   [EVENTS] = { .number = window->event_count },
+				   [PRE] = seconds_of(entry, "preRollSec", rows->format, rolls[0]),
+				   [POST] = seconds_of(entry, "postRollSec", rows->format, rolls[1]),
+				   [ASKED_PRE] = seconds_of(entry, "requestedPreRollSec", rows->format, rolls[2]),
+				   [ASKED_POST] = seconds_of(entry, "requestedPostRollSec", rows->format, rolls[3]),
+				   [POLICY] = text_of(entry, "keySymbolVersion"),
+				   [SHORT] = text_of(entry, "shortReason"),
+				   [CLOCK_START_NS] = told_of(session, window->start_ns, told[0]),
+				   [CLOCK_END_NS] = told_of(session, window->end_ns, told[1]),
+			   });
 	free(kinds);
 }
 
@@ -144,7 +165,7 @@ static void print_entry(struct ada_output *output, const struct ada_session *ses
 	}
 	if (json_object_object_length(window->entry))
 		ada_output_string(output, ", ");
-	ada_output_utf8(output, fields + strlen("{"));	/* and its closing brace */
+	ada_output_utf8(output, fields + strlen("{")); /* and its closing brace */
 }
 
 static void print_json(struct ada_output *output, const struct ada_session *session, bool has_clock)

@@ -78,7 +78,9 @@ static void put_clock(const struct ada_comparison *comparison, int side, enum ad
 		else
 			snprintf(text[i], ADA_CLOCK_TEXT, known ? "%lld" : "null", (long long)told[i]);
 	}
-	ada_output_string(output, format == ADA_FORMAT_TEXT ? "On clock " : side == ADA_NOW ? "\"clock\": {\"name\": " : "\"otherClock\": {\"name\": ");
+	ada_output_string(output, format == ADA_FORMAT_TEXT ? "On clock " :
+				  side == ADA_NOW	    ? "\"clock\": {\"name\": " :
+							      "\"otherClock\": {\"name\": ");
 	if (format == ADA_FORMAT_TEXT)
 		ada_output_text(output, comparison->clock);
 	else

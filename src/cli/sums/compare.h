@@ -6,11 +6,11 @@
 enum { ADA_NOW, ADA_BEFORE, ADA_SIDES };
 
 struct ada_comparison {
-	struct ada_session *sessions[ADA_SIDES];	/* that of ADA_BEFORE is NULL without --diff */
+	struct ada_session *sessions[ADA_SIDES]; /* that of ADA_BEFORE is NULL without --diff */
 	struct ada_selection selections[ADA_SIDES];
-	struct ada_completeness completeness[ADA_SIDES];	/* as the command finds it */
+	struct ada_completeness completeness[ADA_SIDES]; /* as the command finds it */
 	struct ada_progress progress;
-	const char *clock;		/* that times are told on, as asked for; NULL: was not */
+	const char *clock; /* that times are told on, as asked for; NULL: was not */
 };
 
 /* Opens and selects; of `diff` (NULL: no comparison) the same threads and times, but no window: that is the first one's alone.

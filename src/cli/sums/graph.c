@@ -20,8 +20,8 @@ struct options {
 	const char *function, *diff;
 	bool callers, fold, source;
 	enum ada_graph_sort sort;
-	double min_percent;		/* below 0: not given */
-	uint64_t depth;			/* 0: not given */
+	double min_percent; /* below 0: not given */
+	uint64_t depth;	    /* 0: not given */
 };
 
 enum { OPTION_CALLERS = 0x2000, OPTION_DEPTH, OPTION_FOLD, OPTION_MIN, OPTION_DIFF, OPTION_SOURCE };
@@ -61,48 +61,34 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		if (options->callers && !options->function)
 			ada_options_fail(state, "--callers needs --function=NAME: whose callers?");
 		return 0;
-	case 's':
-		options->sort = parse_sort(state, argument);
-		return 0;
-	case 'F':
-		options->function = argument;
-		return 0;
-	case OPTION_CALLERS:
-		options->callers = true;
-		return 0;
-	case OPTION_FOLD:
-		options->fold = true;
-		return 0;
+	case 's': options->sort = parse_sort(state, argument); return 0;
+	case 'F': options->function = argument; return 0;
+	case OPTION_CALLERS: options->callers = true; return 0;
+	case OPTION_FOLD: options->fold = true; return 0;
 	case OPTION_DEPTH:
 		if (ada_parse_count(argument, 1, UINT32_MAX, &options->depth, &error))
 			ada_options_fail(state, "--depth: %s", error.text);
 		return 0;
-	case OPTION_MIN:
-		options->min_percent = parse_percent(state, argument);
-		return 0;
-	case OPTION_DIFF:
-		options->diff = argument;
-		return 0;
-	case OPTION_SOURCE:
-		options->source = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case OPTION_MIN: options->min_percent = parse_percent(state, argument); return 0;
+	case OPTION_DIFF: options->diff = argument; return 0;
+	case OPTION_SOURCE: options->source = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "function", 'F', "NAME", 0, "below this one (name or glob), its paths merged", 0 },
-		{ "callers", OPTION_CALLERS, NULL, 0, "of --function: who led to it, turned around", 0 },
-		{ "fold", OPTION_FOLD, NULL, 0, "recursion counts in the outermost call's line", 0 },
-		{ "depth", OPTION_DEPTH, "N", 0, "at most N calls below each other (text: 100)", 0 },
-		{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the tree (text: 0.5)", 0 },
-		{ "sort", 's', "FIELD", 0, "total (default), self or calls, largest first", 0 },
-		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
-		{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "function", 'F', "NAME", 0, "below this one (name or glob), its paths merged", 0 },
+			{ "callers", OPTION_CALLERS, NULL, 0, "of --function: who led to it, turned around", 0 },
+			{ "fold", OPTION_FOLD, NULL, 0, "recursion counts in the outermost call's line", 0 },
+			{ "depth", OPTION_DEPTH, "N", 0, "at most N calls below each other (text: 100)", 0 },
+			{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the tree (text: 0.5)", 0 },
+			{ "sort", 's', "FIELD", 0, "total (default), self or calls, largest first", 0 },
+			{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
+			{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.doc = "Prints the call tree of all threads: calls merged by the path that led there."
 	       "\v% is of the time of all outermost calls; \"-\" began before --from.",
@@ -114,13 +100,12 @@ static bool is_wanted(void *context, const struct ada_tree_node *node)
 	const struct ada_symbol *symbol = ada_module_symbol(node->module, ADA_FUNCTION_SYMBOL(node->function_id));
 	char buffer[ADA_NAME_BUFFER];
 
-	return ada_name_matches(context, symbol ? symbol->mangled : "",
-				ada_module_function(node->module, node->function_id, buffer));
+	return ada_name_matches(context, symbol ? symbol->mangled : "", ada_module_function(node->module, node->function_id, buffer));
 }
 
 /* One side's tree, of what is asked for, and the time of its whole run. */
-static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side,
-		     const struct options *options, struct ada_error *error)
+static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side, const struct options *options,
+		     struct ada_error *error)
 {
 	struct ada_tree_how how = { .fold = options->fold };
 	int result = ada_tree_compute_as(tree, &comparison->selections[side], &how, 0, error);
@@ -136,8 +121,7 @@ static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_compari
 	return result ? ada_error_set(error, -result, "out of memory") : 0;
 }
 
-static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison, const struct options *options,
-		      struct ada_error *error)
+static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison, const struct options *options, struct ada_error *error)
 {
 	struct ada_tree before = {};
 	int result = make_tree(&graph->tree, &graph->run_ns, comparison, ADA_NOW, options, error);
@@ -151,8 +135,7 @@ static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison
 	return result;
 }
 
-static int put_graph(struct ada_graph *graph, const struct ada_comparison *comparison, struct ada_output *output,
-		     struct ada_error *error)
+static int put_graph(struct ada_graph *graph, const struct ada_comparison *comparison, struct ada_output *output, struct ada_error *error)
 {
 	int result;
 
@@ -162,7 +145,7 @@ static int put_graph(struct ada_graph *graph, const struct ada_comparison *compa
 	if (result)
 		return ada_error_set(error, -result, "out of memory");
 	ada_compare_put_end(comparison, graph->format, output);
-	if (graph->tree.cut && graph->format == ADA_FORMAT_CSV)		/* has no place for it */
+	if (graph->tree.cut && graph->format == ADA_FORMAT_CSV) /* has no place for it */
 		fprintf(stderr, "ada graph: %s\n", ada_graph_cut(graph));
 	return 0;
 }

@@ -12,10 +12,29 @@
 #include "cli/ground/source_cells.h"
 #include "cli/sums/compare.h"
 
-#define INDENT_MAX 80			/* levels; deeper ones say how deep they are */
+#define INDENT_MAX 80 /* levels; deeper ones say how deep they are */
 
-enum field { ID, PARENT, DEPTH, FUNCTION, MODULE, STATUS, SOURCE, CALLS = SOURCE + ADA_SOURCE_CELLS, CALLS_BEFORE, CALLS_CHANGE, TOTAL,
-	     TOTAL_BEFORE, TOTAL_CHANGE, SELF, SELF_BEFORE, SELF_CHANGE, UNKNOWN, PERCENT, FIELDS };
+enum field {
+	ID,
+	PARENT,
+	DEPTH,
+	FUNCTION,
+	MODULE,
+	STATUS,
+	SOURCE,
+	CALLS = SOURCE + ADA_SOURCE_CELLS,
+	CALLS_BEFORE,
+	CALLS_CHANGE,
+	TOTAL,
+	TOTAL_BEFORE,
+	TOTAL_CHANGE,
+	SELF,
+	SELF_BEFORE,
+	SELF_CHANGE,
+	UNKNOWN,
+	PERCENT,
+	FIELDS
+};
 
 static const struct ada_column all_columns[FIELDS] = {
 	[ID] = { "id", NULL, ADA_CELL_NUMBER },
@@ -39,21 +58,21 @@ static const struct ada_column all_columns[FIELDS] = {
 };
 
 static const enum field plain_fields[] = { ID, PARENT, DEPTH, FUNCTION, MODULE, CALLS, TOTAL, SELF, PERCENT, UNKNOWN };
-static const enum field diff_fields[] = { ID, PARENT, DEPTH, FUNCTION, MODULE, TOTAL, TOTAL_BEFORE, TOTAL_CHANGE, SELF, SELF_BEFORE,
-					  SELF_CHANGE, CALLS, CALLS_BEFORE, CALLS_CHANGE, STATUS };
+static const enum field diff_fields[] = { ID,	PARENT,	     DEPTH,	  FUNCTION, MODULE,	  TOTAL,	TOTAL_BEFORE, TOTAL_CHANGE,
+					  SELF, SELF_BEFORE, SELF_CHANGE, CALLS,    CALLS_BEFORE, CALLS_CHANGE, STATUS };
 
 struct printing {
 	const struct ada_graph *graph;
 	const struct ada_tree_node *nodes;
-	uint64_t *weights, *before_weights;	/* the latter NULL without --diff */
+	uint64_t *weights, *before_weights; /* the latter NULL without --diff */
 	bool *hidden;
-	uint32_t *ids;				/* of the rows */
-	uint64_t small, deep, over;		/* nodes not shown, by why */
-	enum field fields[FIELDS];		/* of the columns */
+	uint32_t *ids;		    /* of the rows */
+	uint64_t small, deep, over; /* nodes not shown, by why */
+	enum field fields[FIELDS];  /* of the columns */
 	struct ada_column columns[FIELDS];
 	size_t column_count;
 	struct ada_rows rows;
-	char *text;				/* a name with its indentation */
+	char *text; /* a name with its indentation */
 	size_t text_size;
 };
 
@@ -67,9 +86,9 @@ static uint64_t *weigh(const struct ada_tree *tree, const struct ada_tree_node *
 	for (uint32_t i = tree->nodes.count; weights && i-- > 0;) {
 		if (weights[i] < counts[i].total_ns)
 			weights[i] = counts[i].total_ns;
-		if (weights[i] < counts[i].self_ns)	/* of a function's recursive calls, total_ns is the outermost one's */
+		if (weights[i] < counts[i].self_ns) /* of a function's recursive calls, total_ns is the outermost one's */
 			weights[i] = counts[i].self_ns;
-		if (i && !inverted)	/* else what lies below is counted in the node already */
+		if (i && !inverted) /* else what lies below is counted in the node already */
 			weights[tree->nodes.items[i].parent] += weights[i];
 	}
 	return weights;
@@ -117,12 +136,9 @@ static uint64_t rank(const struct printing *printing, uint32_t number)
 	const struct ada_tree_node *before = printing->graph->before ? &printing->graph->before[number] : NULL;
 
 	switch (printing->graph->sort) {
-	case ADA_GRAPH_SELF:
-		return distance(node->self_ns, before ? before->self_ns : 0);
-	case ADA_GRAPH_CALLS:
-		return distance(node->calls, before ? before->calls : 0);
-	case ADA_GRAPH_TOTAL:
-		break;
+	case ADA_GRAPH_SELF: return distance(node->self_ns, before ? before->self_ns : 0);
+	case ADA_GRAPH_CALLS: return distance(node->calls, before ? before->calls : 0);
+	case ADA_GRAPH_TOTAL: break;
 	}
 	return distance(printing->weights[number], before ? printing->before_weights[number] : 0);
 }
@@ -254,7 +270,9 @@ static const char *indented(struct printing *printing, uint32_t number, const ch
 	return printing->text;
 }
 
-struct texts { char percent[32], calls[ADA_COMPARE_TEXT], total[ADA_COMPARE_TEXT], self[ADA_COMPARE_TEXT]; };
+struct texts {
+	char percent[32], calls[ADA_COMPARE_TEXT], total[ADA_COMPARE_TEXT], self[ADA_COMPARE_TEXT];
+};
 
 static void fill_comparison(const struct printing *printing, uint32_t number, struct ada_cell cells[FIELDS], struct texts *texts)
 {
@@ -346,8 +364,8 @@ static void put_hidden(const struct printing *printing, struct ada_output *outpu
 		ada_output_string(output, line);
 	}
 	if (printing->deep) {
-		snprintf(line, sizeof line, "%llu path%s deeper than %u calls not shown (--depth).\n",
-			 (unsigned long long)printing->deep, printing->deep == 1 ? "" : "s", graph->depth);
+		snprintf(line, sizeof line, "%llu path%s deeper than %u calls not shown (--depth).\n", (unsigned long long)printing->deep,
+			 printing->deep == 1 ? "" : "s", graph->depth);
 		ada_output_string(output, line);
 	}
 	if (printing->over) {

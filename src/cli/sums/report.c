@@ -15,24 +15,18 @@
 enum field { FUNCTION, MODULE, CALLS, TOTAL, SELF, MIN, MEAN, P50, P90, P99, MAX, FIELDS, SOURCE = FIELDS };
 
 static const struct ada_column columns[FIELDS + ADA_SOURCE_CELLS] = {
-	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
-	[MODULE] = { "module", "MODULE", ADA_CELL_NAME },
-	[CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },
-	[TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
-	[SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },
-	[MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
-	[MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },
-	[P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
-	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },
-	[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
-	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },
-	[SOURCE] = ADA_SOURCE_COLUMNS,
+	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME }, [MODULE] = { "module", "MODULE", ADA_CELL_NAME },
+	[CALLS] = { "calls", "CALLS", ADA_CELL_NUMBER },	[TOTAL] = { "total_ns", "TOTAL", ADA_CELL_DURATION },
+	[SELF] = { "self_ns", "SELF", ADA_CELL_DURATION },	[MIN] = { "min_ns", "MIN", ADA_CELL_DURATION },
+	[MEAN] = { "mean_ns", "MEAN", ADA_CELL_DURATION },	[P50] = { "p50_ns", "P50", ADA_CELL_DURATION },
+	[P90] = { "p90_ns", "P90", ADA_CELL_DURATION },		[P99] = { "p99_ns", "P99", ADA_CELL_DURATION },
+	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },		[SOURCE] = ADA_SOURCE_COLUMNS,
 };
 
 struct options {
 	struct ada_reading reading;
 	struct ada_narrowing narrowing;
-	const char *sort_name;		/* as given */
+	const char *sort_name; /* as given */
 	enum field sort;
 	const char *function, *diff;
 	bool source;
@@ -58,8 +52,10 @@ static enum field parse_field(const struct argp_state *state, const char *name)
 		     !strcmp(columns[field].name + length - 3, "_ns")))
 			return field;
 	}
-	ada_options_fail(state, "can't sort by '%s': fields are function, module, calls, total, self, min, mean, p50, p90,"
-			 " p99, max", name);
+	ada_options_fail(state,
+			 "can't sort by '%s': fields are function, module, calls, total, self, min, mean, p50, p90,"
+			 " p99, max",
+			 name);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -73,36 +69,34 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (options->diff && !ada_report_diff_sorts(options->sort_name))
-			ada_options_fail(state, "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
-					 " mean, p50, p99", options->sort_name);
+			ada_options_fail(state,
+					 "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
+					 " mean, p50, p99",
+					 options->sort_name);
 		return 0;
 	case 's':
 		options->sort = parse_field(state, argument);
 		options->sort_name = argument;
 		return 0;
-	case 'F':
-		options->function = argument;
-		return 0;
-	case OPTION_DIFF:
-		options->diff = argument;
-		return 0;
-	case OPTION_SOURCE:
-		options->source = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	case 'F': options->function = argument; return 0;
+	case OPTION_DIFF: options->diff = argument; return 0;
+	case OPTION_SOURCE: options->source = true; return 0;
+	default: return ARGP_ERR_UNKNOWN;
 	}
 }
 
 static const struct argp argp = {
-	.options = (const struct argp_option[]){
-		{ "sort", 's', "FIELD", 0, "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
-		  " numbers largest first, with --diff the largest change", 0 },
-		{ "function", 'F', "NAME", 0, "only this function: a name or glob", 0 },
-		{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
-		{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
-		{},
-	},
+	.options =
+		(const struct argp_option[]){
+			{ "sort", 's', "FIELD", 0,
+			  "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
+			  " numbers largest first, with --diff the largest change",
+			  0 },
+			{ "function", 'F', "NAME", 0, "only this function: a name or glob", 0 },
+			{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
+			{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
+			{},
+		},
 	.parser = parse_option,
 	.doc = "Prints for each function how often it was called and how long its calls took."
 	       "\vTOTAL counts recursion once, SELF is without the calls below; MIN to MAX are of all calls, percentiles within"
@@ -205,8 +199,11 @@ done:
 
 static int put_diff(struct ada_stats *now, struct ada_stats *before, const struct options *options, struct ada_output *output)
 {
-	struct ada_report_diff how = { .format = options->reading.format, .sort = options->sort_name, .function = options->function,
-				       .limit = options->narrowing.limit, .source = options->source };
+	struct ada_report_diff how = { .format = options->reading.format,
+				       .sort = options->sort_name,
+				       .function = options->function,
+				       .limit = options->narrowing.limit,
+				       .source = options->source };
 	struct ada_diff diff;
 	int result = ada_diff_stats(&diff, now, before);
 

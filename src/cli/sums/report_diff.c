@@ -9,13 +9,20 @@
 #include "cli/sums/compare.h"
 
 /* Of each number three columns: now, before, and the change. */
-enum field { FUNCTION, MODULE, STATUS, NUMBERS, TOTAL_RATIO = NUMBERS + 3 * ADA_SIDE_FIELDS, MEAN_RATIO, SOURCE,
-	     FIELDS = SOURCE + ADA_SOURCE_CELLS };
+enum field {
+	FUNCTION,
+	MODULE,
+	STATUS,
+	NUMBERS,
+	TOTAL_RATIO = NUMBERS + 3 * ADA_SIDE_FIELDS,
+	MEAN_RATIO,
+	SOURCE,
+	FIELDS = SOURCE + ADA_SOURCE_CELLS
+};
 
-#define SIDE_COLUMNS(side, name, unit, heading, heading_before, heading_change, kind) \
-	[NUMBERS + 3 * (side)] = { name unit, heading, kind }, \
-	[NUMBERS + 3 * (side) + 1] = { name "_before" unit, heading_before, kind }, \
-	[NUMBERS + 3 * (side) + 2] = { name "_change" unit, heading_change, ADA_CELL_WRITTEN }
+#define SIDE_COLUMNS(side, name, unit, heading, heading_before, heading_change, kind)                                                      \
+	[NUMBERS + 3 * (side)] = { name unit, heading, kind }, [NUMBERS + 3 * (side) + 1] = { name "_before" unit, heading_before, kind }, \
+		       [NUMBERS + 3 * (side) + 2] = { name "_change" unit, heading_change, ADA_CELL_WRITTEN }
 
 static const struct ada_column columns[FIELDS] = {
 	[FUNCTION] = { "function", "FUNCTION", ADA_CELL_NAME },
@@ -34,7 +41,10 @@ static const struct ada_column columns[FIELDS] = {
 
 static const char *const side_names[ADA_SIDE_FIELDS] = { "calls", "total", "self", "mean", "p50", "p99" };
 
-struct number { uint64_t value; bool known; };
+struct number {
+	uint64_t value;
+	bool known;
+};
 
 struct row {
 	const struct ada_difference *function;
@@ -116,7 +126,9 @@ static int compare_rows(const void *left, const void *right, void *context)
 
 /* --- rows ------------------------------------------------------------------------------------------------------------- */
 
-struct texts { char changes[ADA_SIDE_FIELDS][ADA_COMPARE_TEXT], total[ADA_COMPARE_TEXT], mean[ADA_COMPARE_TEXT]; };
+struct texts {
+	char changes[ADA_SIDE_FIELDS][ADA_COMPARE_TEXT], total[ADA_COMPARE_TEXT], mean[ADA_COMPARE_TEXT];
+};
 
 static struct ada_cell number_cell(struct number number)
 {

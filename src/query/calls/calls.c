@@ -42,7 +42,7 @@ static int remove_top(struct ada_calls *calls)
 		report(calls, top, ADA_OUTCOME_UNKNOWN);
 		return 0;
 	}
-	if (calls->aside.count == ASIDE_MAX)	/* half of them at once: moving the rest is then no cost a call */
+	if (calls->aside.count == ASIDE_MAX) /* half of them at once: moving the rest is then no cost a call */
 		forget_oldest(calls, ASIDE_MAX / 2);
 	return ada_array_push(&calls->aside, *top);
 }
@@ -126,8 +126,7 @@ static void end_aside(struct ada_calls *calls, const struct ada_event *event, ui
 
 		if (call.depth != event->call_depth || call.function_id != event->function_id)
 			continue;
-		memmove(calls->aside.items + i, calls->aside.items + i + 1,
-			(--calls->aside.count - i) * sizeof *calls->aside.items);
+		memmove(calls->aside.items + i, calls->aside.items + i + 1, (--calls->aside.count - i) * sizeof *calls->aside.items);
 		finish(calls, &call, event, position);
 		return;
 	}
@@ -163,13 +162,9 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 	int result = 0;
 
 	switch (event->event_kind) {
-	case ADA_EVENT_CALL:
-		result = begin(calls, event, position);
-		break;
+	case ADA_EVENT_CALL: result = begin(calls, event, position); break;
 	case ADA_EVENT_RETURN:
-	case ADA_EVENT_EXCEPTION:
-		result = end(calls, event, position);
-		break;
+	case ADA_EVENT_EXCEPTION: result = end(calls, event, position); break;
 	case ADA_EVENT_LOST:
 		forget_oldest(calls, calls->aside.count);
 		if (!calls->after_loss)
@@ -177,8 +172,7 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 		calls->lost += event->function_id;
 		calls->losses++;
 		break;
-	default:
-		return 0;
+	default: return 0;
 	}
 	calls->last_ns = event->timestamp_ns;
 	calls->after_loss = event->event_kind == ADA_EVENT_LOST;

@@ -24,25 +24,25 @@
 enum ada_outcome {
 	ADA_OUTCOME_RETURN,
 	ADA_OUTCOME_EXCEPTION,
-	ADA_OUTCOME_OPEN,		/* still running when the recording ends: end_ns is the thread's last event */
-	ADA_OUTCOME_UNKNOWN,		/* its end was not recorded: end_ns and children_ns mean nothing */
+	ADA_OUTCOME_OPEN,    /* still running when the recording ends: end_ns is the thread's last event */
+	ADA_OUTCOME_UNKNOWN, /* its end was not recorded: end_ns and children_ns mean nothing */
 };
 
 #define ADA_NO_FUNCTION UINT64_MAX
 
 struct ada_call {
 	uint64_t function_id;
-	uint64_t caller_id;		/* function of the open call below which it began; ADA_NO_FUNCTION: outermost */
+	uint64_t caller_id; /* function of the open call below which it began; ADA_NO_FUNCTION: outermost */
 	uint64_t start_ns, end_ns;
-	uint64_t children_ns;		/* of the calls directly below, as far as known, and of gaps */
-	uint64_t losses;		/* that its thread had when it began */
-	uint64_t position;		/* of the CALL in its thread: its index_seq */
-	uint64_t end_position;		/* of the RETURN or EXCEPTION */
+	uint64_t children_ns;  /* of the calls directly below, as far as known, and of gaps */
+	uint64_t losses;       /* that its thread had when it began */
+	uint64_t position;     /* of the CALL in its thread: its index_seq */
+	uint64_t end_position; /* of the RETURN or EXCEPTION */
 	uint32_t depth;
 	enum ada_outcome outcome;
-	bool aside;			/* was set aside */
-	bool across_loss;		/* events were lost while it was open: its duration is a guess */
-	void *user;			/* the receiver's */
+	bool aside;	  /* was set aside */
+	bool across_loss; /* events were lost while it was open: its duration is a guess */
+	void *user;	  /* the receiver's */
 };
 
 /* What becomes of calls. Each may be NULL. */
@@ -58,15 +58,15 @@ struct ada_calls {
 	ADA_ARRAY(struct ada_call) stack;
 	ADA_ARRAY(struct ada_call) aside;
 	uint64_t last_ns;
-	uint64_t before_loss_ns;	/* time of the last event before the loss at hand */
-	uint64_t lost, losses;		/* events that LOST records stand for; how many such records */
-	uint64_t orphans;		/* RETURN or EXCEPTION without its call */
+	uint64_t before_loss_ns; /* time of the last event before the loss at hand */
+	uint64_t lost, losses;	 /* events that LOST records stand for; how many such records */
+	uint64_t orphans;	 /* RETURN or EXCEPTION without its call */
 	bool after_loss;
 };
 
 void ada_calls_open(struct ada_calls *calls, const struct ada_calls_receiver *receiver);
 /* 0 or -ENOMEM. Kinds that it doesn't know are skipped. */
 int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint64_t position);
-void ada_calls_end(struct ada_calls *calls);	/* reports what is left; ready for another thread */
+void ada_calls_end(struct ada_calls *calls); /* reports what is left; ready for another thread */
 void ada_calls_close(struct ada_calls *calls);
 #endif

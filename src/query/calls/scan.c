@@ -8,17 +8,17 @@
 #include "base/interrupt.h"
 
 #define WORKERS_MAX 64
-#define STRETCH 65536			/* events between two looks around */
-#define RELEASE_EVENTS (1u << 18)	/* 8 MiB */
+#define STRETCH 65536		  /* events between two looks around */
+#define RELEASE_EVENTS (1u << 18) /* 8 MiB */
 
 struct ada_scan_job {
 	const struct ada_selection *selection;
 	atomic_size_t next;
-	atomic_uint_least64_t done;	/* events read */
-	uint64_t *lost;			/* by thread of the selection */
+	atomic_uint_least64_t done; /* events read */
+	uint64_t *lost;		    /* by thread of the selection */
 };
 
-struct position {			/* in the thread being read */
+struct position { /* in the thread being read */
 	uint64_t at, released;
 	bool done;
 };
@@ -151,7 +151,7 @@ static void *work(void *context)
 	size_t number;
 
 	ada_calls_open(&scan->calls, &(struct ada_calls_receiver){
-		.context = scan, .begun = tell_begun, .set_aside = tell_set_aside, .ended = tell_ended });
+					     .context = scan, .begun = tell_begun, .set_aside = tell_set_aside, .ended = tell_ended });
 	while (!scan->result && (number = atomic_fetch_add(&scan->job->next, 1)) < scan->job->selection->threads.count)
 		scan_thread(scan, number);
 	ada_calls_close(&scan->calls);
@@ -191,7 +191,7 @@ int ada_scan_run(const struct ada_selection *selection, const struct ada_scan_re
 	}
 	while (started < workers && !pthread_create(&threads[started], NULL, work, (char *)crew + started * size))
 		started++;
-	work(crew);	/* this thread is the first worker: with no other, one does it all */
+	work(crew); /* this thread is the first worker: with no other, one does it all */
 	for (unsigned int i = 1; i < started; i++)
 		pthread_join(threads[i], NULL);
 	for (unsigned int i = 0; i < started; i++) {

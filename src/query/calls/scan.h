@@ -9,29 +9,29 @@
 #include "query/calls/stack.h"
 #include "query/session/selection.h"
 
-struct ada_scan {			/* one worker: the first member of the caller's own struct */
+struct ada_scan { /* one worker: the first member of the caller's own struct */
 	const struct ada_scan_receiver *receiver;
-	const struct ada_thread *thread;	/* being read */
-	size_t number;				/* its place in the selection */
+	const struct ada_thread *thread; /* being read */
+	size_t number;			 /* its place in the selection */
 	struct ada_calls calls;
 	/* Calls that were open when the selection's time began, as far as they still are when another begins: the bottom of the
 	 * stack of `calls`, so many of them. */
 	struct ada_stack above;
-	int result;			/* a receiver that fails sets it; ends the work */
+	int result; /* a receiver that fails sets it; ends the work */
 	/* scan.c's own: */
 	struct ada_scan_job *job;
-	uint64_t to;			/* position: what begins from there on is not told */
+	uint64_t to; /* position: what begins from there on is not told */
 	uint64_t events;
-	uint64_t open;			/* calls that were told and have not ended */
+	uint64_t open; /* calls that were told and have not ended */
 	bool shows_progress;
-	bool seeding;			/* the calls of `above` are being put in */
+	bool seeding; /* the calls of `above` are being put in */
 };
 
 /* Each gets the caller's struct. Only calls that begin in the selection are told; `begun` sets call->user, or scan->result. */
 struct ada_scan_receiver {
-	void (*thread)(struct ada_scan *scan);	/* another thread begins; may be NULL */
+	void (*thread)(struct ada_scan *scan); /* another thread begins; may be NULL */
 	void (*begun)(struct ada_scan *scan, struct ada_call *call);
-	void (*set_aside)(struct ada_scan *scan, struct ada_call *call);	/* may be NULL */
+	void (*set_aside)(struct ada_scan *scan, struct ada_call *call); /* may be NULL */
 	void (*ended)(struct ada_scan *scan, const struct ada_call *call);
 };
 

@@ -2,7 +2,7 @@
 #include "query/calls/stack.h"
 #include <errno.h>
 
-#define BLOCK_EVENTS (1u << 16)		/* 2 MiB: mapped at a time */
+#define BLOCK_EVENTS (1u << 16) /* 2 MiB: mapped at a time */
 
 static bool is_known(const struct ada_event *event)
 {
@@ -55,8 +55,8 @@ int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint6
 		return 0;
 	if (event->event_kind == ADA_EVENT_CALL) {
 		ada_stack_leave(stack, event->call_depth);
-		result = ada_array_push(&stack->frames, ((struct ada_frame){
-			position, event->function_id, event->timestamp_ns, event->call_depth }));
+		result = ada_array_push(&stack->frames,
+					((struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth }));
 	} else if (event->event_kind != ADA_EVENT_LOST) {
 		end(stack, event);
 	}
@@ -89,8 +89,10 @@ int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls)
 
 	for (size_t i = 0; i < stack->frames.count && !result; i++) {
 		const struct ada_frame *frame = &stack->frames.items[i];
-		struct ada_event event = { .timestamp_ns = frame->start_ns, .function_id = frame->function_id,
-					   .event_kind = ADA_EVENT_CALL, .call_depth = frame->depth };
+		struct ada_event event = { .timestamp_ns = frame->start_ns,
+					   .function_id = frame->function_id,
+					   .event_kind = ADA_EVENT_CALL,
+					   .call_depth = frame->depth };
 
 		result = ada_calls_feed(calls, &event, frame->position);
 	}
@@ -108,8 +110,9 @@ void ada_stack_close(struct ada_stack *stack)
 
 void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *thread, uint64_t position)
 {
-	*back = (struct ada_lookback){ .thread = thread, .at = position, .position = position, .limit = UINT32_MAX,
-				       .after_loss = is_after_loss(thread, position) };
+	*back = (struct ada_lookback){
+		.thread = thread, .at = position, .position = position, .limit = UINT32_MAX, .after_loss = is_after_loss(thread, position)
+	};
 	if (position < thread->count) {
 		const struct ada_event *event = atf_thread_get(thread->events, position);
 
@@ -163,11 +166,11 @@ static bool take(struct ada_lookback *back, const struct ada_event *event, uint6
 	}
 	back->limit = event->call_depth;
 	if (event->event_kind == ADA_EVENT_CALL) {
-		*result = ada_array_push(&back->frames, ((struct ada_frame){
-			position, event->function_id, event->timestamp_ns, event->call_depth }));
+		*result = ada_array_push(&back->frames,
+					 ((struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth }));
 	} else {
 		back->function_id = event->function_id;
-		back->waits = !is_after_loss(back->thread, position);	/* then it shows what has left, whoever ended */
+		back->waits = !is_after_loss(back->thread, position); /* then it shows what has left, whoever ended */
 	}
 	return true;
 }
@@ -198,16 +201,16 @@ static int look_back(struct ada_lookback *back, size_t wanted)
 		uint64_t to = back->position, from = to > BLOCK_EVENTS ? to - BLOCK_EVENTS : 0, count;
 		const struct ada_event *events = atf_thread_run(back->thread->events, from, &count);
 
-		while (from + count < to) {	/* a segment ends between */
+		while (from + count < to) { /* a segment ends between */
 			from += count;
 			events = atf_thread_run(back->thread->events, from, &count);
 		}
 		result = read_back(back, events, from, wanted);
-		if (to - back->position > 4096)	/* a row asked for alone needs no more than its pages */
+		if (to - back->position > 4096) /* a row asked for alone needs no more than its pages */
 			atf_thread_release(back->thread->events, back->position < to ? back->position : from, to);
 	}
 	if (!result && !back->complete && back->frames.count < wanted) {
-		if (back->waits)	/* the recording knows no call of it */
+		if (back->waits) /* the recording knows no call of it */
 			return look_forwards(back);
 		back->complete = true;
 	}

@@ -11,14 +11,14 @@
 #include "query/session/session.h"
 
 struct ada_frame {
-	uint64_t position;		/* of its CALL in the thread: index_seq */
+	uint64_t position; /* of its CALL in the thread: index_seq */
 	uint64_t function_id;
 	uint64_t start_ns;
 	uint32_t depth;
 };
 struct ada_stack {
-	ADA_ARRAY(struct ada_frame) frames;	/* outermost first */
-	bool after_loss;		/* events were lost right before: as in ada_calls */
+	ADA_ARRAY(struct ada_frame) frames; /* outermost first */
+	bool after_loss;		    /* events were lost right before: as in ada_calls */
 };
 
 /* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not
@@ -35,12 +35,12 @@ void ada_stack_close(struct ada_stack *stack);
 /* The same from the innermost call outwards, read back only as far as anyone asks. */
 struct ada_lookback {
 	const struct ada_thread *thread;
-	uint64_t at;			/* what is open right before this event */
-	uint64_t position;		/* read back to there */
-	uint64_t function_id;		/* of the end that waits for its call */
-	uint32_t limit;			/* no call that deep is open any more */
+	uint64_t at;	      /* what is open right before this event */
+	uint64_t position;    /* read back to there */
+	uint64_t function_id; /* of the end that waits for its call */
+	uint32_t limit;	      /* no call that deep is open any more */
 	bool waits, complete, after_loss;
-	ADA_ARRAY(struct ada_frame) frames;	/* innermost first */
+	ADA_ARRAY(struct ada_frame) frames; /* innermost first */
 };
 
 void ada_lookback_open(struct ada_lookback *back, const struct ada_thread *thread, uint64_t position);

@@ -5,25 +5,25 @@
 #include "base/interrupt.h"
 #include "query/calls/calls.h"
 
-#define LOOK_EVENTS (1u << 14)		/* between two looks around */
+#define LOOK_EVENTS (1u << 14) /* between two looks around */
 
-struct track {				/* a thread that has events */
-	size_t number;			/* in the selection */
+struct track {	       /* a thread that has events */
+	size_t number; /* in the selection */
 	struct ada_calls calls;
 };
 
 struct ada_timeline {
 	const struct ada_selection *selection;
 	struct atf_merge *merge;
-	struct atf_thread **sources;	/* of the tracks, for the merge */
+	struct atf_thread **sources; /* of the tracks, for the merge */
 	struct track *tracks;
 	size_t track_count;
-	uint64_t first, end;		/* positions that are told */
-	uint64_t *lost;			/* by thread of the selection */
-	uint64_t events, passed;	/* told, and passed over */
-	uint64_t last_ns;		/* of those read */
+	uint64_t first, end;	 /* positions that are told */
+	uint64_t *lost;		 /* by thread of the selection */
+	uint64_t events, passed; /* told, and passed over */
+	uint64_t last_ns;	 /* of those read */
 	bool durations, ended;
-	struct ada_moment *moment;	/* being filled: where `ended` puts the duration */
+	struct ada_moment *moment; /* being filled: where `ended` puts the duration */
 };
 
 /* Only the call that the event at hand ends has its position; others end unknown, and in no moment. */
@@ -37,8 +37,7 @@ static void take_duration(void *context, const struct ada_call *call)
 	timeline->moment->duration_ns = call->end_ns - call->start_ns;
 }
 
-int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *selection, bool durations,
-		      struct ada_error *error)
+int ada_timeline_open(struct ada_timeline **opened, const struct ada_selection *selection, bool durations, struct ada_error *error)
 {
 	struct ada_timeline *timeline = calloc(1, sizeof *timeline);
 	size_t count = selection->threads.count;

@@ -8,13 +8,12 @@ struct ada_timeline;
 struct ada_moment {
 	const struct ada_thread *thread;
 	const struct ada_event *event;
-	uint64_t position;		/* in its thread: index_seq */
-	bool duration_known;		/* of the call that this event ends, if durations were asked for */
+	uint64_t position;   /* in its thread: index_seq */
+	bool duration_known; /* of the call that this event ends, if durations were asked for */
 	uint64_t duration_ns;
 };
 
-int ada_timeline_open(struct ada_timeline **timeline, const struct ada_selection *selection, bool durations,
-		      struct ada_error *error);
+int ada_timeline_open(struct ada_timeline **timeline, const struct ada_selection *selection, bool durations, struct ada_error *error);
 /* Only events with first <= index_seq < end, of each thread: what else there is in the selection counts for nothing. Before the
  * first one is read. */
 void ada_timeline_narrow(struct ada_timeline *timeline, uint64_t first, uint64_t end);

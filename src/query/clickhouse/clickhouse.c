@@ -32,9 +32,9 @@ struct run {
 	struct ada_clickhouse_content content;
 	struct ada_clickhouse_place place;
 	struct ada_clickhouse_login login;
-	struct ada_clickhouse_server *server;	/* that gets or has the session */
+	struct ada_clickhouse_server *server; /* that gets or has the session */
 	uint64_t id;
-	char prefix[PREFIX_BYTES];		/* of this run's staging tables */
+	char prefix[PREFIX_BYTES]; /* of this run's staging tables */
 	bool resumed;
 };
 
@@ -42,8 +42,8 @@ struct run {
 
 static int check_name(const char *option, const char *name, struct ada_error *error)
 {
-	if (*name && strlen(name) <= 64 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name) &&
-	    (*name < '0' || *name > '9'))
+	if (*name && strlen(name) <= 64 &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name) && (*name < '0' || *name > '9'))
 		return 0;
 	return ada_error_set(error, EINVAL, "%s=%s: a name has letters, digits and '_', and begins with none of the digits", option, name);
 }
@@ -56,15 +56,21 @@ static int check_selection(const struct ada_selection *selection, struct ada_err
 	if (selection->from_ns || selection->to_ns != UINT64_MAX || selection->threads.count != session->threads.count)
 		return ada_error_set(error, EINVAL, "ClickHouse takes whole sessions: leave out --window, --from, --to and --thread");
 	if (!session->document)
-		return ada_error_set(error, EBADMSG, "%s has no readable session.json, by which ClickHouse would know the session again: "
-				     "export it to another format", session->path);
+		return ada_error_set(error, EBADMSG,
+				     "%s has no readable session.json, by which ClickHouse would know the session again: "
+				     "export it to another format",
+				     session->path);
 	if (!ada_json_bool(session->document, "finalized", false))
-		return ada_error_set(error, EBUSY, "%s is still being recorded, or was left by a crash: `ada stop` ends a recording, "
-				     "and the session can be exported then", session->path);
+		return ada_error_set(error, EBUSY,
+				     "%s is still being recorded, or was left by a crash: `ada stop` ends a recording, "
+				     "and the session can be exported then",
+				     session->path);
 	/* Where processes are missing there is a problem that says so. */
 	if (processes > session->processes.count && !session->problems.count)
-		return ada_error_set(error, EINVAL, "%s is one process of a session, and ClickHouse takes whole ones: name the directory "
-				     "above it", session->path);
+		return ada_error_set(error, EINVAL,
+				     "%s is one process of a session, and ClickHouse takes whole ones: name the directory "
+				     "above it",
+				     session->path);
 	return 0;
 }
 
@@ -123,8 +129,10 @@ static int find_committed(struct run *run, bool *found, struct ada_error *error)
 	*found = false;
 	for (size_t i = 0; i < run->place.server_count && !*found; i++) {
 		char *answer = NULL;
-		int result = ada_clickhouse_ask(&run->place.servers[i], &answer, error, "SELECT count() FROM %s.sessions_local WHERE "
-						"session_id = %llu", run->place.database, (unsigned long long)run->id);
+		int result = ada_clickhouse_ask(&run->place.servers[i], &answer, error,
+						"SELECT count() FROM %s.sessions_local WHERE "
+						"session_id = %llu",
+						run->place.database, (unsigned long long)run->id);
 
 		if (result)
 			return result;
@@ -137,9 +145,10 @@ static int find_committed(struct run *run, bool *found, struct ada_error *error)
 /* The staging tables of this session on a server, a line each, `name`_events first. */
 static int list_staging(struct run *run, struct ada_clickhouse_server *server, char **answer, struct ada_error *error)
 {
-	return ada_clickhouse_ask(server, answer, error, "SELECT name FROM system.tables WHERE database = '%s' AND name LIKE "
-				  "'staging\\\\_%016llx\\\\_%%' ORDER BY name LIKE '%%events' DESC, name", run->place.database,
-				  (unsigned long long)run->id);
+	return ada_clickhouse_ask(server, answer, error,
+				  "SELECT name FROM system.tables WHERE database = '%s' AND name LIKE "
+				  "'staging\\\\_%016llx\\\\_%%' ORDER BY name LIKE '%%events' DESC, name",
+				  run->place.database, (unsigned long long)run->id);
 }
 
 static int drop_staging(struct run *run, struct ada_clickhouse_server *server, const char *keep, struct ada_error *error)
@@ -185,7 +194,10 @@ static int take_over(struct run *run, struct ada_error *error)
 
 /* --- bringing it there ------------------------------------------------------------------------------------------------- */
 
-struct small { const struct ada_rowbinary *rows; size_t used; };
+struct small {
+	const struct ada_rowbinary *rows;
+	size_t used;
+};
 
 static size_t read_small(void *context, char *bytes, size_t size)
 {
@@ -222,8 +234,11 @@ static int send_all(struct run *run, struct ada_error *error)
 	int result = 0;
 
 	for (int attempt = 0; attempt < 2 && !same && !result; attempt++) {
-		struct ada_clickhouse_upload upload = { .content = &run->content, .place = &run->place, .server = run->server,
-							.login = &run->login, .prefix = run->prefix,
+		struct ada_clickhouse_upload upload = { .content = &run->content,
+							.place = &run->place,
+							.server = run->server,
+							.login = &run->login,
+							.prefix = run->prefix,
 							.session_id = run->id };
 
 		if (attempt)
@@ -240,8 +255,10 @@ static int send_all(struct run *run, struct ada_error *error)
 		if (i != ADA_CLICKHOUSE_EVENTS)
 			result = send_small(run, i, error);
 	if (!result && !same)
-		result = ada_error_set(error, EIO, "%s: the events that arrived are not those that were sent: does anything else write to "
-				       "%s.%s_events?", run->server->url, run->place.database, run->prefix);
+		result = ada_error_set(error, EIO,
+				       "%s: the events that arrived are not those that were sent: does anything else write to "
+				       "%s.%s_events?",
+				       run->server->url, run->place.database, run->prefix);
 	return result;
 }
 
@@ -276,16 +293,14 @@ static int bring(struct run *run, struct ada_export *export, struct ada_error *e
 	return result;
 }
 
-int ada_export_clickhouse(struct ada_export *export, const struct ada_clickhouse_options *options, bool *already,
-			  struct ada_error *error)
+int ada_export_clickhouse(struct ada_export *export, const struct ada_clickhouse_options *options, bool *already, struct ada_error *error)
 {
 	const struct ada_session *session = export->selection->session;
 	struct run run = { .place = { .database = options->database ? options->database : "ada", .cluster = options->cluster } };
 	int result = check_selection(export->selection, error);
 
 	*already = false;
-	run.content.host = options->host_name ? options->host_name :
-			   ada_json_text(ada_json_get(session->document, "host"), "name", "");
+	run.content.host = options->host_name ? options->host_name : ada_json_text(ada_json_get(session->document, "host"), "name", "");
 	if (!result)
 		result = check_name("--database", run.place.database, error);
 	if (!result && options->cluster)

@@ -9,17 +9,16 @@
 #include "query/export/export.h"
 
 struct ada_clickhouse_options {
-	const char *const *urls;	/* http://HOST:8123; of a cluster one, or one of every server */
+	const char *const *urls; /* http://HOST:8123; of a cluster one, or one of every server */
 	size_t url_count;
-	const char *database;		/* NULL: ada */
-	const char *cluster;		/* NULL: none */
-	const char *user;		/* NULL: none */
-	const char *password_file;	/* its first line; NULL: none */
-	const char *host_name;		/* NULL: as the session has it */
+	const char *database;	   /* NULL: ada */
+	const char *cluster;	   /* NULL: none */
+	const char *user;	   /* NULL: none */
+	const char *password_file; /* its first line; NULL: none */
+	const char *host_name;	   /* NULL: as the session has it */
 };
 
 /* Fills in export->completeness. *already: the session was there, nothing was done. The selection must be all of a session that is
  * no longer recorded. */
-int ada_export_clickhouse(struct ada_export *export, const struct ada_clickhouse_options *options, bool *already,
-			  struct ada_error *error);
+int ada_export_clickhouse(struct ada_export *export, const struct ada_clickhouse_options *options, bool *already, struct ada_error *error);
 #endif

@@ -6,7 +6,7 @@
 #include "query/clickhouse/rows.h"
 #include "query/session/stretch.h"
 
-#define SEEN 16384			/* function keys that were asked for lately */
+#define SEEN 16384 /* function keys that were asked for lately */
 
 static bool has_row(const struct ada_event *event)
 {
@@ -43,8 +43,7 @@ void ada_clickhouse_events_open(struct ada_clickhouse_events *events, const stru
 	events->filled = events->used = 0;
 }
 
-static char *put_event(char *row, const struct ada_event *event, uint64_t function_id, uint64_t position, uint32_t process,
-		       uint32_t thread)
+static char *put_event(char *row, const struct ada_event *event, uint64_t function_id, uint64_t position, uint32_t process, uint32_t thread)
 {
 	memcpy(row, &event->timestamp_ns, 8);
 	memcpy(row + 8, &function_id, 8);
@@ -68,7 +67,7 @@ static void fill_from(struct ada_clickhouse_events *events, const struct ada_cli
 	char *row = events->buffer + events->filled;
 
 	if (!event)
-		count = piece->to - events->position;	/* can't be: the piece lies within the thread */
+		count = piece->to - events->position; /* can't be: the piece lies within the thread */
 	if (count > piece->to - events->position)
 		count = piece->to - events->position;
 	count = count < room ? count : room;
@@ -83,8 +82,7 @@ static void fill_from(struct ada_clickhouse_events *events, const struct ada_cli
 static void fill(struct ada_clickhouse_events *events)
 {
 	events->filled = events->used = 0;
-	while (events->piece < events->piece_count &&
-	       sizeof events->buffer - events->filled >= ADA_CLICKHOUSE_EVENT_BYTES) {
+	while (events->piece < events->piece_count && sizeof events->buffer - events->filled >= ADA_CLICKHOUSE_EVENT_BYTES) {
 		const struct ada_clickhouse_piece *piece = &events->pieces[events->piece];
 
 		if (events->position < piece->to) {

@@ -11,11 +11,13 @@
 
 #define GREETING "SELECT 'ada', version()"
 #define GREETING_SECONDS 10
-#define SILENT_SECONDS 300		/* a server that says and takes nothing for so long is gone */
+#define SILENT_SECONDS 300 /* a server that says and takes nothing for so long is gone */
 #define ANSWER_MAX (64u << 20)
 #define UPLOAD_BUFFER (512 << 10)
 
-struct answer { ADA_ARRAY(char) text; };
+struct answer {
+	ADA_ARRAY(char) text;
+};
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
@@ -105,8 +107,7 @@ static int say_failed(const struct ada_clickhouse_server *server, CURLcode code,
 	const char *what = *message ? message : curl_easy_strerror(code);
 
 	switch (code) {
-	case CURLE_ABORTED_BY_CALLBACK:
-		return ada_error_set(error, EINTR, "interrupted: the same command goes on from here");
+	case CURLE_ABORTED_BY_CALLBACK: return ada_error_set(error, EINTR, "interrupted: the same command goes on from here");
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_URL_MALFORMAT:
 		return ada_error_set(error, EHOSTUNREACH, "%s: %s: --url=http://HOST:8123 names the server", server->url, what);
@@ -125,8 +126,10 @@ static int say_refused(const struct ada_clickhouse_server *server, long status, 
 	bool exception = !strncmp(text, "Code: ", 6) || strstr(text, "DB::Exception");
 
 	if (!exception)
-		return ada_error_set(error, EREMOTEIO, "%s: answers with HTTP status %ld, and not as ClickHouse does: --url names its HTTP "
-				     "port, by default 8123", server->url, status);
+		return ada_error_set(error, EREMOTEIO,
+				     "%s: answers with HTTP status %ld, and not as ClickHouse does: --url names its HTTP "
+				     "port, by default 8123",
+				     server->url, status);
 	tidy(text);
 	if (status == 401)
 		return ada_error_set(error, EACCES, "%s: ClickHouse refuses: %s: see --user and --password-file", server->url, text);
@@ -180,8 +183,10 @@ int ada_clickhouse_greet(struct ada_clickhouse_server *server, struct ada_error 
 	int result = ask(server, GREETING, GREETING_SECONDS, &answer, error);
 
 	if (!result && strncmp(answer, "ada\t", 4))
-		result = ada_error_set(error, EREMOTEIO, "%s: answers, but not as ClickHouse does: --url names its HTTP port, by default "
-				       "8123", server->url);
+		result = ada_error_set(error, EREMOTEIO,
+				       "%s: answers, but not as ClickHouse does: --url names its HTTP port, by default "
+				       "8123",
+				       server->url);
 	free(answer);
 	return result;
 }
@@ -202,7 +207,10 @@ int ada_clickhouse_ask(struct ada_clickhouse_server *server, char **answer, stru
 	return result;
 }
 
-struct upload { ada_clickhouse_source *source; void *context; };
+struct upload {
+	ada_clickhouse_source *source;
+	void *context;
+};
 
 static size_t give_bytes(char *bytes, size_t size, size_t count, void *context)
 {
@@ -211,8 +219,8 @@ static size_t give_bytes(char *bytes, size_t size, size_t count, void *context)
 	return ada_interrupted() ? CURL_READFUNC_ABORT : upload->source(upload->context, bytes, size * count);
 }
 
-int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *statement, uint64_t length,
-			  ada_clickhouse_source *source, void *context, struct ada_error *error)
+int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *statement, uint64_t length, ada_clickhouse_source *source,
+			  void *context, struct ada_error *error)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
 	struct upload upload = { .source = source, .context = context };
@@ -222,8 +230,7 @@ int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *stat
 	int result;
 
 	/* One insert is one block, so one part of the table: it is there or not, unless the connection breaks between two rows. */
-	if (!headers || !escaped ||
-	    asprintf(&url, "%s/?max_insert_block_size=1048576&query=%s", server->url, escaped) < 0) {
+	if (!headers || !escaped || asprintf(&url, "%s/?max_insert_block_size=1048576&query=%s", server->url, escaped) < 0) {
 		url = NULL;
 		result = ada_error_system(error, ENOMEM, "%s", server->url);
 		goto out;

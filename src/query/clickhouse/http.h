@@ -8,15 +8,15 @@
 #include "base/error.h"
 
 struct ada_clickhouse_login {
-	const char *user;		/* NULL: none */
+	const char *user; /* NULL: none */
 	char password[256];
 };
 
 struct ada_clickhouse_server {
-	char *url;			/* without a slash at its end */
+	char *url; /* without a slash at its end */
 	const struct ada_clickhouse_login *login;
 	void *curl;
-	uint64_t shard;			/* of a cluster, from 1 */
+	uint64_t shard; /* of a cluster, from 1 */
 };
 
 /* Opens nothing yet but what this process needs. */
@@ -32,6 +32,6 @@ int ada_clickhouse_ask(struct ada_clickhouse_server *server, char **answer, stru
 /* Fills at most `size` of the bytes to be sent; how many, 0 at their end. */
 typedef size_t ada_clickhouse_source(void *context, char *bytes, size_t size);
 /* `statement` is INSERT INTO ... FORMAT RowBinary; the source gives `length` bytes. */
-int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *statement, uint64_t length,
-			  ada_clickhouse_source *source, void *context, struct ada_error *error);
+int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *statement, uint64_t length, ada_clickhouse_source *source,
+			  void *context, struct ada_error *error);
 #endif

@@ -35,7 +35,7 @@ static void put_text(struct ada_rowbinary *rows, const char *text)
 	size_t length = clean ? strlen(clean) : 0;
 
 	rows->failed |= !clean;
-	for (size_t rest = length; ; rest >>= 7) {
+	for (size_t rest = length;; rest >>= 7) {
 		put_u8(rows, (rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
 		if (rest <= 0x7f)
 			break;
@@ -182,7 +182,7 @@ static void put_report(struct ada_rowbinary *rows, const struct ada_clickhouse_c
 		const struct ada_function_stats *function = content->stats.functions.items[i];
 		const struct ada_histogram *durations = &function->durations;
 		uint64_t module = function->module ? function->module->number :
-				  content->session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
+						     content->session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
 		char buffer[ADA_NAME_BUFFER];
 		bool known = durations->count;
 

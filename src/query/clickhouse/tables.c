@@ -6,30 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ada_clickhouse_table_names[ADA_CLICKHOUSE_TABLES] = {
-	"processes", "threads", "modules", "functions", "windows", "marks", "report", "events", "sessions",
-};
+const char *const ada_clickhouse_table_names[ADA_CLICKHOUSE_TABLES] = { "processes", "threads", "modules", "functions", "windows",
+									"marks",     "report",	"events",  "sessions" };
 
 /* Columns behind session_id and host, as the rows have them (query/clickhouse/rows.c), and the order of the rows on disk. */
-static const struct { const char *columns, *order; } tables[ADA_CLICKHOUSE_TABLES] = {
+static const struct {
+	const char *columns, *order;
+} tables[ADA_CLICKHOUSE_TABLES] = {
 	[ADA_CLICKHOUSE_PROCESSES] = { "process UInt32, directory String, pid UInt32, program String, start_ns UInt64, end_ns UInt64, "
-				       "complete UInt8", "process" },
+				       "complete UInt8",
+				       "process" },
 	[ADA_CLICKHOUSE_THREADS] = { "process UInt32, thread UInt32, tid UInt32, name String, events UInt64, lost UInt64, "
-				     "skipped UInt64", "(process, thread)" },
+				     "skipped UInt64",
+				     "(process, thread)" },
 	[ADA_CLICKHOUSE_MODULES] = { "module_id UInt32, module String, path String, build_id String", "module_id" },
 	[ADA_CLICKHOUSE_FUNCTIONS] = { "function_id UInt64, function String, mangled String, module String, address UInt64, "
-				       "size UInt64", "function_id" },
+				       "size UInt64",
+				       "function_id" },
 	[ADA_CLICKHOUSE_WINDOWS] = { "window UInt32, process UInt32, start_ns UInt64, end_ns Nullable(UInt64), trigger String, "
-				     "event_count UInt64, marked_count UInt64, short_reason String", "window" },
+				     "event_count UInt64, marked_count UInt64, short_reason String",
+				     "window" },
 	[ADA_CLICKHOUSE_MARKS] = { "window UInt32, process UInt32, timestamp_ns UInt64, kind String, label String, "
 				   "thread Nullable(UInt32), index_seq Nullable(UInt64), function_id Nullable(UInt64)",
 				   "(window, timestamp_ns)" },
 	[ADA_CLICKHOUSE_REPORT] = { "function_id UInt64, function String, module String, calls UInt64, total_ns UInt64, "
 				    "self_ns UInt64, min_ns Nullable(UInt64), mean_ns Nullable(UInt64), p50_ns Nullable(UInt64), "
-				    "p90_ns Nullable(UInt64), p99_ns Nullable(UInt64), max_ns Nullable(UInt64)", "function_id" },
+				    "p90_ns Nullable(UInt64), p99_ns Nullable(UInt64), max_ns Nullable(UInt64)",
+				    "function_id" },
 	[ADA_CLICKHOUSE_EVENTS] = { "timestamp_ns UInt64, function_id UInt64, index_seq UInt64, process UInt32, thread UInt32, "
 				    "depth UInt32, detail_seq UInt32, "
-				    "kind Enum8('call' = 1, 'return' = 2, 'exception' = 3, 'lost' = 4)", "(function_id, timestamp_ns)" },
+				    "kind Enum8('call' = 1, 'return' = 2, 'exception' = 3, 'lost' = 4)",
+				    "(function_id, timestamp_ns)" },
 	[ADA_CLICKHOUSE_SESSIONS] = { "name String, started String, start_ns UInt64, end_ns UInt64, program String, command String, "
 				      "ada_version String, events UInt64, lost UInt64, detail_coverage Float64, complete UInt8",
 				      "start_ns" },
@@ -56,7 +63,9 @@ int ada_clickhouse_insert_statement(char **statement, const struct ada_clickhous
 		}
 	}
 	return asprintf(statement, "INSERT INTO %s.%s_%s (%.*s) FORMAT RowBinary", place->database, prefix,
-			ada_clickhouse_table_names[table], (int)used, columns) < 0 ? -ENOMEM : 0;
+			ada_clickhouse_table_names[table], (int)used, columns) < 0 ?
+		       -ENOMEM :
+		       0;
 }
 
 /* --- servers ----------------------------------------------------------------------------------------------------------- */
@@ -82,13 +91,14 @@ static int add_server(struct ada_clickhouse_place *place, const char *url, const
 }
 
 /* How many shards the cluster has, and how many servers. */
-static int count_shards(struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, uint64_t *shards,
-			struct ada_error *error)
+static int count_shards(struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, uint64_t *shards, struct ada_error *error)
 {
 	unsigned long long servers = 0, distinct = 0;
 	char *answer = NULL;
-	int result = ada_clickhouse_ask(server, &answer, error, "SELECT uniqExact(shard_num), count() FROM system.clusters WHERE "
-					"cluster = '%s'", place->cluster);
+	int result = ada_clickhouse_ask(server, &answer, error,
+					"SELECT uniqExact(shard_num), count() FROM system.clusters WHERE "
+					"cluster = '%s'",
+					place->cluster);
 
 	if (result)
 		return result;
@@ -96,8 +106,10 @@ static int count_shards(struct ada_clickhouse_place *place, struct ada_clickhous
 		result = ada_error_set(error, ENOENT, "%s: knows no cluster '%s': system.clusters lists those of its configuration",
 				       server->url, place->cluster);
 	else if (servers != distinct)
-		result = ada_error_set(error, ENOTSUP, "%s: cluster '%s' has shards of several servers: ada writes to clusters of one "
-				       "server a shard", server->url, place->cluster);
+		result = ada_error_set(error, ENOTSUP,
+				       "%s: cluster '%s' has shards of several servers: ada writes to clusters of one "
+				       "server a shard",
+				       server->url, place->cluster);
 	free(answer);
 	*shards = distinct;
 	return result;
@@ -109,8 +121,10 @@ static int add_others(struct ada_clickhouse_place *place, const struct ada_click
 	char *first = place->servers[0].url, *answer = NULL, *rest;
 	char *host = strstr(first, "://") + 3;
 	char *port = strrchr(host, ':');
-	int result = ada_clickhouse_ask(&place->servers[0], &answer, error, "SELECT host_name FROM system.clusters WHERE cluster = "
-					"'%s' AND NOT is_local ORDER BY shard_num", place->cluster);
+	int result = ada_clickhouse_ask(&place->servers[0], &answer, error,
+					"SELECT host_name FROM system.clusters WHERE cluster = "
+					"'%s' AND NOT is_local ORDER BY shard_num",
+					place->cluster);
 
 	rest = answer;
 	for (char *name; !result && (name = strsep(&rest, "\n")) && *name;) {
@@ -141,8 +155,10 @@ static int order_by_shard(struct ada_clickhouse_place *place, struct ada_error *
 	for (size_t i = 0; i < place->server_count; i++) {
 		struct ada_clickhouse_server *server = &place->servers[i];
 		char *answer = NULL;
-		int result = ada_clickhouse_ask(server, &answer, error, "SELECT shard_num FROM system.clusters WHERE cluster = '%s' AND "
-						"is_local", place->cluster);
+		int result = ada_clickhouse_ask(server, &answer, error,
+						"SELECT shard_num FROM system.clusters WHERE cluster = '%s' AND "
+						"is_local",
+						place->cluster);
 
 		if (result)
 			return result;
@@ -199,22 +215,25 @@ int ada_clickhouse_place_open(struct ada_clickhouse_place *place, const char *co
 
 #define KEYS "session_id UInt64, host String"
 
-static int make_table(const struct ada_clickhouse_place *place, struct ada_clickhouse_server *server,
-		      enum ada_clickhouse_table table, struct ada_error *error)
+static int make_table(const struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, enum ada_clickhouse_table table,
+		      struct ada_error *error)
 {
 	const char *name = ada_clickhouse_table_names[table], *database = place->database;
-	int result = ada_clickhouse_ask(server, NULL, error, "CREATE TABLE IF NOT EXISTS %s.%s_local (" KEYS ", %s) ENGINE = MergeTree "
-					"PARTITION BY session_id ORDER BY %s", database, name, tables[table].columns,
-					tables[table].order);
+	int result = ada_clickhouse_ask(server, NULL, error,
+					"CREATE TABLE IF NOT EXISTS %s.%s_local (" KEYS ", %s) ENGINE = MergeTree "
+					"PARTITION BY session_id ORDER BY %s",
+					database, name, tables[table].columns, tables[table].order);
 
 	if (!result)
-		result = ada_clickhouse_ask(server, NULL, error, "CREATE VIEW IF NOT EXISTS %s.%s%s AS SELECT * FROM %s.%s_local WHERE "
-					    "session_id IN (SELECT session_id FROM %s.sessions_local)", database, name,
-					    place->cluster ? "_committed" : "", database, name, database);
+		result = ada_clickhouse_ask(server, NULL, error,
+					    "CREATE VIEW IF NOT EXISTS %s.%s%s AS SELECT * FROM %s.%s_local WHERE "
+					    "session_id IN (SELECT session_id FROM %s.sessions_local)",
+					    database, name, place->cluster ? "_committed" : "", database, name, database);
 	if (!result && place->cluster)
-		result = ada_clickhouse_ask(server, NULL, error, "CREATE TABLE IF NOT EXISTS %s.%s AS %s.%s_local ENGINE = "
-					    "Distributed(%s, %s, %s_committed)", database, name, database, name, place->cluster,
-					    database, name);
+		result = ada_clickhouse_ask(server, NULL, error,
+					    "CREATE TABLE IF NOT EXISTS %s.%s AS %s.%s_local ENGINE = "
+					    "Distributed(%s, %s, %s_committed)",
+					    database, name, database, name, place->cluster, database, name);
 	return result;
 }
 
@@ -222,9 +241,10 @@ static int make_table(const struct ada_clickhouse_place *place, struct ada_click
 static int check_engine(const struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, struct ada_error *error)
 {
 	char *answer = NULL;
-	int result = ada_clickhouse_ask(server, &answer, error, "SELECT engine, create_table_query LIKE '%%Distributed(%s, %%' FROM "
-					"system.tables WHERE database = '%s' AND name = 'events'", place->cluster ? place->cluster : "",
-					place->database);
+	int result = ada_clickhouse_ask(server, &answer, error,
+					"SELECT engine, create_table_query LIKE '%%Distributed(%s, %%' FROM "
+					"system.tables WHERE database = '%s' AND name = 'events'",
+					place->cluster ? place->cluster : "", place->database);
 	bool fits;
 
 	if (result)
@@ -233,11 +253,14 @@ static int check_engine(const struct ada_clickhouse_place *place, struct ada_cli
 	free(answer);
 	if (fits)
 		return 0;
-	return place->cluster ?
-		ada_error_set(error, EINVAL, "%s: database '%s' has ada's tables without the cluster '%s': choose another one with "
-			      "--database", server->url, place->database, place->cluster) :
-		ada_error_set(error, EINVAL, "%s: the tables in database '%s' belong to a cluster: name it with --cluster, or choose "
-			      "another database with --database", server->url, place->database);
+	return place->cluster ? ada_error_set(error, EINVAL,
+					      "%s: database '%s' has ada's tables without the cluster '%s': choose another one with "
+					      "--database",
+					      server->url, place->database, place->cluster) :
+				ada_error_set(error, EINVAL,
+					      "%s: the tables in database '%s' belong to a cluster: name it with --cluster, or choose "
+					      "another database with --database",
+					      server->url, place->database);
 }
 
 int ada_clickhouse_make_tables(const struct ada_clickhouse_place *place, struct ada_error *error)
@@ -253,9 +276,11 @@ int ada_clickhouse_make_tables(const struct ada_clickhouse_place *place, struct 
 		for (size_t j = ADA_CLICKHOUSE_TABLES; j > 0 && !result; j--)
 			result = make_table(place, server, j - 1, error);
 		if (!result)
-			result = ada_clickhouse_ask(server, NULL, error, "CREATE VIEW IF NOT EXISTS %s.losses AS SELECT session_id, "
+			result = ada_clickhouse_ask(server, NULL, error,
+						    "CREATE VIEW IF NOT EXISTS %s.losses AS SELECT session_id, "
 						    "host, process, thread, index_seq, timestamp_ns, function_id AS lost FROM "
-						    "%s.events WHERE kind = 'lost'", database, database);
+						    "%s.events WHERE kind = 'lost'",
+						    database, database);
 		if (!result)
 			result = check_engine(place, server, error);
 	}
@@ -277,10 +302,11 @@ int ada_clickhouse_make_staging(const struct ada_clickhouse_place *place, struct
 	}
 	*end = 0;
 	for (size_t i = 0; i < ADA_CLICKHOUSE_TABLES && !result; i++)
-		result = ada_clickhouse_ask(server, NULL, error, "CREATE TABLE IF NOT EXISTS %s.%s_%s (session_id UInt64 DEFAULT %llu, "
+		result = ada_clickhouse_ask(server, NULL, error,
+					    "CREATE TABLE IF NOT EXISTS %s.%s_%s (session_id UInt64 DEFAULT %llu, "
 					    "host String DEFAULT '%s', %s) ENGINE = MergeTree PARTITION BY session_id ORDER BY %s",
-					    place->database, prefix, ada_clickhouse_table_names[i], (unsigned long long)session_id,
-					    quoted, tables[i].columns, tables[i].order);
+					    place->database, prefix, ada_clickhouse_table_names[i], (unsigned long long)session_id, quoted,
+					    tables[i].columns, tables[i].order);
 	free(quoted);
 	return result;
 }

@@ -26,8 +26,8 @@ enum ada_clickhouse_table {
 extern const char *const ada_clickhouse_table_names[ADA_CLICKHOUSE_TABLES];
 
 struct ada_clickhouse_place {
-	const char *database, *cluster;		/* names that need no quoting; cluster NULL: none */
-	struct ada_clickhouse_server *servers;	/* in a cluster in the order of its shards */
+	const char *database, *cluster;	       /* names that need no quoting; cluster NULL: none */
+	struct ada_clickhouse_server *servers; /* in a cluster in the order of its shards */
 	size_t server_count;
 };
 

@@ -9,15 +9,15 @@
 #include "base/interrupt.h"
 
 #define PIECE 1000000ull
-#define CONNECTIONS 2			/* one parses while the other one sorts and compresses */
+#define CONNECTIONS 2 /* one parses while the other one sorts and compresses */
 
 struct sending {
 	const struct ada_clickhouse_upload *upload;
 	ADA_ARRAY(struct ada_clickhouse_piece) pieces;
 	char *statement;
-	pthread_mutex_t lock;		/* of what follows */
-	size_t next;			/* piece to be sent */
-	uint64_t done;			/* events */
+	pthread_mutex_t lock; /* of what follows */
+	size_t next;	      /* piece to be sent */
+	uint64_t done;	      /* events */
 	int result;
 	struct ada_error *error;
 };
@@ -83,10 +83,12 @@ static int plan(struct sending *sending, struct ada_error *error)
 	struct ada_table rests = {};
 	char *answer = NULL;
 	bool sound = false;
-	int result = ada_clickhouse_ask(upload->server, &answer, error, "SELECT process, thread, intDiv(index_seq, %llu) AS piece, count(), "
-					"max(index_seq) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread, piece ORDER BY process, "
-					"thread, piece", PIECE, upload->place->database, upload->prefix,
-					(unsigned long long)upload->session_id);
+	int result = ada_clickhouse_ask(
+		upload->server, &answer, error,
+		"SELECT process, thread, intDiv(index_seq, %llu) AS piece, count(), "
+		"max(index_seq) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread, piece ORDER BY process, "
+		"thread, piece",
+		PIECE, upload->place->database, upload->prefix, (unsigned long long)upload->session_id);
 
 	if (result)
 		return result;
@@ -138,8 +140,8 @@ static void finish(struct sending *sending, size_t first, size_t count, int resu
 	pthread_mutex_unlock(&sending->lock);
 }
 
-static int send_pieces(struct sending *sending, struct ada_clickhouse_server *server, struct ada_clickhouse_events *events,
-		       size_t first, size_t count, struct ada_error *error)
+static int send_pieces(struct sending *sending, struct ada_clickhouse_server *server, struct ada_clickhouse_events *events, size_t first,
+		       size_t count, struct ada_error *error)
 {
 	const struct ada_clickhouse_content *content = sending->upload->content;
 	const struct ada_clickhouse_piece *pieces = sending->pieces.items + first;
@@ -148,8 +150,9 @@ static int send_pieces(struct sending *sending, struct ada_clickhouse_server *se
 	for (size_t i = 0; i < count; i++)
 		rows += ada_clickhouse_count_rows(&content->session->threads.items[pieces[i].thread], pieces[i].from, pieces[i].to);
 	ada_clickhouse_events_open(events, content, pieces, count);
-	return !rows ? 0 : ada_clickhouse_insert(server, sending->statement, rows * ADA_CLICKHOUSE_EVENT_BYTES,
-						 ada_clickhouse_events_read, events, error);
+	return !rows ? 0 :
+		       ada_clickhouse_insert(server, sending->statement, rows * ADA_CLICKHOUSE_EVENT_BYTES, ada_clickhouse_events_read,
+					     events, error);
 }
 
 struct worker {
@@ -221,9 +224,11 @@ int ada_clickhouse_compare_events(const struct ada_clickhouse_upload *upload, bo
 {
 	const struct ada_clickhouse_content *content = upload->content;
 	char *answer = NULL, *rest;
-	int result = ada_clickhouse_ask(upload->server, &answer, error, "SELECT process, thread, count(), sum(index_seq), sum(timestamp_ns), "
-					"sum(function_id) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread ORDER BY process, thread",
-					upload->place->database, upload->prefix, (unsigned long long)upload->session_id);
+	int result = ada_clickhouse_ask(
+		upload->server, &answer, error,
+		"SELECT process, thread, count(), sum(index_seq), sum(timestamp_ns), "
+		"sum(function_id) FROM %s.%s_events WHERE session_id = %llu GROUP BY process, thread ORDER BY process, thread",
+		upload->place->database, upload->prefix, (unsigned long long)upload->session_id);
 
 	if (result)
 		return result;
@@ -236,9 +241,8 @@ int ada_clickhouse_compare_events(const struct ada_clickhouse_upload *upload, bo
 		if (!sums->rows)
 			continue;
 		snprintf(expected, sizeof expected, "%u\t%u\t%llu\t%llu\t%llu\t%llu", content->processes[i],
-			 content->session->threads.items[i].number, (unsigned long long)sums->rows,
-			 (unsigned long long)sums->index_seq, (unsigned long long)sums->timestamp_ns,
-			 (unsigned long long)sums->function_id);
+			 content->session->threads.items[i].number, (unsigned long long)sums->rows, (unsigned long long)sums->index_seq,
+			 (unsigned long long)sums->timestamp_ns, (unsigned long long)sums->function_id);
 		line = strsep(&rest, "\n");
 		*same = line && !strcmp(line, expected);
 	}

@@ -8,7 +8,7 @@ struct ada_clickhouse_upload {
 	const struct ada_clickhouse_place *place;
 	struct ada_clickhouse_server *server;
 	const struct ada_clickhouse_login *login;
-	const char *prefix;		/* of the staging tables */
+	const char *prefix; /* of the staging tables */
 	uint64_t session_id;
 };
 

@@ -16,8 +16,8 @@ struct chrome {
 	struct ada_export_texts texts;
 	struct ada_export_rates rates;
 	const struct ada_thread *thread;
-	const struct ada_process *process;	/* whose events `rates` counts */
-	const char *curve;			/* of rates, being written */
+	const struct ada_process *process; /* whose events `rates` counts */
+	const char *curve;		   /* of rates, being written */
 	uint64_t base_ns;
 	bool any;
 };
@@ -154,8 +154,8 @@ static int begin_process(struct chrome *chrome, const struct ada_process *proces
 
 	chrome->process = process;
 	put_name(chrome, "process_name", process, process->pid, ada_export_process_name(process));
-	result = ada_export_marks(selection, process, &(struct ada_export_marks_receiver){
-		.context = chrome, .window = put_window, .mark = put_mark });
+	result = ada_export_marks(selection, process,
+				  &(struct ada_export_marks_receiver){ .context = chrome, .window = put_window, .mark = put_mark });
 	return result ? result : ada_export_rates_begin(&chrome->rates, selection, process);
 }
 
@@ -258,16 +258,24 @@ static int take_ended(void *context, const struct ada_call *call, bool cut)
 
 int ada_export_chrome(struct ada_export *export, struct ada_error *error)
 {
-	struct chrome chrome = { .export = export, .output = export->output, .texts.quoting = ADA_EXPORT_JSON,
+	struct chrome chrome = { .export = export,
+				 .output = export->output,
+				 .texts.quoting = ADA_EXPORT_JSON,
 				 .base_ns = ada_export_base_ns(export->selection) };
 	const struct ada_completeness *completeness = &export->completeness;
 	char coverage[32];
 	int result;
 
 	put(&chrome, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-	result = ada_export_walk(export, &(struct ada_export_receiver){
-		.context = &chrome, .whole = true, .thread = take_thread, .left = take_left, .ended = take_ended,
-		.lost = take_lost, .event = take_event }, error);
+	result = ada_export_walk(export,
+				 &(struct ada_export_receiver){ .context = &chrome,
+								.whole = true,
+								.thread = take_thread,
+								.left = take_left,
+								.ended = take_ended,
+								.lost = take_lost,
+								.event = take_event },
+				 error);
 	if (!result) {
 		end_process(&chrome);
 		snprintf(coverage, sizeof coverage, "%.6g", completeness->detail_coverage);

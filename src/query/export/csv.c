@@ -15,7 +15,7 @@ struct csv {
 	struct ada_output *output;
 	struct ada_export_texts texts;
 	const struct ada_thread *thread;
-	bool several;			/* the session holds several processes: rows say which */
+	bool several; /* the session holds several processes: rows say which */
 };
 
 static void put_number(struct ada_output *output, uint64_t number)
@@ -97,18 +97,20 @@ static int take_call(void *context, const struct ada_call *call, bool cut)
 static int write_calls(struct csv *csv, struct ada_error *error)
 {
 	ada_output_string(csv->output, "thread,tid,index_seq,end_index_seq,start_ns,end_ns,duration_ns,self_ns,function_id,function,"
-			  "caller,depth,outcome");
+				       "caller,depth,outcome");
 	ada_output_string(csv->output, csv->several ? ",process\n" : "\n");
-	return ada_export_walk(csv->export, &(struct ada_export_receiver){
-		.context = csv, .whole = true, .thread = take_thread, .ended = take_call }, error);
+	return ada_export_walk(csv->export,
+			       &(struct ada_export_receiver){ .context = csv, .whole = true, .thread = take_thread, .ended = take_call },
+			       error);
 }
 
 /* --- events ----------------------------------------------------------------------------------------------------------- */
 
 static const char *kind_name(uint32_t kind)
 {
-	static const char *const names[] = { [ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return",
-					     [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost" };
+	static const char *const names[] = {
+		[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost"
+	};
 
 	return kind < sizeof names / sizeof *names ? names[kind] : NULL;
 }
@@ -172,7 +174,7 @@ static int put_moments(struct csv *csv, struct ada_timeline *timeline, uint64_t 
 static int write_events(struct csv *csv, struct ada_error *error)
 {
 	const struct ada_selection *selection = csv->export->selection;
-	uint64_t *kept = calloc(selection->session->threads.count + 1, sizeof *kept);	/* what was released before it, by thread */
+	uint64_t *kept = calloc(selection->session->threads.count + 1, sizeof *kept); /* what was released before it, by thread */
 	struct ada_timeline *timeline;
 	int result;
 
@@ -194,7 +196,9 @@ static int write_events(struct csv *csv, struct ada_error *error)
 
 int ada_export_csv(struct ada_export *export, struct ada_error *error)
 {
-	struct csv csv = { .export = export, .output = export->output, .texts.quoting = ADA_EXPORT_CSV,
+	struct csv csv = { .export = export,
+			   .output = export->output,
+			   .texts.quoting = ADA_EXPORT_CSV,
 			   .several = export->selection->session->processes.count > 1 };
 	int result = export->events ? write_events(&csv, error) : write_calls(&csv, error);
 

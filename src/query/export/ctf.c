@@ -11,7 +11,7 @@
 #include "query/session/stretch.h"
 
 #define NO_MODULE UINT32_MAX
-#define NAME_MAX_BYTES 4096		/* of a name in a packet: a packet has room for all of them */
+#define NAME_MAX_BYTES 4096 /* of a name in a packet: a packet has room for all of them */
 #define EVENT_BYTES (8 + 4 + 4 + 4)
 #define LOST_BYTES (8 + 4 + 8)
 
@@ -58,8 +58,8 @@ static void put_lost(struct ada_ctf_stream *stream, const struct ada_event *even
 	ada_ctf_stream_cut(stream, event->timestamp_ns, 0);
 }
 
-static int write_events(struct ctf *ctf, struct ada_ctf_stream *stream, const struct ada_thread *thread, uint64_t position,
-			uint64_t last, uint64_t *lost)
+static int write_events(struct ctf *ctf, struct ada_ctf_stream *stream, const struct ada_thread *thread, uint64_t position, uint64_t last,
+			uint64_t *lost)
 {
 	struct ada_stretch stretch = { .thread = thread, .next = position, .to = last };
 
@@ -127,7 +127,11 @@ static int write_thread(struct ctf *ctf, const struct ada_thread *thread, uint64
 
 /* --- marks ------------------------------------------------------------------------------------------------------------- */
 
-struct mark { uint64_t ns; uint32_t window; const json_object *entry; };
+struct mark {
+	uint64_t ns;
+	uint32_t window;
+	const json_object *entry;
+};
 
 static int compare_marks(const void *left, const void *right)
 {

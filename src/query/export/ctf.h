@@ -5,7 +5,7 @@
 #include "query/export/export.h"
 
 #define ADA_CTF_MAGIC 0xC1FC1FC1u
-enum { ADA_CTF_THREAD, ADA_CTF_MARKS };				/* stream classes */
+enum { ADA_CTF_THREAD, ADA_CTF_MARKS }; /* stream classes */
 
 /* The metadata's text. It names every function of export->names, so it comes last. */
 int ada_ctf_write_metadata(struct ada_export *export, const char *path, struct ada_error *error);
@@ -16,18 +16,18 @@ struct ada_ctf_stream {
 	const char *path;
 	struct ada_error *error;
 	uint32_t class_id, process, thread, tid;
-	uint64_t instance;		/* another one for each stream of a class */
-	char *process_name, *thread_name;	/* UTF-8 */
+	uint64_t instance;		  /* another one for each stream of a class */
+	char *process_name, *thread_name; /* UTF-8 */
 	uint64_t discarded, packets;
-	uint64_t begin_ns, end_ns;	/* of the packet */
-	size_t head, used;		/* of its bytes */
+	uint64_t begin_ns, end_ns; /* of the packet */
+	size_t head, used;	   /* of its bytes */
 	unsigned char *bytes;
-	int result;			/* of the first write that failed */
+	int result; /* of the first write that failed */
 };
 int ada_ctf_stream_open(struct ada_ctf_stream *stream, const char *path, struct ada_error *error);
 /* Room for one event that has `size` bytes behind its header, in the packet at hand or a new one; NULL: can't be written. */
 unsigned char *ada_ctf_stream_event(struct ada_ctf_stream *stream, uint8_t id, uint64_t ns, size_t size);
 /* Ends the packet; what comes next is behind so many more lost events. */
 void ada_ctf_stream_cut(struct ada_ctf_stream *stream, uint64_t ns, uint64_t lost);
-int ada_ctf_stream_close(struct ada_ctf_stream *stream);	/* 0 or -errno */
+int ada_ctf_stream_close(struct ada_ctf_stream *stream); /* 0 or -errno */
 #endif

@@ -7,54 +7,52 @@
 #include <unistd.h>
 #include "query/export/ctf.h"
 
-static const char types[] =
-	"/* CTF 1.8 */\n"
-	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
-	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
-	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
-	"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
-	"typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
-	"\n"
-	"trace {\n"
-	"\tmajor = 1;\n"
-	"\tminor = 8;\n"
-	"\tbyte_order = le;\n"
-	"\tpacket.header := struct {\n"
-	"\t\tuint32_t magic;\n"
-	"\t\tuint32_t stream_id;\n"
-	"\t\tuint64_t stream_instance_id;\n"
-	"\t};\n"
-	"};\n\n";
+static const char types[] = "/* CTF 1.8 */\n"
+			    "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+			    "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+			    "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+			    "typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
+			    "typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
+			    "\n"
+			    "trace {\n"
+			    "\tmajor = 1;\n"
+			    "\tminor = 8;\n"
+			    "\tbyte_order = le;\n"
+			    "\tpacket.header := struct {\n"
+			    "\t\tuint32_t magic;\n"
+			    "\t\tuint32_t stream_id;\n"
+			    "\t\tuint64_t stream_instance_id;\n"
+			    "\t};\n"
+			    "};\n\n";
 
-static const char clocks[] =
-	"typealias integer { size = 64; align = 8; signed = false; map = clock.boottime.value; } := time_t;\n\n"
-	"struct packet_context {\n"
-	"\tuint64_t content_size;\n"
-	"\tuint64_t packet_size;\n"
-	"\ttime_t timestamp_begin;\n"
-	"\ttime_t timestamp_end;\n"
-	"\tuint64_t events_discarded;\n"
-	"\tuint64_t packet_seq_num;\n"
-	"\tuint32_t process;\n"
-	"\tuint32_t thread;\n"
-	"\tuint32_t tid;\n"
-	"\tstring process_name;\n"
-	"\tstring thread_name;\n"
-	"};\n\n"
-	"struct event_header {\n"
-	"\tuint8_t id;\n"
-	"\ttime_t timestamp;\n"
-	"};\n\n";
+static const char clocks[] = "typealias integer { size = 64; align = 8; signed = false; map = clock.boottime.value; } := time_t;\n\n"
+			     "struct packet_context {\n"
+			     "\tuint64_t content_size;\n"
+			     "\tuint64_t packet_size;\n"
+			     "\ttime_t timestamp_begin;\n"
+			     "\ttime_t timestamp_end;\n"
+			     "\tuint64_t events_discarded;\n"
+			     "\tuint64_t packet_seq_num;\n"
+			     "\tuint32_t process;\n"
+			     "\tuint32_t thread;\n"
+			     "\tuint32_t tid;\n"
+			     "\tstring process_name;\n"
+			     "\tstring thread_name;\n"
+			     "};\n\n"
+			     "struct event_header {\n"
+			     "\tuint8_t id;\n"
+			     "\ttime_t timestamp;\n"
+			     "};\n\n";
 
-static const char streams[] =
-	"stream {\n\tid = 0;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n"
-	"stream {\n\tid = 1;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n";
+static const char
+	streams[] = "stream {\n\tid = 0;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n"
+		    "stream {\n\tid = 1;\n\tevent.header := struct event_header;\n\tpacket.context := struct packet_context;\n};\n\n";
 
-static const char marks[] =
-	"event {\n\tname = \"lost\";\n\tid = 4;\n\tstream_id = 0;\n\tfields := struct {\n"
-	"\t\tuint64_t index_seq;\n\t\tuint32_t depth;\n\t\tuint64_t count;\n\t};\n};\n\n"
-	"event {\n\tname = \"mark\";\n\tid = 0;\n\tstream_id = 1;\n\tfields := struct {\n"
-	"\t\tuint32_t window;\n\t\tint32_t thread;\n\t\tint64_t index_seq;\n\t\tstring kind;\n\t\tstring label;\n\t};\n};\n";
+static const char
+	marks[] = "event {\n\tname = \"lost\";\n\tid = 4;\n\tstream_id = 0;\n\tfields := struct {\n"
+		  "\t\tuint64_t index_seq;\n\t\tuint32_t depth;\n\t\tuint64_t count;\n\t};\n};\n\n"
+		  "event {\n\tname = \"mark\";\n\tid = 0;\n\tstream_id = 1;\n\tfields := struct {\n"
+		  "\t\tuint32_t window;\n\t\tint32_t thread;\n\t\tint64_t index_seq;\n\t\tstring kind;\n\t\tstring label;\n\t};\n};\n";
 
 /* As a literal: whatever is no printable ASCII or UTF-8 as octal numbers. */
 static void put_literal(struct ada_output *output, const char *text)

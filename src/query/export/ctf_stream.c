@@ -8,7 +8,7 @@
 #include "query/export/ctf.h"
 
 #define PACKET_BYTES (256u << 10)
-#define SIZES_AT 16			/* of content_size in the packet: behind magic, stream_id and stream_instance_id */
+#define SIZES_AT 16 /* of content_size in the packet: behind magic, stream_id and stream_instance_id */
 
 static unsigned char *put(unsigned char *at, const void *bytes, size_t count)
 {
@@ -50,8 +50,7 @@ static void begin(struct ada_ctf_stream *stream, uint64_t ns)
 
 static void end(struct ada_ctf_stream *stream)
 {
-	uint64_t fields[6] = { 8 * stream->used, 8 * stream->used, stream->begin_ns, stream->end_ns, stream->discarded,
-			       stream->packets++ };
+	uint64_t fields[6] = { 8 * stream->used, 8 * stream->used, stream->begin_ns, stream->end_ns, stream->discarded, stream->packets++ };
 	int result;
 
 	memcpy(stream->bytes + SIZES_AT, fields, sizeof fields);

@@ -14,12 +14,12 @@
 struct ada_export {
 	const struct ada_selection *selection;
 	struct ada_name_list names;
-	struct ada_output *output;	/* of a format that is one stream */
-	const char *path;		/* of the others: file to fill, or directory to make, which isn't there yet */
-	bool events;			/* csv: a row an event, not a call */
-	struct ada_progress *progress;	/* of events done */
-	struct ada_completeness completeness;	/* filled in */
-	bool paths_merged;		/* the same: there were more than ADA_TREE_NODES */
+	struct ada_output *output;	      /* of a format that is one stream */
+	const char *path;		      /* of the others: file to fill, or directory to make, which isn't there yet */
+	bool events;			      /* csv: a row an event, not a call */
+	struct ada_progress *progress;	      /* of events done */
+	struct ada_completeness completeness; /* filled in */
+	bool paths_merged;		      /* the same: there were more than ADA_TREE_NODES */
 };
 
 struct ada_export_format {

@@ -17,10 +17,10 @@
 struct writer {
 	struct ada_export *export;
 	const struct ada_tree *tree;
-	char **labels;				/* by thread of the selection */
-	uint32_t *groups;			/* by thread of the selection: the first thread of the same label */
-	ADA_ARRAY(char) path;			/* of the node at hand */
-	size_t ends[FRAMES_MAX + 2];		/* of `path`, by depth */
+	char **labels;		     /* by thread of the selection */
+	uint32_t *groups;	     /* by thread of the selection: the first thread of the same label */
+	ADA_ARRAY(char) path;	     /* of the node at hand */
+	size_t ends[FRAMES_MAX + 2]; /* of `path`, by depth */
 };
 
 /* --- the threads ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +127,11 @@ static const char *name_of(const struct writer *writer, const struct ada_tree_no
 static int write_deeper(struct writer *writer, uint32_t top)
 {
 	const struct ada_tree_node *nodes = writer->tree->nodes.items;
-	ADA_ARRAY(struct { uint32_t node; uint64_t weight; }) sums = {};
+	ADA_ARRAY(struct {
+		uint32_t node;
+		uint64_t weight;
+	})
+	sums = {};
 	uint32_t end = ada_tree_skip(writer->tree, top);
 	struct ada_table numbers = {};
 	char buffer[ADA_NAME_BUFFER];
@@ -168,7 +172,7 @@ static int write_lines(struct writer *writer)
 
 	while (number && !result) {
 		const struct ada_tree_node *node = &tree->nodes.items[number];
-		bool deepest = node->depth == FRAMES_MAX + 1;	/* of a thread and its FRAMES_MAX calls */
+		bool deepest = node->depth == FRAMES_MAX + 1; /* of a thread and its FRAMES_MAX calls */
 
 		writer->path.count = node->depth > 1 ? writer->ends[node->depth - 1] : 0;
 		result = append(writer, name_of(writer, node, buffer));

@@ -15,8 +15,8 @@ static char *prepare(enum ada_export_quoting quoting, const char *text)
 	return ada_output_prepare(quoting == ADA_EXPORT_JSON ? ADA_FORMAT_JSON : ADA_FORMAT_CSV, text);
 }
 
-const struct ada_export_text *ada_export_text(struct ada_export_texts *texts, struct ada_export *export,
-					      const struct ada_process *process, uint64_t function_id, uint32_t *number)
+const struct ada_export_text *ada_export_text(struct ada_export_texts *texts, struct ada_export *export, const struct ada_process *process,
+					      uint64_t function_id, uint32_t *number)
 {
 	const struct ada_name *name = ada_name_list_get(&export->names, process, function_id);
 	struct ada_export_text text;
@@ -136,11 +136,13 @@ static const char *rule_text(const struct ada_process *process, const json_objec
 static int tell_mark(const struct ada_selection *selection, const struct ada_recorded_window *window, uint64_t number,
 		     const json_object *entry, const struct ada_export_marks_receiver *receiver)
 {
-	struct ada_export_mark mark = {
-		.process = window->process, .window = number, .ns = ada_json_u64(entry, "tsNs", 0),
-		.kind = ada_json_text(entry, "kind", NULL), .label = ada_json_text(entry, "label", NULL),
-		.value = ada_json_get(entry, "value"), .more = ada_json_u64(entry, "more", 0),
-	};
+	struct ada_export_mark mark = { .process = window->process,
+					.window = number,
+					.ns = ada_json_u64(entry, "tsNs", 0),
+					.kind = ada_json_text(entry, "kind", NULL),
+					.label = ada_json_text(entry, "label", NULL),
+					.value = ada_json_get(entry, "value"),
+					.more = ada_json_u64(entry, "more", 0) };
 
 	if (mark.ns < selection->from_ns || mark.ns >= selection->to_ns)
 		return 0;
@@ -178,7 +180,9 @@ int ada_export_marks(const struct ada_selection *selection, const struct ada_pro
 	for (size_t i = process->first_window; i < process->first_window + process->window_count && !result; i++) {
 		const struct ada_recorded_window *recorded = &session->windows.items[i];
 		const json_object *marks = ada_json_get(recorded->entry, "marks");
-		struct ada_export_window window = { .recorded = recorded, .number = i, .from_ns = recorded->start_ns,
+		struct ada_export_window window = { .recorded = recorded,
+						    .number = i,
+						    .from_ns = recorded->start_ns,
 						    .to_ns = recorded->end_ns,
 						    .kind = ada_json_text(recorded->entry, "triggerKind", "") };
 
@@ -198,8 +202,7 @@ int ada_export_marks(const struct ada_selection *selection, const struct ada_pro
 
 /* --- counters --------------------------------------------------------------------------------------------------------- */
 
-int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection,
-			   const struct ada_process *process)
+int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection, const struct ada_process *process)
 {
 	uint64_t start_ns = UINT64_MAX, end_ns = 0, first, last;
 
@@ -224,7 +227,7 @@ int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_sele
 	while ((end_ns - start_ns) / rates->bucket_ns >= ADA_EXPORT_BUCKETS)
 		rates->bucket_ns *= 2;
 	rates->start_ns = start_ns;
-	rates->end_ns = end_ns < UINT64_MAX ? end_ns + 1 : end_ns;	/* so that the last bucket is seen */
+	rates->end_ns = end_ns < UINT64_MAX ? end_ns + 1 : end_ns; /* so that the last bucket is seen */
 	rates->buckets = (end_ns - start_ns) / rates->bucket_ns + 1;
 	rates->events = calloc(rates->buckets, sizeof *rates->events);
 	rates->lost = calloc(rates->buckets, sizeof *rates->lost);

@@ -8,15 +8,15 @@ enum ada_export_quoting { ADA_EXPORT_JSON, ADA_EXPORT_CSV, ADA_EXPORT_UTF8 };
 struct ada_export_text {
 	char *function, *module;
 };
-struct ada_export_texts {		/* all zero but for the quoting: empty */
+struct ada_export_texts { /* all zero but for the quoting: empty */
 	enum ada_export_quoting quoting;
 	ADA_ARRAY(struct ada_export_text) items;
 };
 /* NULL: no memory. Stays until the next call. */
-const struct ada_export_text *ada_export_text(struct ada_export_texts *texts, struct ada_export *export,
-					      const struct ada_process *process, uint64_t function_id, uint32_t *number);
+const struct ada_export_text *ada_export_text(struct ada_export_texts *texts, struct ada_export *export, const struct ada_process *process,
+					      uint64_t function_id, uint32_t *number);
 void ada_export_texts_close(struct ada_export_texts *texts);
-uint32_t ada_export_symbol_index(const struct ada_name *name);		/* of name->symbol */
+uint32_t ada_export_symbol_index(const struct ada_name *name); /* of name->symbol */
 
 /* "return", "exception", "open", "unknown" */
 const char *ada_export_outcome(int outcome);
@@ -31,21 +31,21 @@ const char *ada_export_process_name(const struct ada_process *process);
 /* --- marks and windows of the manifests ------------------------------------------------------------------------------- */
 struct ada_export_mark {
 	const struct ada_process *process;
-	const struct ada_thread *thread;	/* NULL: of none */
+	const struct ada_thread *thread; /* NULL: of none */
 	uint64_t ns;
-	uint64_t window;		/* number in the session */
-	uint64_t position;		/* index_seq of the marked event, where has_position */
+	uint64_t window;   /* number in the session */
+	uint64_t position; /* index_seq of the marked event, where has_position */
 	bool has_position;
-	const char *kind, *label;	/* NULL: none */
-	const char *rule;		/* its text; NULL: not known */
-	const json_object *value;	/* NULL: none */
-	uint64_t more;			/* marks like it that were only counted */
+	const char *kind, *label; /* NULL: none */
+	const char *rule;	  /* its text; NULL: not known */
+	const json_object *value; /* NULL: none */
+	uint64_t more;		  /* marks like it that were only counted */
 };
 struct ada_export_window {
 	const struct ada_recorded_window *recorded;
-	uint64_t number;		/* in the session */
-	uint64_t from_ns, to_ns;	/* of it, within the selection; both inclusive */
-	const char *kind;		/* triggerKind; "" none */
+	uint64_t number;	 /* in the session */
+	uint64_t from_ns, to_ns; /* of it, within the selection; both inclusive */
+	const char *kind;	 /* triggerKind; "" none */
 };
 struct ada_export_marks_receiver {
 	void *context;
@@ -58,16 +58,15 @@ int ada_export_marks(const struct ada_selection *selection, const struct ada_pro
 
 /* --- events and losses of one process over time ----------------------------------------------------------------------- */
 #define ADA_EXPORT_BUCKET_NS 10000000ull
-#define ADA_EXPORT_BUCKETS 65536u	/* of a longer process, the buckets are longer */
+#define ADA_EXPORT_BUCKETS 65536u /* of a longer process, the buckets are longer */
 struct ada_export_rates {
 	uint64_t start_ns, end_ns, bucket_ns;
 	size_t buckets;
-	uint64_t *events, *lost;	/* by bucket */
+	uint64_t *events, *lost; /* by bucket */
 	bool any_lost;
 };
 /* For this process and no more what was counted before. 0 or -ENOMEM. */
-int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection,
-			   const struct ada_process *process);
+int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection, const struct ada_process *process);
 void ada_export_rates_count(struct ada_export_rates *rates, const struct ada_event *event);
 /* The curve of rates->events or rates->lost: where it changes, and its end at 0. */
 int ada_export_rates_tell(const struct ada_export_rates *rates, const uint64_t *values, void *context,

@@ -37,7 +37,7 @@ static int take_event(void *context, const struct ada_event *event)
 
 /* --- names ------------------------------------------------------------------------------------------------------------ */
 
-struct named {				/* the function of the event that is being written */
+struct named { /* the function of the event that is being written */
 	const struct ada_name *name;
 	const struct ada_export_text *text;
 	struct ada_perfetto_function *function;
@@ -228,7 +228,10 @@ static int take_ended(void *context, const struct ada_call *call, bool cut)
 	if (call->aside)
 		return call->outcome == ADA_OUTCOME_UNKNOWN ? 0 : put_late_end(perfetto, call);
 	return put_end(perfetto, call->end_ns,
-		       cut ? "cut" : call->outcome == ADA_OUTCOME_RETURN ? NULL : ada_export_outcome(call->outcome), call);
+		       cut				   ? "cut" :
+		       call->outcome == ADA_OUTCOME_RETURN ? NULL :
+							     ada_export_outcome(call->outcome),
+		       call);
 }
 
 static int take_lost(void *context, const struct ada_event *event, uint64_t position)
@@ -258,9 +261,15 @@ int ada_export_perfetto(struct ada_export *export, struct ada_error *error)
 	if (result)
 		ada_error_system(error, -result, "%s", export->selection->session->path);
 	else
-		result = ada_export_walk(export, &(struct ada_export_receiver){
-			.context = &perfetto, .thread = take_thread, .begun = take_begun, .left = take_left, .ended = take_ended,
-			.lost = take_lost, .event = take_event }, error);
+		result = ada_export_walk(export,
+					 &(struct ada_export_receiver){ .context = &perfetto,
+									.thread = take_thread,
+									.begun = take_begun,
+									.left = take_left,
+									.ended = take_ended,
+									.lost = take_lost,
+									.event = take_event },
+					 error);
 	if (!result) {
 		result = ada_perfetto_end(&perfetto);
 		if (result)

@@ -10,32 +10,81 @@
 enum {
 	TRACE_PACKET = 1,
 	/* TracePacket */
-	PACKET_CLOCK_SNAPSHOT = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE_ID = 10, PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED_DATA = 12, PACKET_SEQUENCE_FLAGS = 13, PACKET_CLOCK_ID = 58, PACKET_DEFAULTS = 59,
-	PACKET_TRACK_DESCRIPTOR = 60, PACKET_FIRST_ON_SEQUENCE = 87,
-	SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2,
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_CLOCK_ID = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_FIRST_ON_SEQUENCE = 87,
+	SEQUENCE_CLEARED = 1,
+	SEQUENCE_NEEDS_STATE = 2,
 	/* ClockSnapshot */
-	SNAPSHOT_CLOCKS = 1, SNAPSHOT_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
-	CLOCK_IS_REALTIME = 1, CLOCK_IS_BOOTTIME = 6, CLOCK_OF_ANCHORS = 128,	/* the first that is the trace's own, for all sequences */
+	SNAPSHOT_CLOCKS = 1,
+	SNAPSHOT_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+	CLOCK_IS_REALTIME = 1,
+	CLOCK_IS_BOOTTIME = 6,
+	CLOCK_OF_ANCHORS = 128, /* the first that is the trace's own, for all sequences */
 	/* TracePacketDefaults, TrackEventDefaults */
-	DEFAULTS_TRACK_EVENT = 11, DEFAULTS_CLOCK_ID = 58, DEFAULTS_TRACK_UUID = 11,
+	DEFAULTS_TRACK_EVENT = 11,
+	DEFAULTS_CLOCK_ID = 58,
+	DEFAULTS_TRACK_UUID = 11,
 	/* InternedData and its entries */
-	INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_LOCATIONS = 4, ENTRY_IID = 1, ENTRY_NAME = 2,
-	LOCATION_IID = 1, LOCATION_FILE = 2, LOCATION_FUNCTION = 3, LOCATION_LINE = 4,
+	INTERNED_CATEGORIES = 1,
+	INTERNED_NAMES = 2,
+	INTERNED_LOCATIONS = 4,
+	ENTRY_IID = 1,
+	ENTRY_NAME = 2,
+	LOCATION_IID = 1,
+	LOCATION_FILE = 2,
+	LOCATION_FUNCTION = 3,
+	LOCATION_LINE = 4,
 	/* TrackDescriptor, ProcessDescriptor, ThreadDescriptor, CounterDescriptor */
-	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8,
-	PROCESS_PID = 1, PROCESS_COMMAND = 2, PROCESS_NAME = 6, PROCESS_START_NS = 7,
-	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5, COUNTER_UNIT = 3, UNIT_COUNT = 2,
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	PROCESS_PID = 1,
+	PROCESS_COMMAND = 2,
+	PROCESS_NAME = 6,
+	PROCESS_START_NS = 7,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	COUNTER_UNIT = 3,
+	UNIT_COUNT = 2,
 	/* TrackEvent */
-	EVENT_CATEGORY_IIDS = 3, EVENT_ANNOTATIONS = 4, EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK_UUID = 11,
-	EVENT_CATEGORIES = 22, EVENT_NAME = 23, EVENT_COUNTER_VALUE = 30, EVENT_LOCATION_IID = 34,
-	TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4,
+	EVENT_CATEGORY_IIDS = 3,
+	EVENT_ANNOTATIONS = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK_UUID = 11,
+	EVENT_CATEGORIES = 22,
+	EVENT_NAME = 23,
+	EVENT_COUNTER_VALUE = 30,
+	EVENT_LOCATION_IID = 34,
+	TYPE_SLICE_BEGIN = 1,
+	TYPE_SLICE_END = 2,
+	TYPE_INSTANT = 3,
+	TYPE_COUNTER = 4,
 	/* DebugAnnotation */
-	ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5, ANNOTATION_STRING = 6,
-	ANNOTATION_POINTER = 7, ANNOTATION_NAME = 10,
+	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
+	ANNOTATION_INT = 4,
+	ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6,
+	ANNOTATION_POINTER = 7,
+	ANNOTATION_NAME = 10
 };
 
-#define PROCESS_SEQUENCE 1u		/* of what is no thread's; thread I of the selection has 2 + I */
+#define PROCESS_SEQUENCE 1u /* of what is no thread's; thread I of the selection has 2 + I */
 
 /* Source of a function, and where its entry was told: on which sequence. */
 struct ada_perfetto_function {
@@ -50,22 +99,22 @@ struct ada_perfetto {
 	struct ada_export_texts texts;
 	struct ada_proto packet;
 	struct ada_export_rates rates;
-	ADA_ARRAY(struct ada_perfetto_function) functions;	/* by number of their names */
-	uint32_t *category_sequence;				/* by number of the module + 1; 0: not known */
+	ADA_ARRAY(struct ada_perfetto_function) functions; /* by number of their names */
+	uint32_t *category_sequence;			   /* by number of the module + 1; 0: not known */
 	const struct ada_thread *thread;
 	const struct ada_process *process;
 	uint32_t sequence;
 	uint64_t thread_uuid, process_uuid, windows_uuid, events_uuid, lost_uuid, counter_uuid;
-	uint64_t now_ns;		/* of the last slice's begin or end on the thread: none is earlier */
-	uint64_t last_ns;		/* latest time in the trace */
-	size_t window;			/* of the session: the first that doesn't end before now */
+	uint64_t now_ns;  /* of the last slice's begin or end on the thread: none is earlier */
+	uint64_t last_ns; /* latest time in the trace */
+	size_t window;	  /* of the session: the first that doesn't end before now */
 };
 
 /* Of one packet at a time. */
 void ada_perfetto_packet(struct ada_perfetto *perfetto, uint32_t sequence, uint64_t ns);
-int ada_perfetto_packet_done(struct ada_perfetto *perfetto);	/* writes it: 0 or -ENOMEM */
+int ada_perfetto_packet_done(struct ada_perfetto *perfetto); /* writes it: 0 or -ENOMEM */
 void ada_perfetto_note_u64(struct ada_proto *packet, const char *name, uint64_t value);
-void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text);	/* any bytes */
+void ada_perfetto_note_text(struct ada_proto *packet, const char *name, const char *text); /* any bytes */
 
 /* The trace's frame: clocks, processes with their windows, marks and counters, threads, and what is missing. */
 int ada_perfetto_begin(struct ada_perfetto *perfetto);

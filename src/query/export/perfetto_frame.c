@@ -32,7 +32,7 @@ int ada_perfetto_packet_done(struct ada_perfetto *perfetto)
 
 	if (packet->failed)
 		return -ENOMEM;
-	for (size_t length = packet->bytes.count; ; length >>= 7) {
+	for (size_t length = packet->bytes.count;; length >>= 7) {
 		head[count++] = (uint8_t)(length & 0x7F) | (length >= 0x80 ? 0x80 : 0);
 		if (length < 0x80)
 			break;
@@ -129,7 +129,8 @@ static int put_snapshot(struct ada_perfetto *perfetto, const struct ada_timing_a
 
 static int compare_host(const void *left, const void *right)
 {
-	const struct ada_timing_anchor *a = *(const struct ada_timing_anchor *const *)left, *b = *(const struct ada_timing_anchor *const *)right;
+	const struct ada_timing_anchor *a = *(const struct ada_timing_anchor *const *)left,
+				       *b = *(const struct ada_timing_anchor *const *)right;
 
 	if (a->hostTimeNs != b->hostTimeNs)
 		return a->hostTimeNs < b->hostTimeNs ? -1 : 1;
@@ -308,8 +309,7 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 {
 	struct ada_perfetto *perfetto = context;
 	struct ada_proto *packet = &perfetto->packet;
-	uint64_t uuid = mark->thread ? uuid_of(perfetto, mark->process, "thread", mark->thread->number) :
-				       perfetto->windows_uuid;
+	uint64_t uuid = mark->thread ? uuid_of(perfetto, mark->process, "thread", mark->thread->number) : perfetto->windows_uuid;
 	size_t event = begin_event(perfetto, mark->ns, TYPE_INSTANT, uuid);
 
 	ada_proto_string(packet, EVENT_CATEGORIES, "mark");
@@ -369,8 +369,8 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 
 	if (!perfetto->process)
 		return 0;
-	result = ada_export_marks(perfetto->export->selection, perfetto->process, &(struct ada_export_marks_receiver){
-		.context = perfetto, .window = put_window, .mark = put_mark });
+	result = ada_export_marks(perfetto->export->selection, perfetto->process,
+				  &(struct ada_export_marks_receiver){ .context = perfetto, .window = put_window, .mark = put_mark });
 	if (!result && perfetto->rates.buckets)
 		result = put_counter(perfetto, "events", perfetto->rates.events);
 	if (!result && perfetto->rates.any_lost)
@@ -395,7 +395,7 @@ static int put_anchors(struct ada_perfetto *perfetto)
 		ada_perfetto_note_u64(packet, "clock_id", clock_id_of(session, anchor));
 		result = end_event(perfetto, event);
 	}
-	perfetto->last_ns = last_ns;		/* of what was recorded */
+	perfetto->last_ns = last_ns; /* of what was recorded */
 	return result;
 }
 

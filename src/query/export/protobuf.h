@@ -6,10 +6,10 @@
 
 struct ada_proto {
 	ADA_ARRAY(uint8_t) bytes;
-	bool failed;			/* no memory: what is there is not whole */
+	bool failed; /* no memory: what is there is not whole */
 };
 
-void ada_proto_varint(struct ada_proto *proto, uint32_t field, uint64_t value);		/* uint, int, bool, enum */
+void ada_proto_varint(struct ada_proto *proto, uint32_t field, uint64_t value); /* uint, int, bool, enum */
 void ada_proto_double(struct ada_proto *proto, uint32_t field, double value);
 void ada_proto_bytes(struct ada_proto *proto, uint32_t field, const void *bytes, size_t length);
 void ada_proto_string(struct ada_proto *proto, uint32_t field, const char *text);

@@ -18,8 +18,8 @@ struct speedscope {
 	struct ada_export_texts texts;
 	const struct ada_thread *thread;
 	uint64_t base_ns;
-	uint64_t now_ns;		/* of the last event: none is earlier */
-	uint64_t to_ns;			/* of what is exported of the thread */
+	uint64_t now_ns; /* of the last event: none is earlier */
+	uint64_t to_ns;	 /* of what is exported of the thread */
 	bool any_profile, any_event, shown;
 };
 
@@ -50,8 +50,7 @@ static void put_profile_name(struct speedscope *speedscope)
 
 	snprintf(text, sizeof text, "%s%s%u", thread->name, *thread->name ? " " : "", thread->tid);
 	if (speedscope->export->selection->session->processes.count > 1)
-		snprintf(text, sizeof text, "%s/%s%s%u", thread->process->directory, thread->name, *thread->name ? " " : "",
-			 thread->tid);
+		snprintf(text, sizeof text, "%s/%s%s%u", thread->process->directory, thread->name, *thread->name ? " " : "", thread->tid);
 	ada_output_json(speedscope->output, text);
 }
 
@@ -64,7 +63,7 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 	speedscope->now_ns = thread->from_ns;
 	speedscope->to_ns = thread->to_ns;
 	speedscope->any_event = false;
-	speedscope->shown = thread->to_ns;	/* nothing of the others lies in the selection */
+	speedscope->shown = thread->to_ns; /* nothing of the others lies in the selection */
 	if (!speedscope->shown)
 		return 0;
 	ada_output_string(output, speedscope->any_profile ? ",\n" : "\n");
@@ -150,14 +149,21 @@ static void put_end(struct speedscope *speedscope)
 
 int ada_export_speedscope(struct ada_export *export, struct ada_error *error)
 {
-	struct speedscope speedscope = { .export = export, .output = export->output, .texts.quoting = ADA_EXPORT_JSON,
+	struct speedscope speedscope = { .export = export,
+					 .output = export->output,
+					 .texts.quoting = ADA_EXPORT_JSON,
 					 .base_ns = ada_export_base_ns(export->selection) };
 	int result;
 
 	ada_output_string(export->output, "{\"$schema\":\"" SCHEMA "\",\n\"profiles\":[");
-	result = ada_export_walk(export, &(struct ada_export_receiver){
-		.context = &speedscope, .thread = take_thread, .begun = take_begun, .left = take_left, .ended = take_ended,
-		.thread_done = take_thread_done }, error);
+	result = ada_export_walk(export,
+				 &(struct ada_export_receiver){ .context = &speedscope,
+								.thread = take_thread,
+								.begun = take_begun,
+								.left = take_left,
+								.ended = take_ended,
+								.thread_done = take_thread_done },
+				 error);
 	if (!result)
 		put_end(&speedscope);
 	ada_export_texts_close(&speedscope.texts);

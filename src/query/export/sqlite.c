@@ -15,7 +15,7 @@
 #include "query/sql/sql.h"
 
 #define PREFIX "ada_new_"
-#define STEPS 10000			/* of SQLite's machine between two looks at Ctrl-C */
+#define STEPS 10000 /* of SQLite's machine between two looks at Ctrl-C */
 
 struct file {
 	struct ada_export *export;
@@ -144,14 +144,14 @@ static int put_session(struct file *file)
 	const json_object *document = selection->session->document;
 	json_object *command = ada_json_get(document, "command");
 	const char *const texts[] = {
-		ada_json_text(document, "name", ""), ada_json_text(ada_json_get(document, "host"), "name", ""),
-		ada_json_text(document, "program", ""),
-		command ? json_object_to_json_string_ext(command, JSON_C_TO_STRING_PLAIN) : "",
-		ada_json_text(document, "started", ""), ada_json_text(document, "adaVersion", ""),
+		ada_json_text(document, "name", ""),	ada_json_text(ada_json_get(document, "host"), "name", ""),
+		ada_json_text(document, "program", ""), command ? json_object_to_json_string_ext(command, JSON_C_TO_STRING_PLAIN) : "",
+		ada_json_text(document, "started", ""), ada_json_text(document, "adaVersion", "")
 	};
 	sqlite3_str *text = sqlite3_str_new(file->database);
 
-	sqlite3_str_appendall(text, "CREATE TABLE session(name TEXT, host TEXT, program TEXT, command TEXT, started TEXT, ada_version TEXT, "
+	sqlite3_str_appendall(text,
+			      "CREATE TABLE session(name TEXT, host TEXT, program TEXT, command TEXT, started TEXT, ada_version TEXT, "
 			      "start_ns INTEGER, from_ns INTEGER, to_ns INTEGER, events INTEGER, lost INTEGER, detail_coverage REAL, "
 			      "complete INTEGER); INSERT INTO session VALUES(");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -161,10 +161,9 @@ static int put_session(struct file *file)
 		free(clean);
 	}
 	/* from and to: null where all of the session's time is there. */
-	sqlite3_str_appendf(text, "%lld, nullif(%lld, 0), nullif(%lld, %lld), %lld, %lld, %!.17g, %d)",
-			    clamp(selection->session->start_ns), clamp(selection->from_ns), clamp(selection->to_ns), clamp(UINT64_MAX),
-			    clamp(completeness->events), clamp(completeness->lost), completeness->detail_coverage,
-			    completeness->complete);
+	sqlite3_str_appendf(text, "%lld, nullif(%lld, 0), nullif(%lld, %lld), %lld, %lld, %!.17g, %d)", clamp(selection->session->start_ns),
+			    clamp(selection->from_ns), clamp(selection->to_ns), clamp(UINT64_MAX), clamp(completeness->events),
+			    clamp(completeness->lost), completeness->detail_coverage, completeness->complete);
 	return run(file, text);
 }
 
@@ -175,19 +174,18 @@ static int look_up(void *context)
 	return ada_interrupted();
 }
 
-static const char indexes[] =
-	"CREATE INDEX events_by_time ON events(timestamp_ns);"
-	"CREATE INDEX events_by_function ON events(function_id, timestamp_ns);"
-	"CREATE INDEX calls_by_time ON calls(start_ns);"
-	"CREATE INDEX calls_by_function ON calls(function_id, duration_ns);"
-	"CREATE INDEX detail_by_event ON detail(thread, index_seq);"
-	"CREATE INDEX functions_by_id ON functions(function_id);"
-	"CREATE INDEX functions_by_name ON functions(name);";
+static const char indexes[] = "CREATE INDEX events_by_time ON events(timestamp_ns);"
+			      "CREATE INDEX events_by_function ON events(function_id, timestamp_ns);"
+			      "CREATE INDEX calls_by_time ON calls(start_ns);"
+			      "CREATE INDEX calls_by_function ON calls(function_id, duration_ns);"
+			      "CREATE INDEX detail_by_event ON detail(thread, index_seq);"
+			      "CREATE INDEX functions_by_id ON functions(function_id);"
+			      "CREATE INDEX functions_by_name ON functions(name);";
 
 static int write_tables(struct file *file)
 {
 	int result = run_text(file, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768; "
-			      "PRAGMA temp_store = FILE; PRAGMA application_id = 0x61646131; BEGIN");
+				    "PRAGMA temp_store = FILE; PRAGMA application_id = 0x61646131; BEGIN");
 
 	for (size_t i = 0; i < ada_sql_table_count && !result; i++)
 		if (is_wanted(&ada_sql_tables[i]))

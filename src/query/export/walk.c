@@ -5,19 +5,19 @@
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
 
-#define PAUSE_EVENTS 16384u		/* between looks at the user and the progress: well below a millisecond */
-#define RELEASE_EVENTS (1u << 18)	/* 8 MiB */
+#define PAUSE_EVENTS 16384u	  /* between looks at the user and the progress: well below a millisecond */
+#define RELEASE_EVENTS (1u << 18) /* 8 MiB */
 
 struct walk {
 	struct ada_export *export;
 	const struct ada_export_receiver *receiver;
 	struct ada_export_thread at;
 	struct ada_calls calls;
-	uint64_t end_ns;		/* of the selection */
-	uint64_t open;			/* calls that began in the selection and have not ended */
-	bool cut;			/* the thread goes on behind the selection, which has been reached */
-	uint64_t done;			/* events, of all threads */
-	uint64_t *lost;			/* by thread of the selection */
+	uint64_t end_ns; /* of the selection */
+	uint64_t open;	 /* calls that began in the selection and have not ended */
+	bool cut;	 /* the thread goes on behind the selection, which has been reached */
+	uint64_t done;	 /* events, of all threads */
+	uint64_t *lost;	 /* by thread of the selection */
 	int result;
 };
 
@@ -66,8 +66,8 @@ static void take_ended(void *context, const struct ada_call *call)
 	if (is_behind(walk, call))
 		return;
 	walk->open -= is_in(walk, call);
-	keep(walk, walk->receiver->ended(walk->receiver->context, call, walk->cut && call->outcome == ADA_OUTCOME_OPEN &&
-					 !(walk->receiver->whole && is_in(walk, call))));
+	keep(walk, walk->receiver->ended(walk->receiver->context, call,
+					 walk->cut && call->outcome == ADA_OUTCOME_OPEN && !(walk->receiver->whole && is_in(walk, call))));
 }
 
 uint64_t ada_export_events(const struct ada_selection *selection)
@@ -160,7 +160,7 @@ static int walk_thread(struct walk *walk, size_t number)
 	const struct ada_thread *thread = selection->threads.items[number];
 	const struct ada_export_receiver *receiver = walk->receiver;
 	uint64_t first, last;
-	bool present;			/* something of it is in the selection: events, or calls that are open throughout */
+	bool present; /* something of it is in the selection: events, or calls that are open throughout */
 	int result = 0;
 
 	ada_selection_range(selection, thread, &first, &last);
@@ -200,8 +200,8 @@ int ada_export_walk(struct ada_export *export, const struct ada_export_receiver 
 	walk.lost = calloc(selection->threads.count + 1, sizeof *walk.lost);
 	if (!walk.lost)
 		return ada_error_system(error, ENOMEM, "%s", selection->session->path);
-	ada_calls_open(&walk.calls, &(struct ada_calls_receiver){
-		.context = &walk, .begun = take_begun, .set_aside = take_left, .ended = take_ended });
+	ada_calls_open(&walk.calls,
+		       &(struct ada_calls_receiver){ .context = &walk, .begun = take_begun, .set_aside = take_left, .ended = take_ended });
 	result = pause(&walk);
 	for (size_t i = 0; i < selection->threads.count && !result && !(export->output && export->output->error); i++)
 		result = walk_thread(&walk, i);

@@ -13,8 +13,8 @@
 
 struct ada_export_thread {
 	const struct ada_thread *thread;
-	size_t number;			/* in the selection */
-	uint64_t from_ns, to_ns;	/* of what is exported of it: first and last time, both inclusive; 0, 0 where nothing is */
+	size_t number;		 /* in the selection */
+	uint64_t from_ns, to_ns; /* of what is exported of it: first and last time, both inclusive; 0, 0 where nothing is */
 	uint64_t events;
 };
 
@@ -29,7 +29,7 @@ struct ada_export_receiver {
 	int (*left)(void *context, struct ada_call *call, uint64_t last_ns);
 	int (*ended)(void *context, const struct ada_call *call, bool cut);
 	int (*lost)(void *context, const struct ada_event *event, uint64_t position);
-	int (*event)(void *context, const struct ada_event *event);	/* each one of the selection, before what it does */
+	int (*event)(void *context, const struct ada_event *event); /* each one of the selection, before what it does */
 	int (*thread_done)(void *context);
 };
 

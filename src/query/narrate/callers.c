@@ -4,11 +4,11 @@
 #include "query/narrate/parts.h"
 
 #define TOLD 3
-#define CALLS_KNOWN 10		/* by others, else nothing is new about a caller */
+#define CALLS_KNOWN 10 /* by others, else nothing is new about a caller */
 
 struct new_caller {
-	const struct ada_edge *edge, *before;	/* the earliest of the other callers */
-	uint64_t others, calls;			/* other callers that came before, and their calls in the recording */
+	const struct ada_edge *edge, *before; /* the earliest of the other callers */
+	uint64_t others, calls;		      /* other callers that came before, and their calls in the recording */
 };
 
 /* Edges of one callee lie together: by callee, then by time. */
@@ -68,9 +68,10 @@ static void tell(struct ada_story *story, const struct new_caller *caller)
 	} else {
 		snprintf(before, sizeof before, "%llu other functions", (unsigned long long)caller->others);
 	}
-	ada_narrate_say(story, "new-caller", "On thread %u %s was called by %s for the first time in this recording; before that %s had"
-			" called it (%s calls in the whole recording)%s.", edge->thread->number, name, from, before,
-			ada_format_grouped(caller->calls, number),
+	ada_narrate_say(story, "new-caller",
+			"On thread %u %s was called by %s for the first time in this recording; before that %s had"
+			" called it (%s calls in the whole recording)%s.",
+			edge->thread->number, name, from, before, ada_format_grouped(caller->calls, number),
 			story->edges.completeness.lost ? ", as far as the events say that were not lost" : "");
 	ada_narrate_cite(story, caller->before->thread, caller->before->first_position, caller->before->first_position);
 	ada_narrate_cite(story, edge->thread, edge->first_position, edge->first_position);

@@ -7,12 +7,12 @@
 #include "query/session/stretch.h"
 
 #define TOLD 5
-#define SMALL 100		/* what exceeds the usual by less than 1/100 of the worst is only counted */
+#define SMALL 100 /* what exceeds the usual by less than 1/100 of the worst is only counted */
 
-struct slow {				/* of one function */
+struct slow { /* of one function */
 	uint64_t id, calls;
 	const struct ada_norm *norm;
-	const struct ada_thread *thread;	/* of the longest: */
+	const struct ada_thread *thread; /* of the longest: */
 	uint64_t duration_ns, position, end_position;
 	enum ada_outcome outcome;
 };
@@ -20,7 +20,7 @@ struct slow {				/* of one function */
 struct search {
 	struct ada_story *story;
 	const struct ada_thread *thread;
-	uint64_t first;			/* of the window in this thread */
+	uint64_t first; /* of the window in this thread */
 	struct ada_table numbers;
 	ADA_ARRAY(struct slow) slow;
 	int result;
@@ -123,8 +123,9 @@ static int compare_slow(const void *left, const void *right)
 static void tell_slow(struct ada_story *story, const struct slow *slow)
 {
 	char name[ADA_WORDS_NAME], took[ADA_UNITS_TEXT], median[ADA_UNITS_TEXT], high[ADA_UNITS_TEXT], number[ADA_WORDS], more[ADA_WORDS];
-	const char *how = slow->outcome == ADA_OUTCOME_OPEN ? "was still open at the window's end, after at least" :
-			  slow->outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception or jump after" : "took";
+	const char *how = slow->outcome == ADA_OUTCOME_OPEN	 ? "was still open at the window's end, after at least" :
+			  slow->outcome == ADA_OUTCOME_EXCEPTION ? "was left by an exception or jump after" :
+								   "took";
 	struct ada_telling telling;
 
 	if (!ada_telling_open(story, &telling))
@@ -155,8 +156,8 @@ void ada_narrate_unusual(struct ada_story *story, const struct ada_recorded_wind
 	while (told < search.slow.count && told < TOLD && excess(&search.slow.items[told]) >= excess(&search.slow.items[0]) / SMALL)
 		tell_slow(story, &search.slow.items[told++]);
 	if (search.slow.count > told) {
-		ada_narrate_say(story, "slow-more", "Calls of %zu more function%s took unusually long, by less.",
-				search.slow.count - told, ada_words_s(search.slow.count - told));
+		ada_narrate_say(story, "slow-more", "Calls of %zu more function%s took unusually long, by less.", search.slow.count - told,
+				ada_words_s(search.slow.count - told));
 		for (size_t i = told; i < search.slow.count; i++)
 			ada_narrate_cite(story, search.slow.items[i].thread, search.slow.items[i].position, search.slow.items[i].position);
 	}

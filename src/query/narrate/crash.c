@@ -8,7 +8,7 @@
 #include "query/narrate/parts.h"
 
 #define CALLS_TOLD 5
-#define EVENTS_READ 256		/* before the crash, for its last calls */
+#define EVENTS_READ 256 /* before the crash, for its last calls */
 
 static uint64_t address_of(const json_object *object, const char *field)
 {
@@ -48,8 +48,7 @@ static bool put_place(struct ada_story *story, FILE *stream, const struct ada_pr
 		const struct ada_symbol *symbol;
 		struct ada_module *module;
 
-		if (id >= process->modules.count || !(module = process->modules.items[id]) || address < base ||
-		    ada_module_load(module))
+		if (id >= process->modules.count || !(module = process->modules.items[id]) || address < base || ada_module_load(module))
 			continue;
 		symbol = symbol_at(module, address - base);
 		if (!symbol)
@@ -121,8 +120,8 @@ static void tell_frames(struct ada_story *story, const struct ada_thread *thread
 	if (ada_narrate_stack(story, &stack, thread, end))
 		return;
 	if (stack.frames.count && ada_telling_open(story, &telling)) {
-		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count,
-			stack.frames.count == 1 ? " was" : "s were", thread->number);
+		fprintf(telling.stream, "%zu call%s open on thread %u: ", stack.frames.count, stack.frames.count == 1 ? " was" : "s were",
+			thread->number);
 		ada_words_stack(story, thread, &stack, telling.stream);
 		ada_words_doubt(story, thread, stack.frames.items[0].position, end, telling.stream);
 		fputs(".", telling.stream);

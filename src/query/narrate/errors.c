@@ -10,18 +10,18 @@
 #include "trigger/prototypes.h"
 
 #define TOLD 3
-#define RETURNS_MAX 2000000	/* looked at in a window: finding a record takes its time */
+#define RETURNS_MAX 2000000 /* looked at in a window: finding a record takes its time */
 #define RELEASE_EVENTS (1u << 18)
-#define RARE 10			/* an error is rare where at most one in so many returns is one */
+#define RARE 10 /* an error is rare where at most one in so many returns is one */
 
 enum result_kind { RESULT_OTHER, RESULT_INT, RESULT_LONG, RESULT_POINTER };
 
-struct failing {			/* of one function in this window */
+struct failing { /* of one function in this window */
 	uint64_t key, id;
 	enum result_kind kind;
-	bool library;			/* known by its prototype: negative means an error */
+	bool library; /* known by its prototype: negative means an error */
 	uint64_t returns, errors;
-	const struct ada_thread *thread;	/* of the first error */
+	const struct ada_thread *thread; /* of the first error */
 	uint64_t position, ns;
 	int64_t value;
 };
@@ -68,8 +68,10 @@ static void learn_kind(struct ada_story *story, const struct ada_process *proces
 	}
 	if (!prototype)
 		return;
-	failing->kind = *prototype->types == 'i' ? RESULT_INT : *prototype->types == 'l' || *prototype->types == 'z' ? RESULT_LONG :
-			*prototype->types == 'p' ? RESULT_POINTER : RESULT_OTHER;
+	failing->kind = *prototype->types == 'i'			     ? RESULT_INT :
+			*prototype->types == 'l' || *prototype->types == 'z' ? RESULT_LONG :
+			*prototype->types == 'p'			     ? RESULT_POINTER :
+									       RESULT_OTHER;
 }
 
 static struct failing *failing_of(struct search *search, const struct ada_process *process, uint64_t id)
@@ -178,8 +180,10 @@ static void tell(struct ada_story *story, const struct failing *failing)
 		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; no other return of it in this window has detail.",
 				failing->thread->number, name, value);
 	else
-		ada_narrate_say(story, "error-return", "On thread %u %s returned %s; %s of its %s returns with detail in this window"
-				" %s %s.", failing->thread->number, name, value, ada_format_grouped(failing->errors, errors),
+		ada_narrate_say(story, "error-return",
+				"On thread %u %s returned %s; %s of its %s returns with detail in this window"
+				" %s %s.",
+				failing->thread->number, name, value, ada_format_grouped(failing->errors, errors),
 				ada_format_grouped(failing->returns, returns), failing->errors == 1 ? "is" : "are",
 				failing->kind == RESULT_POINTER ? "NULL or -1" : "negative");
 	ada_narrate_cite(story, failing->thread, failing->position, failing->position);

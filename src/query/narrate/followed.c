@@ -9,14 +9,14 @@
 
 struct after {
 	const struct ada_mark_place *place;
-	bool later;				/* than the window's first mark */
-	uint32_t depth;				/* of the marked event */
-	bool ended;				/* the marked call, if a CALL was marked */
+	bool later;	/* than the window's first mark */
+	uint32_t depth; /* of the marked event */
+	bool ended;	/* the marked call, if a CALL was marked */
 	struct ada_call marked;
-	ADA_ARRAY(struct ada_call) next;	/* calls behind it at its depth or above: the first CALLS_TOLD */
+	ADA_ARRAY(struct ada_call) next; /* calls behind it at its depth or above: the first CALLS_TOLD */
 	uint64_t next_count, exceptions;
-	uint64_t last_next;			/* the last of them begun */
-	uint64_t first_exception;		/* position */
+	uint64_t last_next;	  /* the last of them begun */
+	uint64_t first_exception; /* position */
 };
 
 static bool marks_call(const struct after *after)
@@ -79,7 +79,7 @@ static bool read_on(struct ada_story *story, struct after *after, const struct a
 		result = ada_calls_feed(&calls, atf_thread_get(thread->events, position), position);
 	}
 	atf_thread_release(thread->events, kept, end);
-	ada_calls_close(&calls);	/* what is open stays open: its end is not in the window */
+	ada_calls_close(&calls); /* what is open stays open: its end is not in the window */
 	return !result;
 }
 
@@ -115,7 +115,10 @@ static void tell_next(struct ada_story *story, const struct after *after)
 	for (size_t i = 0; i < after->next.count; i++) {
 		const struct ada_call *call = &after->next.items[i];
 
-		fprintf(telling.stream, "%s%s", !i ? "" : i + 1 == after->next.count ? " and " : ", ",
+		fprintf(telling.stream, "%s%s",
+			!i			   ? "" :
+			i + 1 == after->next.count ? " and " :
+						     ", ",
 			ada_words_function(story, thread->process, call->function_id, name));
 		if (call->outcome == ADA_OUTCOME_RETURN || call->outcome == ADA_OUTCOME_EXCEPTION)
 			fprintf(telling.stream, " (%s%s)", ada_format_duration(call->end_ns - call->start_ns, duration),

@@ -99,8 +99,8 @@ static void put_value(FILE *stream, const struct ada_mark_place *place)
 		fprintf(stream, " (%s)", ada_words_signal((int)number, name));
 	else if (kind_is(kind, "exit"))
 		fprintf(stream, " (exit status %d)", (int)number);
-	else if (number >= 0 && number < 1e18 && (kind_is(kind, "latency") || kind_is(kind, "cpu:function") ||
-						  (kind[0] == 'p' && kind[1] >= '0' && kind[1] <= '9')))
+	else if (number >= 0 && number < 1e18 &&
+		 (kind_is(kind, "latency") || kind_is(kind, "cpu:function") || (kind[0] == 'p' && kind[1] >= '0' && kind[1] <= '9')))
 		fprintf(stream, " (%s)", ada_format_duration((uint64_t)number, text));
 	else if (kind_is(kind, "return") || kind_is(kind, "arg") || kind_is(kind, "memory") || kind_is(kind, "cpu"))
 		fprintf(stream, " (value %s)", json_object_get_string(value));
@@ -114,8 +114,7 @@ static void put_call(struct ada_story *story, FILE *stream, const struct ada_thr
 	char name[ADA_WORDS_NAME], *text = NULL;
 	struct atf_detail record;
 
-	if (!ada_thread_detail(thread, position, &record) && !ada_arguments_decode(&arguments, thread, &record) &&
-	    arguments.items.count)
+	if (!ada_thread_detail(thread, position, &record) && !ada_arguments_decode(&arguments, thread, &record) && arguments.items.count)
 		text = ada_arguments_text(&arguments);
 	ada_words_source(story, thread->process, event->function_id, name);
 	if (text && *text == '=')
@@ -223,7 +222,7 @@ void ada_narrate_mark(struct ada_story *story, const struct ada_mark_place *plac
 		put_kinds(telling.stream, place, "a rule");
 		fputs(" marked", telling.stream);
 	}
-	if (!kind || !kind_is(kind, "latency") || call == UINT64_MAX)	/* its value is the duration, which was said */
+	if (!kind || !kind_is(kind, "latency") || call == UINT64_MAX) /* its value is the duration, which was said */
 		put_value(telling.stream, place);
 	if (label)
 		fprintf(telling.stream, ", labelled \"%s\"", label);

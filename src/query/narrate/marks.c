@@ -2,7 +2,7 @@
 #include <string.h>
 #include "query/narrate/parts.h"
 
-#define MARKS_TOLD 4		/* of a window, and more where their rules are new */
+#define MARKS_TOLD 4 /* of a window, and more where their rules are new */
 
 void ada_narrate_cite_window(struct ada_story *story, const struct ada_recorded_window *window)
 {
@@ -53,8 +53,8 @@ static bool others_stand_still(const struct ada_story *story, const struct ada_m
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *thread = &story->session->threads.items[process->first_thread + i];
 
-		if (thread != place->thread && thread->events && atf_thread_lower_bound(thread->events, told_ns + 1) !=
-								 atf_thread_lower_bound(thread->events, place->ns + 1))
+		if (thread != place->thread && thread->events &&
+		    atf_thread_lower_bound(thread->events, told_ns + 1) != atf_thread_lower_bound(thread->events, place->ns + 1))
 			return false;
 	}
 	return true;

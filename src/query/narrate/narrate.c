@@ -24,7 +24,7 @@ static struct ada_completeness completeness_of(const struct ada_story *story, st
 			if (event->timestamp_ns >= selection->from_ns && event->timestamp_ns < selection->to_ns)
 				lost[i] += event->function_id;
 		}
-		if (losses->count > losses->positions.count)	/* not each is known by its place: all of them count */
+		if (losses->count > losses->positions.count) /* not each is known by its place: all of them count */
 			lost[i] = losses->lost;
 		ada_selection_range(selection, thread, &first, &end);
 		events += end - first;
@@ -79,8 +79,8 @@ static int tell(struct ada_story *story, struct ada_error *error)
 	return story->result ? ada_error_system(error, -story->result, "%s", story->session->path) : 0;
 }
 
-int ada_narrate(struct ada_narrative *narrative, const struct ada_selection *selection,
-		const struct ada_narrate_options *options, struct ada_error *error)
+int ada_narrate(struct ada_narrative *narrative, const struct ada_selection *selection, const struct ada_narrate_options *options,
+		struct ada_error *error)
 {
 	struct ada_story story = { .narrative = narrative, .session = selection->session };
 	struct ada_selection part = { .session = selection->session, .from_ns = selection->from_ns, .to_ns = selection->to_ns };

@@ -9,7 +9,7 @@
 #include "query/tell/narrative.h"
 
 /* `options` may be NULL. The selection's session must stay open as long as the narrative. */
-int ada_narrate(struct ada_narrative *narrative, const struct ada_selection *selection,
-		const struct ada_narrate_options *options, struct ada_error *error);
+int ada_narrate(struct ada_narrative *narrative, const struct ada_selection *selection, const struct ada_narrate_options *options,
+		struct ada_error *error);
 void ada_narrative_free(struct ada_narrative *narrative);
 #endif

@@ -10,13 +10,49 @@
 /* Library calls whose purpose is to wait. */
 static bool waits(const char *name)
 {
-	static const char *const names[] = {
-		"__poll_chk", "accept", "accept4", "clock_nanosleep", "cnd_timedwait", "cnd_wait", "epoll_pwait", "epoll_wait", "flock",
-		"msgrcv", "mtx_lock", "nanosleep", "pause", "poll", "ppoll", "pselect", "pthread_barrier_wait", "pthread_clockjoin_np",
-		"pthread_cond_clockwait", "pthread_cond_timedwait", "pthread_cond_wait", "pthread_join", "pthread_mutex_lock",
-		"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_timedjoin_np", "select", "sem_clockwait", "sem_timedwait",
-		"sem_wait", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo", "sleep", "thrd_join", "thrd_sleep", "usleep", "wait",
-		"wait3", "wait4", "waitid", "waitpid" };
+	static const char *const names[] = { "__poll_chk",
+					     "accept",
+					     "accept4",
+					     "clock_nanosleep",
+					     "cnd_timedwait",
+					     "cnd_wait",
+					     "epoll_pwait",
+					     "epoll_wait",
+					     "flock",
+					     "msgrcv",
+					     "mtx_lock",
+					     "nanosleep",
+					     "pause",
+					     "poll",
+					     "ppoll",
+					     "pselect",
+					     "pthread_barrier_wait",
+					     "pthread_clockjoin_np",
+					     "pthread_cond_clockwait",
+					     "pthread_cond_timedwait",
+					     "pthread_cond_wait",
+					     "pthread_join",
+					     "pthread_mutex_lock",
+					     "pthread_rwlock_rdlock",
+					     "pthread_rwlock_wrlock",
+					     "pthread_timedjoin_np",
+					     "select",
+					     "sem_clockwait",
+					     "sem_timedwait",
+					     "sem_wait",
+					     "sigsuspend",
+					     "sigtimedwait",
+					     "sigwait",
+					     "sigwaitinfo",
+					     "sleep",
+					     "thrd_join",
+					     "thrd_sleep",
+					     "usleep",
+					     "wait",
+					     "wait3",
+					     "wait4",
+					     "waitid",
+					     "waitpid" };
 	size_t length = strcspn(name, "@");
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -30,8 +66,7 @@ static bool is_traced(const struct ada_process *process, uint64_t id)
 	const json_object *modules = ada_json_get(process->manifest, "modules");
 	uint32_t number = ADA_FUNCTION_MODULE(id);
 
-	return number < ada_json_length(modules) &&
-	       ada_json_bool(json_object_array_get_idx(modules, number), "traced", false);
+	return number < ada_json_length(modules) && ada_json_bool(json_object_array_get_idx(modules, number), "traced", false);
 }
 
 static void tell_idle(struct ada_story *story, const char *kind, const struct ada_thread *thread, uint64_t position, uint64_t ns)
@@ -80,7 +115,11 @@ static void tell_busy(struct ada_story *story, const char *kind, const struct ad
 	ada_narrate_cite(story, thread, frame->position, position - 1);
 }
 
-struct other { const struct ada_thread *thread; uint64_t position; bool busy; };
+struct other {
+	const struct ada_thread *thread;
+	uint64_t position;
+	bool busy;
+};
 
 /* Those in the middle of something come first. */
 static int compare_others(const void *left, const void *right)

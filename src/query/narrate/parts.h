@@ -5,22 +5,22 @@
 #include "query/narrate/narrate.h"
 #include "query/tell/tell.h"
 
-struct ada_mark_place {			/* a mark of a window, from the manifest */
+struct ada_mark_place { /* a mark of a window, from the manifest */
 	const struct ada_recorded_window *window;
-	uint64_t number;		/* of the window in the session */
-	uint64_t mark;			/* in its marks[] */
+	uint64_t number; /* of the window in the session */
+	uint64_t mark;	 /* in its marks[] */
 	const json_object *entry;
 	uint64_t ns;
-	const struct ada_thread *thread;	/* NULL: of no thread, or of one that can't be read */
-	uint64_t position;		/* of the marked event in it */
-	bool has_function;		/* the event itself was marked; else what came behind it was */
+	const struct ada_thread *thread; /* NULL: of no thread, or of one that can't be read */
+	uint64_t position;		 /* of the marked event in it */
+	bool has_function;		 /* the event itself was marked; else what came behind it was */
 };
 
-#define ADA_RULES_TOLD 64		/* of a window, or a mark: a policy has no more at a time */
-struct ada_first_marks {		/* of rules that had not marked before in the window: those with surroundings */
+#define ADA_RULES_TOLD 64 /* of a window, or a mark: a policy has no more at a time */
+struct ada_first_marks {  /* of rules that had not marked before in the window: those with surroundings */
 	struct ada_mark_place places[ADA_RULES_TOLD];
 	size_t count, rule_count;
-	uint64_t rules[ADA_RULES_TOLD];	/* seen so far */
+	uint64_t rules[ADA_RULES_TOLD]; /* seen so far */
 	uint64_t told_ns;		/* what the threads did at this moment was told last; 0: nothing was */
 };
 

@@ -7,9 +7,9 @@
 #include "base/units.h"
 #include "query/narrate/parts.h"
 
-#define THREADS_TOLD 16		/* of a process: those with the most events */
-#define FUNCTIONS_TOLD 3	/* of a thread */
-#define LATE_NS 1000000000ull	/* an end that comes so long after the last event is told as the latest possible one */
+#define THREADS_TOLD 16	      /* of a process: those with the most events */
+#define FUNCTIONS_TOLD 3      /* of a thread */
+#define LATE_NS 1000000000ull /* an end that comes so long after the last event is told as the latest possible one */
 
 /* --- the session -------------------------------------------------------------------------------------------------------- */
 
@@ -56,9 +56,9 @@ static void tell_recorded(struct ada_story *story)
 		fputs("A program was recorded", telling.stream);
 	}
 	fprintf(telling.stream, " for %s: %zu process%s, %" PRIu64 " thread%s with events, %s event%s.",
-		ada_format_duration(end_ns > session->start_ns ? end_ns - session->start_ns : 0, duration),
-		session->processes.count, session->processes.count == 1 ? "" : "es", threads, ada_words_s(threads),
-		ada_format_grouped(events, number), ada_words_s(events));
+		ada_format_duration(end_ns > session->start_ns ? end_ns - session->start_ns : 0, duration), session->processes.count,
+		session->processes.count == 1 ? "" : "es", threads, ada_words_s(threads), ada_format_grouped(events, number),
+		ada_words_s(events));
 	ada_telling_say(story, "session", &telling);
 	if (document)
 		ada_narrate_cite_file(story, NULL, "session.json", "%s", "");
@@ -104,8 +104,10 @@ static void tell_completeness(struct ada_story *story)
 	char number[ADA_WORDS], percent[ADA_WORDS];
 
 	if (completeness->events) {
-		ada_narrate_say(story, "losses", completeness->lost ? "%s event%s lost." : completeness->complete ?
-				"No event was lost." : "No loss is recorded, but the recording is not complete.",
+		ada_narrate_say(story, "losses",
+				completeness->lost     ? "%s event%s lost." :
+				completeness->complete ? "No event was lost." :
+							 "No loss is recorded, but the recording is not complete.",
 				ada_format_grouped(completeness->lost, number), completeness->lost == 1 ? " was" : "s were");
 		cite_all_threads(story);
 	}
@@ -221,14 +223,16 @@ static void tell_recording(struct ada_story *story, const struct ada_process *pr
 	char number[ADA_WORDS], hooked[ADA_WORDS], duration[ADA_UNITS_TEXT];
 
 	if (functions) {
-		ada_narrate_say(story, "hooked", "Of %s function%s of the traced modules %s %s hooked.", ada_format_grouped(functions, number),
-				ada_words_s(functions), ada_format_grouped(ada_json_u64(hooks, "hooked", 0), hooked),
+		ada_narrate_say(story, "hooked", "Of %s function%s of the traced modules %s %s hooked.",
+				ada_format_grouped(functions, number), ada_words_s(functions),
+				ada_format_grouped(ada_json_u64(hooks, "hooked", 0), hooked),
 				ada_json_u64(hooks, "hooked", 0) == 1 ? "was" : "were");
 		ada_narrate_cite_file(story, process, "manifest.json", "hooks");
 	}
 	if (waits) {
-		ada_narrate_say(story, "waited", "The program waited %s time%s for the recorder, %s in all.", ada_format_grouped(waits, number),
-				ada_words_s(waits), ada_format_duration(ada_json_u64(index, "waitNs", 0), duration));
+		ada_narrate_say(story, "waited", "The program waited %s time%s for the recorder, %s in all.",
+				ada_format_grouped(waits, number), ada_words_s(waits),
+				ada_format_duration(ada_json_u64(index, "waitNs", 0), duration));
 		ada_narrate_cite_file(story, process, "manifest.json", "buffering.index");
 	}
 	if (overwritten) {
@@ -262,7 +266,7 @@ static int compare_self(const void *left, const void *right)
 		return a->self_ns > b->self_ns ? -1 : 1;
 	if (a->calls != b->calls)
 		return a->calls > b->calls ? -1 : 1;
-	return a->function_id < b->function_id ? -1 : a->function_id > b->function_id;	/* of one process: its order in the module */
+	return a->function_id < b->function_id ? -1 : a->function_id > b->function_id; /* of one process: its order in the module */
 }
 
 static void put_functions(struct ada_story *story, FILE *stream, const struct ada_thread *thread, const struct ada_stats *stats)
@@ -276,7 +280,10 @@ static void put_functions(struct ada_story *story, FILE *stream, const struct ad
 	for (size_t i = 0; i < told; i++) {
 		const struct ada_function_stats *function = stats->functions.items[i];
 
-		fprintf(stream, "%s%s (%s in %s call%s)", !i ? "" : i + 1 == told ? " and " : ", ",
+		fprintf(stream, "%s%s (%s in %s call%s)",
+			!i	      ? "" :
+			i + 1 == told ? " and " :
+					", ",
 			ada_words_function(story, thread->process, function->function_id, name),
 			ada_format_duration(function->self_ns, duration), ada_format_grouped(function->calls, number),
 			ada_words_s(function->calls));

@@ -6,8 +6,8 @@
 #include "query/narrate/parts.h"
 #include "query/session/windows.h"
 
-#define LIKE_TOLD 3		/* windows of the same trigger with a section of their own */
-#define SECTIONS_MAX 20		/* windows with a section of their own; and as many with a crash */
+#define LIKE_TOLD 3	/* windows of the same trigger with a section of their own */
+#define SECTIONS_MAX 20 /* windows with a section of their own; and as many with a crash */
 #define CITED_MAX 256
 
 static bool is_selected(const struct ada_story *story, uint64_t number)
@@ -51,8 +51,9 @@ static void tell_bounds(struct ada_story *story, const struct ada_recorded_windo
 			continue;
 		threads++;
 		events += end - first;
-		details += ada_thread_details(thread, window->start_ns > story->selection->from_ns ? window->start_ns :
-					      story->selection->from_ns, to_ns < story->selection->to_ns ? to_ns : story->selection->to_ns);
+		details += ada_thread_details(thread,
+					      window->start_ns > story->selection->from_ns ? window->start_ns : story->selection->from_ns,
+					      to_ns < story->selection->to_ns ? to_ns : story->selection->to_ns);
 	}
 	if (!ada_telling_open(story, &telling))
 		return;
@@ -95,8 +96,8 @@ static void tell_window(struct ada_story *story, uint64_t number)
 	const struct ada_recorded_window *window = &story->session->windows.items[number];
 	struct ada_first_marks firsts = {};
 
-	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number,
-			    window->process->directory, ada_json_text(window->entry, "triggerKind", "no trigger"));
+	ada_narrate_section(story, window->process, number, "Window %llu of %s: %s", (unsigned long long)number, window->process->directory,
+			    ada_json_text(window->entry, "triggerKind", "no trigger"));
 	if (story->result)
 		return;
 	tell_bounds(story, window, number);
@@ -159,7 +160,7 @@ static size_t tell_like(struct ada_story *story, uint64_t *rest, size_t count)
 	return kept;
 }
 
-struct told {			/* windows with a section of their own, without those that have it for a crash */
+struct told { /* windows with a section of their own, without those that have it for a crash */
 	uint64_t windows[SECTIONS_MAX];
 	size_t count;
 };
@@ -220,8 +221,7 @@ void ada_narrate_windows(struct ada_story *story)
 		if (story->options.in_window || (crashes < SECTIONS_MAX && ada_narrate_holds_crash(story, i))) {
 			crashes++;
 			tell_window(story, i);
-		} else if (told.count < SECTIONS_MAX &&
-			   (like_before(story, &told, i) < LIKE_TOLD || has_new_kind(story, &told, i))) {
+		} else if (told.count < SECTIONS_MAX && (like_before(story, &told, i) < LIKE_TOLD || has_new_kind(story, &told, i))) {
 			told.windows[told.count++] = i;
 			tell_window(story, i);
 		} else {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include "query/replay/internal.h"
 
-#define RATE_RING_MAX (1u << 24)	/* calls remembered */
+#define RATE_RING_MAX (1u << 24) /* calls remembered */
 #define PER_100000 100000u
 
 static bool holds(enum ada_rule_op op, uint64_t left, uint64_t right)
@@ -139,28 +139,19 @@ static int judge_exception(const struct ada_replay_event *event)
 	return now->event_kind == ADA_EVENT_EXCEPTION && now->call_depth >= event->track->unwinding;
 }
 
-int ada_replay_judge(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit,
-		     uint64_t *untold)
+int ada_replay_judge(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit, uint64_t *untold)
 {
 	switch (trigger->kind) {
-	case ADA_RULE_SYMBOL:
-		return event->named && event->moment->event->event_kind == ADA_EVENT_CALL;
+	case ADA_RULE_SYMBOL: return event->named && event->moment->event->event_kind == ADA_EVENT_CALL;
 	case ADA_RULE_ARG:
-	case ADA_RULE_RETURN:
-		return ada_replay_judge_value(trigger, event, hit, untold);
+	case ADA_RULE_RETURN: return ada_replay_judge_value(trigger, event, hit, untold);
 	case ADA_RULE_LATENCY:
 		return event->named && take_duration(event->moment, hit) && holds(trigger->op, hit->value.u, (uint64_t)trigger->integer);
-	case ADA_RULE_PERCENTILE:
-		return judge_percentile(trigger, event, hit);
-	case ADA_RULE_RATE:
-		return judge_rate(trigger, event, hit);
-	case ADA_RULE_DEPTH:
-		return judge_depth(trigger, event, hit);
-	case ADA_RULE_NEW_CALLER:
-		return judge_caller(trigger, event, hit);
-	case ADA_RULE_EXCEPTION:
-		return judge_exception(event);
-	default:
-		return 0;
+	case ADA_RULE_PERCENTILE: return judge_percentile(trigger, event, hit);
+	case ADA_RULE_RATE: return judge_rate(trigger, event, hit);
+	case ADA_RULE_DEPTH: return judge_depth(trigger, event, hit);
+	case ADA_RULE_NEW_CALLER: return judge_caller(trigger, event, hit);
+	case ADA_RULE_EXCEPTION: return judge_exception(event);
+	default: return 0;
 	}
 }

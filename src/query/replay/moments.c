@@ -29,8 +29,8 @@ static const struct ada_thread *thread_of(const struct ada_process *process, uin
 
 static bool is_crash(uint64_t number)
 {
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT ||
-	       number == SIGTRAP || number == SIGSYS;
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGTRAP ||
+	       number == SIGSYS;
 }
 
 /* A fatal signal: the crash record where the agent wrote one, else how the process ended. */

@@ -6,9 +6,9 @@
 
 struct run {
 	struct ada_replay *replay;
-	struct ada_replay_process *processes;	/* by place in the session */
-	struct ada_replay_track *tracks;	/* by place in the session */
-	struct ada_table named;			/* by function key: 1 where the rule names it */
+	struct ada_replay_process *processes; /* by place in the session */
+	struct ada_replay_track *tracks;      /* by place in the session */
+	struct ada_table named;		      /* by function key: 1 where the rule names it */
 	int result;
 };
 
@@ -86,8 +86,11 @@ static int follow(struct ada_replay_track *track, const struct ada_event *event)
 static void judge(struct run *run, const struct ada_moment *moment)
 {
 	const struct ada_session *session = run->replay->selection->session;
-	struct ada_replay_hit hit = { .ns = moment->event->timestamp_ns, .process = moment->thread->process, .thread = moment->thread,
-				      .index_seq = moment->position, .function_id = moment->event->function_id };
+	struct ada_replay_hit hit = { .ns = moment->event->timestamp_ns,
+				      .process = moment->thread->process,
+				      .thread = moment->thread,
+				      .index_seq = moment->position,
+				      .function_id = moment->event->function_id };
 	struct ada_replay_event event = { .moment = moment, .track = &run->tracks[moment->thread - session->threads.items] };
 	int fits;
 
@@ -111,21 +114,20 @@ static int refuse(enum ada_rule_kind kind, const struct ada_trigger *trigger, st
 {
 	switch (kind) {
 	case ADA_RULE_CPU:
-	case ADA_RULE_CPU_SHARE:
-		return ada_error_set(error, ENOTSUP, "'%s' can't be tested: a session holds no CPU times", trigger->text);
+	case ADA_RULE_CPU_SHARE: return ada_error_set(error, ENOTSUP, "'%s' can't be tested: a session holds no CPU times", trigger->text);
 	case ADA_RULE_MEMORY_SHARE:
 	case ADA_RULE_MEMORY_BYTES:
 		return ada_error_set(error, ENOTSUP, "'%s' can't be tested: a session doesn't hold how much memory was in use",
 				     trigger->text);
-	case ADA_RULE_MANUAL:
-		return ada_error_set(error, ENOTSUP, "'%s' can't be tested: it marks when someone says so", trigger->text);
+	case ADA_RULE_MANUAL: return ada_error_set(error, ENOTSUP, "'%s' can't be tested: it marks when someone says so", trigger->text);
 	case ADA_RULE_EXCEPTION:
 		if (*trigger->exception)
-			return ada_error_set(error, ENOTSUP, "'%s' can't be tested: a session doesn't hold the types of exceptions;"
-					     " try 'exception'", trigger->text);
+			return ada_error_set(error, ENOTSUP,
+					     "'%s' can't be tested: a session doesn't hold the types of exceptions;"
+					     " try 'exception'",
+					     trigger->text);
 		return 0;
-	default:
-		return 0;
+	default: return 0;
 	}
 }
 

@@ -11,17 +11,26 @@
 #include "trigger/trigger.h"
 
 enum ada_replay_value {
-	ADA_REPLAY_NO_VALUE, ADA_REPLAY_NUMBER, ADA_REPLAY_SIGNED, ADA_REPLAY_REAL, ADA_REPLAY_NS, ADA_REPLAY_NAME /* of the caller */,
+	ADA_REPLAY_NO_VALUE,
+	ADA_REPLAY_NUMBER,
+	ADA_REPLAY_SIGNED,
+	ADA_REPLAY_REAL,
+	ADA_REPLAY_NS,
+	ADA_REPLAY_NAME /* of the caller */
 };
 
 struct ada_replay_hit {
 	uint64_t ns;
 	const struct ada_process *process;
-	const struct ada_thread *thread;	/* NULL: of none */
-	uint64_t index_seq;			/* UINT64_MAX: no event */
-	uint64_t function_id;			/* of an event */
+	const struct ada_thread *thread; /* NULL: of none */
+	uint64_t index_seq;		 /* UINT64_MAX: no event */
+	uint64_t function_id;		 /* of an event */
 	enum ada_replay_value kind;
-	union { uint64_t u; int64_t i; double f; } value;	/* NAME: a function id */
+	union {
+		uint64_t u;
+		int64_t i;
+		double f;
+	} value; /* NAME: a function id */
 };
 
 struct ada_replay {
@@ -30,8 +39,8 @@ struct ada_replay {
 	void (*found)(void *context, const struct ada_replay_hit *hit);
 	void *context;
 	/* The answer */
-	uint64_t matches, marks;	/* events that fit; those of them that after, every and limit let mark */
-	uint64_t untold;		/* events whose values were not persisted */
+	uint64_t matches, marks; /* events that fit; those of them that after, every and limit let mark */
+	uint64_t untold;	 /* events whose values were not persisted */
 	struct ada_completeness completeness;
 };
 /* -ENOTSUP and one line where the session can't tell about this kind of rule at all. */

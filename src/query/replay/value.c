@@ -5,7 +5,7 @@
 #include "query/replay/internal.h"
 #include "query/session/windows.h"
 
-enum { RETURN_REAL = 2 };		/* x: low half of xmm0 */
+enum { RETURN_REAL = 2 }; /* x: low half of xmm0 */
 
 /* Reading DWARF takes long: once a function. */
 static enum ada_value_type type_of(const struct ada_trigger *trigger, const struct ada_process *process, uint64_t function_id,
@@ -79,7 +79,7 @@ static bool compare(const struct ada_trigger *trigger, enum ada_value_type type,
 		memcpy(&small, &raw, sizeof small);
 		if (rule.type == ADA_VALUE_F32)
 			hit->value.f = small;
-		if (hit->value.f != hit->value.f)	/* no number */
+		if (hit->value.f != hit->value.f) /* no number */
 			return rule.op == ADA_OP_NE;
 		return holds(rule.op, order(hit->value.f, rule.operand.f));
 	}

@@ -4,7 +4,7 @@
 #include "base/output.h"
 #include "query/rows/rows.h"
 
-#define SYMBOLS_MAX (1u << 24)		/* of a module's table, that are found by their number alone */
+#define SYMBOLS_MAX (1u << 24) /* of a module's table, that are found by their number alone */
 
 /* Names of functions as SQL has them: text must be valid UTF-8. *made is what is to be freed. */
 static const char *valid(const char *text, char **made)
@@ -30,8 +30,8 @@ static struct ada_sql_function *make(struct ada_sql *sql, uint64_t key)
 	function->number = sql->functions.count;
 	function->module = module < session->modules.count ? session->modules.items[module] : NULL;
 	function->symbol = ada_module_symbol(function->module, ADA_FUNCTION_SYMBOL(key));
-	name = ada_module_function(function->module,
-				   ADA_FUNCTION_ID(function->module ? 0 : module - session->modules.count, (uint32_t)key), buffer);
+	name = ada_module_function(function->module, ADA_FUNCTION_ID(function->module ? 0 : module - session->modules.count, (uint32_t)key),
+				   buffer);
 	function->name = valid(name, &function->texts[0]);
 	if (name == buffer && !function->texts[0])
 		function->name = function->texts[0] = strdup(buffer);

@@ -5,8 +5,9 @@
 #include <string.h>
 #include "query/rows/rows.h"
 
-static const char *const kinds[] = { [ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return",
-				     [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost" };
+static const char *const kinds[] = {
+	[ADA_EVENT_CALL] = "call", [ADA_EVENT_RETURN] = "return", [ADA_EVENT_EXCEPTION] = "exception", [ADA_EVENT_LOST] = "lost"
+};
 
 const char *ada_sql_kind_name(uint32_t kind)
 {
@@ -58,12 +59,8 @@ static int take_number(struct ada_sql_query *query, enum ada_sql_role role, cons
 		else if (fabs(sqlite3_value_double(value)) < 0x1p62)
 			return ada_array_push(&numbers->set, (int64_t)sqlite3_value_double(value)) ? SQLITE_NOMEM : SQLITE_OK;
 		break;
-	case SQLITE_NULL:
-		query->nothing |= op[0] != '*';
-		break;
-	default:	/* every number is less than a text or a blob, and equal to none */
-		query->nothing |= op[0] == '=' || op[0] == '>';
-		break;
+	case SQLITE_NULL: query->nothing |= op[0] != '*'; break;
+	default: /* every number is less than a text or a blob, and equal to none */ query->nothing |= op[0] == '=' || op[0] == '>'; break;
 	}
 	return SQLITE_OK;
 }
@@ -77,13 +74,13 @@ static int take_text(struct ada_sql_query *query, enum ada_sql_role role, char o
 		query->nothing |= op != '*';
 		return SQLITE_OK;
 	}
-	if (sqlite3_value_type(value) == SQLITE_BLOB && (op == '=' || op == '*'))	/* equal to no text */
+	if (sqlite3_value_type(value) == SQLITE_BLOB && (op == '=' || op == '*')) /* equal to no text */
 		text = NULL, query->nothing |= op == '=';
 	else if (!text)
 		return SQLITE_NOMEM;
 	if (!text)
 		return SQLITE_OK;
-	if ((op == '~' && query->glob) || (op == '%' && query->like))	/* one of each is enough */
+	if ((op == '~' && query->glob) || (op == '%' && query->like)) /* one of each is enough */
 		return SQLITE_OK;
 	copy = strdup(text);
 	if (!copy)
@@ -141,8 +138,7 @@ static const struct ada_sql_column *find_column(const struct ada_sql_table *tabl
 	return NULL;
 }
 
-static int take_plan(struct ada_sql_query *query, const struct ada_sql_table *table, const char *plan, int count,
-		     sqlite3_value **values)
+static int take_plan(struct ada_sql_query *query, const struct ada_sql_table *table, const char *plan, int count, sqlite3_value **values)
 {
 	int result = SQLITE_OK;
 
@@ -182,10 +178,8 @@ static int settle_threads(struct ada_sql_query *query, const struct ada_sql *sql
 		const struct ada_thread *thread = sql->selection->threads.items[i];
 
 		if (thread->events && ada_sql_fits_number(query, ADA_SQL_THREAD, thread->number) &&
-		    ada_sql_fits_number(query, ADA_SQL_TID, thread->tid) &&
-		    ada_sql_fits_number(query, ADA_SQL_PID, thread->process->pid) &&
-		    ada_sql_fits_text(query, ADA_SQL_PROCESS, thread->process->directory) &&
-		    ada_array_push(&query->threads, thread))
+		    ada_sql_fits_number(query, ADA_SQL_TID, thread->tid) && ada_sql_fits_number(query, ADA_SQL_PID, thread->process->pid) &&
+		    ada_sql_fits_text(query, ADA_SQL_PROCESS, thread->process->directory) && ada_array_push(&query->threads, thread))
 			return SQLITE_NOMEM;
 	}
 	return SQLITE_OK;
@@ -196,8 +190,9 @@ int ada_sql_query_open(struct ada_sql_query *query, const struct ada_sql_vtab *v
 {
 	int result;
 
-	*query = (struct ada_sql_query){ .merged = number & ADA_SQL_MERGED, .costly = number & ADA_SQL_COSTLY,
-		.backwards = number & ADA_SQL_BACKWARDS };
+	*query = (struct ada_sql_query){ .merged = number & ADA_SQL_MERGED,
+					 .costly = number & ADA_SQL_COSTLY,
+					 .backwards = number & ADA_SQL_BACKWARDS };
 	for (int role = 0; role < ADA_SQL_ROLES; role++) {
 		query->numbers[role].low = INT64_MIN;
 		query->numbers[role].high = INT64_MAX;
@@ -281,7 +276,7 @@ void ada_sql_time_range(const struct ada_sql_query *query, const struct ada_sql 
 
 	if (time->high < 0)
 		high = 0;
-	else if (time->high < INT64_MAX)	/* beyond it times are shown as that number */
+	else if (time->high < INT64_MAX) /* beyond it times are shown as that number */
 		high = (uint64_t)time->high + 1;
 	*from_ns = low > sql->selection->from_ns ? low : sql->selection->from_ns;
 	*to_ns = high < sql->selection->to_ns ? high : sql->selection->to_ns;
@@ -312,8 +307,10 @@ bool ada_sql_place(struct ada_sql_query *query, const char *function, struct ada
 		if (!value)
 			ada_error_set(error, EINVAL, "%s needs a thread's number and an event's", function);
 		else if (type == SQLITE_TEXT || type == SQLITE_BLOB)
-			ada_error_set(error, EINVAL, "%s: '%s' is no number: a thread's and an event's are wanted, as table events has "
-				      "them", function, (const char *)sqlite3_value_text(value));
+			ada_error_set(error, EINVAL,
+				      "%s: '%s' is no number: a thread's and an event's are wanted, as table events has "
+				      "them",
+				      function, (const char *)sqlite3_value_text(value));
 		if (!value || type == SQLITE_TEXT || type == SQLITE_BLOB)
 			return false;
 		query->nothing |= type == SQLITE_NULL;

@@ -69,15 +69,9 @@ void ada_sql_rows_column(struct ada_sql_cursor *base, sqlite3_context *context, 
 	const struct ada_sql_cell *cell = &cursor->rows.cells.items[cursor->row * cursor->rows.column_count + column];
 
 	switch (cell->type) {
-	case SQLITE_INTEGER:
-		sqlite3_result_int64(context, cell->integer);
-		break;
-	case SQLITE_FLOAT:
-		sqlite3_result_double(context, cell->real);
-		break;
-	case SQLITE_TEXT:
-		sqlite3_result_text(context, cell->text, -1, SQLITE_TRANSIENT);
-		break;
+	case SQLITE_INTEGER: sqlite3_result_int64(context, cell->integer); break;
+	case SQLITE_FLOAT: sqlite3_result_double(context, cell->real); break;
+	case SQLITE_TEXT: sqlite3_result_text(context, cell->text, -1, SQLITE_TRANSIENT); break;
 	}
 }
 

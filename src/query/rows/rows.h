@@ -10,22 +10,29 @@
 /* What a column means for the reading: conditions on these needn't look at every row. */
 enum ada_sql_role {
 	ADA_SQL_PLAIN,
-	ADA_SQL_TIME, ADA_SQL_POSITION, ADA_SQL_THREAD, ADA_SQL_TID, ADA_SQL_PID, ADA_SQL_FUNCTION_ID,	/* integers */
-	ADA_SQL_PROCESS, ADA_SQL_FUNCTION, ADA_SQL_KIND,						/* texts */
-	ADA_SQL_ARGUMENT,		/* of a table-valued function */
-	ADA_SQL_ROLES,
+	ADA_SQL_TIME,
+	ADA_SQL_POSITION,
+	ADA_SQL_THREAD,
+	ADA_SQL_TID,
+	ADA_SQL_PID,
+	ADA_SQL_FUNCTION_ID, /* integers */
+	ADA_SQL_PROCESS,
+	ADA_SQL_FUNCTION,
+	ADA_SQL_KIND,	  /* texts */
+	ADA_SQL_ARGUMENT, /* of a table-valued function */
+	ADA_SQL_ROLES
 };
 
 /* --- functions and their names (names.c) ---------------------------------------------------------------------------- */
 
 struct ada_sql_function {
-	uint64_t key;			/* ada_process_function_key */
-	uint32_t number;		/* among those seen, 0, 1, ... */
-	struct ada_module *module;	/* NULL: not known */
-	struct ada_symbol *symbol;	/* NULL: not in the table */
-	const char *name, *mangled, *module_name;	/* valid UTF-8 */
+	uint64_t key;				  /* ada_process_function_key */
+	uint32_t number;			  /* among those seen, 0, 1, ... */
+	struct ada_module *module;		  /* NULL: not known */
+	struct ada_symbol *symbol;		  /* NULL: not in the table */
+	const char *name, *mangled, *module_name; /* valid UTF-8 */
 	int name_length;
-	char *texts[3];			/* what of these had to be made */
+	char *texts[3]; /* what of these had to be made */
 };
 
 /* One a database connection. */
@@ -33,13 +40,13 @@ struct ada_sql {
 	const struct ada_selection *selection;
 	const struct ada_session *session;
 	unsigned int references;
-	uint64_t total;			/* events of the selection */
-	uint64_t *bases;		/* by thread of the session: events of those before it */
-	struct ada_sql_function ***by_symbol;	/* by module and symbol; NULL where not seen */
+	uint64_t total;			      /* events of the selection */
+	uint64_t *bases;		      /* by thread of the session: events of those before it */
+	struct ada_sql_function ***by_symbol; /* by module and symbol; NULL where not seen */
 	uint32_t *symbol_counts;
-	struct ada_table others;	/* the rest, by key: numbers in `functions` */
+	struct ada_table others; /* the rest, by key: numbers in `functions` */
 	ADA_ARRAY(struct ada_sql_function *) functions;
-	uint64_t visited;		/* events that scans looked at: for the tests (ada_visited()) */
+	uint64_t visited; /* events that scans looked at: for the tests (ada_visited()) */
 };
 
 /* NULL: no memory. */
@@ -51,24 +58,31 @@ void ada_sql_names_close(struct ada_sql *sql);
 /* --- what a statement wants (query.c) -------------------------------------------------------------------------------- */
 
 #define ADA_SQL_ARGUMENTS 4
-enum { ADA_SQL_MERGED = 1, ADA_SQL_COSTLY = 2, ADA_SQL_BACKWARDS = 4 };	/* bits of the plan's number */
+enum { ADA_SQL_MERGED = 1, ADA_SQL_COSTLY = 2, ADA_SQL_BACKWARDS = 4 }; /* bits of the plan's number */
 
-struct ada_sql_numbers { int64_t low, high; bool has_set; ADA_ARRAY(int64_t) set; };
-struct ada_sql_texts { bool has_set; ADA_ARRAY(char *) set; };
+struct ada_sql_numbers {
+	int64_t low, high;
+	bool has_set;
+	ADA_ARRAY(int64_t) set;
+};
+struct ada_sql_texts {
+	bool has_set;
+	ADA_ARRAY(char *) set;
+};
 
 struct ada_sql_query {
-	bool nothing;			/* no row can fit */
-	bool merged;			/* events in the order of time over all threads */
-	bool backwards;			/* from the last row to the first */
-	bool costly;			/* a column is asked for that the table says is costly */
+	bool nothing;	/* no row can fit */
+	bool merged;	/* events in the order of time over all threads */
+	bool backwards; /* from the last row to the first */
+	bool costly;	/* a column is asked for that the table says is costly */
 	struct ada_sql_numbers numbers[ADA_SQL_ROLES];
 	struct ada_sql_texts texts[ADA_SQL_ROLES];
-	char *glob, *like;		/* patterns for the function's name */
-	uint32_t kinds;			/* bit 1 << kind */
+	char *glob, *like; /* patterns for the function's name */
+	uint32_t kinds;	   /* bit 1 << kind */
 	bool any_function;
-	ADA_ARRAY(uint8_t) verdicts;	/* by ada_sql_function.number: 0 not known, 1 wanted, 2 not */
-	sqlite3_value *arguments[ADA_SQL_ARGUMENTS];	/* NULL: not given */
-	ADA_ARRAY(const struct ada_thread *) threads;	/* that have events and fit */
+	ADA_ARRAY(uint8_t) verdicts;		      /* by ada_sql_function.number: 0 not known, 1 wanted, 2 not */
+	sqlite3_value *arguments[ADA_SQL_ARGUMENTS];  /* NULL: not given */
+	ADA_ARRAY(const struct ada_thread *) threads; /* that have events and fit */
 };
 
 struct ada_sql_implementation;
@@ -91,7 +105,7 @@ bool ada_sql_fits_function(struct ada_sql_query *query, const struct ada_sql_fun
 void ada_sql_time_range(const struct ada_sql_query *query, const struct ada_sql *sql, uint64_t *from_ns, uint64_t *to_ns);
 void ada_sql_position_range(const struct ada_sql_query *query, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns,
 			    uint64_t *first, uint64_t *end);
-const char *ada_sql_kind_name(uint32_t kind);	/* NULL: not known */
+const char *ada_sql_kind_name(uint32_t kind); /* NULL: not known */
 /* Of around() and stack_at(), whose arguments are a thread's number and an event's: false with the reason where they are
  * missing or no numbers. Where one is NULL, as of a mark that lies on no thread, no row fits. */
 bool ada_sql_place(struct ada_sql_query *query, const char *function, struct ada_error *error);
@@ -103,14 +117,14 @@ struct ada_sql_cursor {
 	struct ada_sql *sql;
 	const struct ada_sql_vtab *vtab;
 	struct ada_sql_query query;
-	bool filtered;			/* there is something to reset */
+	bool filtered; /* there is something to reset */
 	bool eof;
 };
 
 enum ada_sql_order {
 	ADA_SQL_UNORDERED,
-	ADA_SQL_BY_THREAD,		/* threads one by one, each by position and time */
-	ADA_SQL_BY_THREAD_OR_TIME,	/* the same, or merged; or either of them backwards */
+	ADA_SQL_BY_THREAD,	   /* threads one by one, each by position and time */
+	ADA_SQL_BY_THREAD_OR_TIME, /* the same, or merged; or either of them backwards */
 };
 
 struct ada_sql_implementation {
@@ -122,17 +136,17 @@ struct ada_sql_implementation {
 	int (*next)(struct ada_sql_cursor *cursor);
 	void (*column)(struct ada_sql_cursor *cursor, sqlite3_context *context, int column);
 	int64_t (*rowid)(struct ada_sql_cursor *cursor);
-	void (*reset)(struct ada_sql_cursor *cursor);	/* frees what first() made; may be NULL */
-	void (*close)(struct ada_sql_cursor *cursor);	/* frees what stays from one first() to the next; may be NULL */
-	double (*rows)(const struct ada_sql *sql);	/* about how many */
+	void (*reset)(struct ada_sql_cursor *cursor); /* frees what first() made; may be NULL */
+	void (*close)(struct ada_sql_cursor *cursor); /* frees what stays from one first() to the next; may be NULL */
+	double (*rows)(const struct ada_sql *sql);    /* about how many */
 	enum ada_sql_order order;
-	uint64_t costly;		/* bits of columns that are only worked for where asked for */
+	uint64_t costly; /* bits of columns that are only worked for where asked for */
 };
 
 /* Counters and times beyond what SQL's signed integers hold saturate. */
 void ada_sql_result_u64(sqlite3_context *context, uint64_t number);
 void ada_sql_result_name(sqlite3_context *context, const struct ada_sql_function *function);
-void ada_sql_result_text(sqlite3_context *context, const char *text);	/* copies, as valid UTF-8; NULL: null */
+void ada_sql_result_text(sqlite3_context *context, const char *text); /* copies, as valid UTF-8; NULL: null */
 /* Rowid of the thread's event at `position`. */
 int64_t ada_sql_rowid(const struct ada_sql *sql, const struct ada_thread *thread, uint64_t position);
 
@@ -141,21 +155,21 @@ int64_t ada_sql_rowid(const struct ada_sql *sql, const struct ada_thread *thread
 struct ada_sql_scan {
 	struct ada_sql *sql;
 	struct ada_sql_query *query;
-	const struct ada_event *event;	/* NULL: at the end */
+	const struct ada_event *event; /* NULL: at the end */
 	const struct ada_event *run_end;
 	const struct ada_thread *thread;
 	uint64_t position;
-	uint64_t run_first, end;	/* positions: of the run, and where the thread's range ends */
+	uint64_t run_first, end; /* positions: of the run, and where the thread's range ends */
 	uint64_t from_ns, to_ns;
-	size_t next;			/* thread */
-	bool plain;			/* every event of a known kind fits */
-	bool by_function;		/* it takes a look at the function */
+	size_t next;	  /* thread */
+	bool plain;	  /* every event of a known kind fits */
+	bool by_function; /* it takes a look at the function */
 	struct atf_merge *merge;
 	struct atf_thread **sources;
-	uint64_t *kept;			/* by source: where its pages are still in memory from */
+	uint64_t *kept; /* by source: where its pages are still in memory from */
 	uint64_t merge_piece;
 	uint64_t turns;
-	struct ada_sql_back *back;	/* it goes backwards: scan_back.c */
+	struct ada_sql_back *back; /* it goes backwards: scan_back.c */
 };
 int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada_sql_query *query);
 int ada_sql_scan_next(struct ada_sql_scan *scan);
@@ -166,21 +180,26 @@ int ada_sql_back_open(struct ada_sql_scan *scan);
 int ada_sql_back_next(struct ada_sql_scan *scan);
 void ada_sql_back_close(struct ada_sql_scan *scan);
 /* Column `column` of table events. */
-void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread,
-			  uint64_t position, const struct ada_event *event);
+void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread, uint64_t position,
+			  const struct ada_event *event);
 
 /* --- rows that are made once (rows.c) ------------------------------------------------------------------------------- */
 
-struct ada_sql_cell { int type; int64_t integer; double real; char *text; };	/* SQLITE_NULL, _INTEGER, _FLOAT, _TEXT */
+struct ada_sql_cell {
+	int type;
+	int64_t integer;
+	double real;
+	char *text;
+}; /* SQLITE_NULL, _INTEGER, _FLOAT, _TEXT */
 struct ada_sql_rows {
 	size_t column_count;
 	ADA_ARRAY(struct ada_sql_cell) cells;
-	bool failed;			/* no memory for one */
+	bool failed; /* no memory for one */
 };
 void ada_sql_add_null(struct ada_sql_rows *rows);
-void ada_sql_add_integer(struct ada_sql_rows *rows, uint64_t number);	/* saturates */
+void ada_sql_add_integer(struct ada_sql_rows *rows, uint64_t number); /* saturates */
 void ada_sql_add_real(struct ada_sql_rows *rows, double number);
-void ada_sql_add_text(struct ada_sql_rows *rows, const char *text);	/* NULL: null */
+void ada_sql_add_text(struct ada_sql_rows *rows, const char *text); /* NULL: null */
 void ada_sql_rows_free(struct ada_sql_rows *rows);
 
 struct ada_sql_rows_cursor {
@@ -188,7 +207,7 @@ struct ada_sql_rows_cursor {
 	struct ada_sql_rows rows;
 	size_t row;
 };
-int ada_sql_rows_first(struct ada_sql_rows_cursor *cursor);	/* what next() goes on from */
+int ada_sql_rows_first(struct ada_sql_rows_cursor *cursor); /* what next() goes on from */
 int ada_sql_rows_next(struct ada_sql_cursor *cursor);
 void ada_sql_rows_column(struct ada_sql_cursor *cursor, sqlite3_context *context, int column);
 void ada_sql_rows_reset(struct ada_sql_cursor *cursor);

@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "query/rows/rows.h"
 
-#define PIECE (1u << 18)		/* events: 8 MiB */
+#define PIECE (1u << 18) /* events: 8 MiB */
 
 bool ada_sql_scan_fits(struct ada_sql_scan *scan)
 {

@@ -7,18 +7,18 @@
 #include "base/interrupt.h"
 #include "query/rows/rows.h"
 
-#define PIECE (1u << 18)		/* events that stay in memory: 8 MiB */
+#define PIECE (1u << 18) /* events that stay in memory: 8 MiB */
 #define LOOK_TURNS (1u << 16)
 
 struct place {
-	uint64_t first, at;		/* positions: events [first, at) are to come */
-	uint64_t kept;			/* from here on pages are given back */
-	uint64_t ns;			/* of the event before `at` */
-	size_t number;			/* in the query's threads */
+	uint64_t first, at; /* positions: events [first, at) are to come */
+	uint64_t kept;	    /* from here on pages are given back */
+	uint64_t ns;	    /* of the event before `at` */
+	size_t number;	    /* in the query's threads */
 };
 
 struct ada_sql_back {
-	struct place *heap;		/* those with events to come; thread by thread the last one is next */
+	struct place *heap; /* those with events to come; thread by thread the last one is next */
 	size_t count;
 	uint64_t piece;
 };

@@ -9,11 +9,11 @@
 #include "base/file.h"
 
 #define HELPERS_MAX 7
-#define THREADS_MIN 64		/* or a helper is not worth its start */
+#define THREADS_MIN 64 /* or a helper is not worth its start */
 #define TAIL_BYTES 64
 
 struct opened {
-	struct atf_thread *thread;	/* NULL: failed, or taken */
+	struct atf_thread *thread; /* NULL: failed, or taken */
 	struct atf_message message;
 };
 
@@ -63,7 +63,7 @@ struct ada_ahead *ada_ahead_start(const char *directory, const uint32_t *numbers
 
 	if (count < THREADS_MIN || !manifest)
 		return NULL;
-	wanted = (size_t)get_nprocs() - 1;	/* this thread parses */
+	wanted = (size_t)get_nprocs() - 1; /* this thread parses */
 	if (!wanted)
 		return NULL;
 	wanted = wanted < HELPERS_MAX ? wanted : HELPERS_MAX;
@@ -78,8 +78,7 @@ struct ada_ahead *ada_ahead_start(const char *directory, const uint32_t *numbers
 	ahead->numbers = numbers;
 	ahead->count = count;
 	ahead->finalized = seems_finalized(manifest);
-	while (ahead->helper_count < wanted &&
-	       !pthread_create(&ahead->helpers[ahead->helper_count], NULL, open_some, ahead))
+	while (ahead->helper_count < wanted && !pthread_create(&ahead->helpers[ahead->helper_count], NULL, open_some, ahead))
 		ahead->helper_count++;
 	return ahead;
 }

@@ -18,5 +18,5 @@ void ada_ahead_wait(struct ada_ahead *ahead);
 /* The thread's files, now the caller's, and what is said of them when they are opened: by atf_thread_open_known, if there are
  * `segments`, or for 0 by atf_thread_open. NULL: not so, or not so simple. Not before the wait. */
 struct atf_thread *ada_ahead_take(struct ada_ahead *ahead, uint32_t number, uint32_t segments, struct atf_message *message);
-void ada_ahead_end(struct ada_ahead *ahead);		/* also of NULL */
+void ada_ahead_end(struct ada_ahead *ahead); /* also of NULL */
 #endif

@@ -119,8 +119,10 @@ static int parse_on_wall(const struct ada_clock_view *view, const char *text, ui
 	int64_t boot;
 
 	if (!parse_wall(text, &wall) && ada_parse_count(text, 0, INT64_MAX, &wall, &number))
-		return ada_error_set(error, EINVAL, "'%s' is no time of the wall clock: write it like 2026-11-22T13:40:00.5Z (UTC), +1.5s "
-				     "(from the start) or in ns since 1970", text);
+		return ada_error_set(error, EINVAL,
+				     "'%s' is no time of the wall clock: write it like 2026-11-22T13:40:00.5Z (UTC), +1.5s "
+				     "(from the start) or in ns since 1970",
+				     text);
 	if (__builtin_sub_overflow((int64_t)wall, view->wall_offset, &boot))
 		return ada_error_set(error, ERANGE, "time '%s' is too large", text);
 	*ns = boot < 0 ? 0 : (uint64_t)boot;
@@ -137,8 +139,9 @@ int ada_clock_view_parse(const struct ada_clock_view *view, const struct ada_ses
 	if (view->kind == ADA_CLOCK_WALL)
 		return parse_on_wall(view, text, ns, error);
 	if (!ada_clock_parse_media(text, &media))
-		return ada_error_set(error, EINVAL, "'%s' is no time of clock %s: write it like 12.5s, +1.5s (from the session's start) or in ns",
-				     text, view->anchors->clock);
+		return ada_error_set(error, EINVAL,
+				     "'%s' is no time of clock %s: write it like 12.5s, +1.5s (from the session's start) or in ns", text,
+				     view->anchors->clock);
 	if (atf_host_time(view->anchors, view->count, media, ns))
 		return ada_error_set(error, ERANGE, "time '%s' of clock %s is too large", text, view->anchors->clock);
 	return 0;

@@ -13,16 +13,16 @@ enum ada_clock_kind { ADA_CLOCK_BOOT, ADA_CLOCK_WALL, ADA_CLOCK_MEDIA };
 
 struct ada_clock_view {
 	enum ada_clock_kind kind;
-	const struct ada_timing_anchor *anchors;	/* of ADA_CLOCK_MEDIA: the session's */
+	const struct ada_timing_anchor *anchors; /* of ADA_CLOCK_MEDIA: the session's */
 	size_t count;
-	int64_t wall_offset;		/* of ADA_CLOCK_WALL: what to add */
+	int64_t wall_offset; /* of ADA_CLOCK_WALL: what to add */
 };
 
 /* Of a clock of the session: its anchors, and how many there are; NULL: no clock is called so. */
 const struct ada_timing_anchor *ada_clock_anchors_of(const struct ada_session *session, const char *name, size_t *count);
 /* `name`: boot, wall or an anchored clock; NULL: boot. Where there is none such, the message lists those there are. */
 int ada_clock_view_open(struct ada_clock_view *view, const struct ada_session *session, const char *name, struct ada_error *error);
-int ada_clock_view_set(struct ada_session *session, const char *name, struct ada_error *error);	/* the session's own view */
+int ada_clock_view_set(struct ada_session *session, const char *name, struct ada_error *error); /* the session's own view */
 /* What ns of CLOCK_BOOTTIME is on a view's clock, in ns: of the wall clock since 1970. False: it has no room there. */
 bool ada_clock_view_ns(const struct ada_clock_view *view, uint64_t ns, int64_t *told);
 /* The first ns of CLOCK_BOOTTIME that is at or behind what `text` says: "+1.5s" from the session's start on any clock; of boot in ns,

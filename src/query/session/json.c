@@ -71,7 +71,8 @@ uint64_t ada_json_sum(const json_object *object)
 
 	if (!json_object_is_type(object, json_type_object))
 		return 0;
-	json_object_object_foreach((json_object *)object, key, value) {
+	json_object_object_foreach((json_object *)object, key, value)
+	{
 		(void)key;
 		total += json_object_get_uint64(value);
 	}

@@ -96,8 +96,8 @@ static int parse_symbol(char *line, uint64_t index, struct ada_symbol *symbol)
 	char *name;
 
 	*symbol = (struct ada_symbol){};
-	if (!parse_number(next_field(&line), &number) || number != index ||
-	    !parse_number(next_field(&line), &symbol->address) || !parse_number(next_field(&line), &symbol->size))
+	if (!parse_number(next_field(&line), &number) || number != index || !parse_number(next_field(&line), &symbol->address) ||
+	    !parse_number(next_field(&line), &symbol->size))
 		return -EBADMSG;
 	name = next_field(&line);
 	if (!name)
@@ -121,8 +121,8 @@ static int parse_table(struct ada_module *module, char *text)
 		line = strsep(&rest, "\n");
 		result = parse_symbol(line, symbols.count, &symbol);
 		if (result) {
-			ada_error_set(&module->problem, EBADMSG, "%s:%zu: not index, address, size, name",
-				      module->table_path, symbols.count + 2);
+			ada_error_set(&module->problem, EBADMSG, "%s:%zu: not index, address, size, name", module->table_path,
+				      symbols.count + 2);
 			break;
 		}
 		result = ada_array_push(&symbols, symbol);
@@ -207,16 +207,14 @@ const char *ada_module_function(struct ada_module *module, uint64_t function_id,
 
 	if (!symbol) {
 		if (module)
-			snprintf(buffer, ADA_NAME_BUFFER, "%.255s#%u", ada_module_name(module),
-				 ADA_FUNCTION_SYMBOL(function_id));
+			snprintf(buffer, ADA_NAME_BUFFER, "%.255s#%u", ada_module_name(module), ADA_FUNCTION_SYMBOL(function_id));
 		else
 			snprintf(buffer, ADA_NAME_BUFFER, "module %u#%u", ADA_FUNCTION_MODULE(function_id),
 				 ADA_FUNCTION_SYMBOL(function_id));
 		return buffer;
 	}
 	if (!*symbol->mangled) {
-		snprintf(buffer, ADA_NAME_BUFFER, "%.255s+0x%llx", ada_module_name(module),
-			 (unsigned long long)symbol->address);
+		snprintf(buffer, ADA_NAME_BUFFER, "%.255s+0x%llx", ada_module_name(module), (unsigned long long)symbol->address);
 		return buffer;
 	}
 	if (!symbol->name)

@@ -10,33 +10,33 @@
 #include "base/error.h"
 
 struct ada_symbol {
-	uint64_t address, size;		/* in the ELF file */
-	const char *mangled;		/* "" where nameless */
-	char *name;			/* demangled; made at the first question */
+	uint64_t address, size; /* in the ELF file */
+	const char *mangled;	/* "" where nameless */
+	char *name;		/* demangled; made at the first question */
 };
 
 struct ada_module {
-	uint32_t number;		/* in the session */
-	char *path;			/* of the ELF file */
-	char *build_id;			/* "" where there is none */
-	char *table_path;		/* modules/ID.tsv of the first process that has it; NULL: none */
-	bool tried;			/* to read the table */
-	struct ada_error problem;	/* why it could not be read */
-	char *text;			/* the table's bytes, cut up in place: what `mangled` points into */
-	struct ada_symbol *symbols;	/* by symbolIndex */
+	uint32_t number;	    /* in the session */
+	char *path;		    /* of the ELF file */
+	char *build_id;		    /* "" where there is none */
+	char *table_path;	    /* modules/ID.tsv of the first process that has it; NULL: none */
+	bool tried;		    /* to read the table */
+	struct ada_error problem;   /* why it could not be read */
+	char *text;		    /* the table's bytes, cut up in place: what `mangled` points into */
+	struct ada_symbol *symbols; /* by symbolIndex */
 	uint32_t symbol_count;
 	bool debug_tried;
-	struct ada_debug *debug;	/* NULL: not asked for yet, or the file isn't the recorded one: see source.h */
+	struct ada_debug *debug; /* NULL: not asked for yet, or the file isn't the recorded one: see source.h */
 };
 
-struct ada_module *ada_module_new(const char *path, const char *build_id, const char *table_path);	/* NULL: no memory */
+struct ada_module *ada_module_new(const char *path, const char *build_id, const char *table_path); /* NULL: no memory */
 void ada_module_free(struct ada_module *module);
 /* Reads the table unless that was tried. 0, or -errno with the reason in module->problem. */
 int ada_module_load(struct ada_module *module);
 /* Path and build-id from a table's first line; both malloc'ed. For recordings without a manifest. */
 int ada_module_head(const char *table_path, char **path, char **build_id, struct ada_error *error);
 
-const char *ada_module_name(const struct ada_module *module);	/* file name without directory; "" for NULL */
+const char *ada_module_name(const struct ada_module *module); /* file name without directory; "" for NULL */
 /* NULL: no such function in the table, or no table. */
 struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
 /* What to call it: demangled, or module+0xADDRESS where nameless, or module#INDEX where it isn't in the table (which needs

@@ -9,16 +9,16 @@
 #include "query/session/session.h"
 
 struct ada_name {
-	uint64_t key;			/* ada_process_function_key */
+	uint64_t key; /* ada_process_function_key */
 	uint32_t number;
-	char *function;			/* as ada_module_function says; bytes as in the file: maybe no UTF-8 */
-	const char *mangled;		/* "" where nameless */
-	const char *module;		/* file name without directory; "" where not known */
-	struct ada_module *of;		/* NULL: not known */
-	struct ada_symbol *symbol;	/* NULL: not in the table */
+	char *function;		   /* as ada_module_function says; bytes as in the file: maybe no UTF-8 */
+	const char *mangled;	   /* "" where nameless */
+	const char *module;	   /* file name without directory; "" where not known */
+	struct ada_module *of;	   /* NULL: not known */
+	struct ada_symbol *symbol; /* NULL: not in the table */
 };
 
-struct ada_name_list {			/* all zero: empty */
+struct ada_name_list { /* all zero: empty */
 	struct ada_table numbers;
 	ADA_ARRAY(struct ada_name *) items;
 };

@@ -17,7 +17,7 @@
 #include "query/session/windows.h"
 
 #define OPENERS_MAX 8
-#define OPENINGS_EACH 32	/* threads, or it is not worth another opener */
+#define OPENINGS_EACH 32 /* threads, or it is not worth another opener */
 
 /* --- modules ---------------------------------------------------------------------------------------------------------- */
 
@@ -36,8 +36,7 @@ static int add_module(struct ada_process *process, uint64_t id, const char *path
 	int result = 0;
 
 	if (id >= 1u << 20) {
-		ada_session_problem(session, "%s: module number %llu is out of range", process->directory,
-				    (unsigned long long)id);
+		ada_session_problem(session, "%s: module number %llu is out of range", process->directory, (unsigned long long)id);
 		return 0;
 	}
 	if (!module) {
@@ -141,21 +140,21 @@ uint64_t ada_process_function_key(const struct ada_process *process, uint64_t fu
 
 /* --- threads ---------------------------------------------------------------------------------------------------------- */
 
-struct numbers {			/* of threads */
+struct numbers { /* of threads */
 	uint32_t *items;
 	size_t count, capacity;
 };
 
-struct mention {			/* of a thread: in the manifest, or by a directory */
+struct mention { /* of a thread: in the manifest, or by a directory */
 	uint32_t number;
-	const json_object *entry;	/* NULL: none names that number */
-	size_t position;		/* in the manifest */
+	const json_object *entry; /* NULL: none names that number */
+	size_t position;	  /* in the manifest */
 };
 
-struct opening {			/* of a thread's files */
+struct opening { /* of a thread's files */
 	struct ada_thread *thread;
 	bool expected, missing;
-	uint32_t segments;		/* that a finalized manifest lists; 0: it does not say */
+	uint32_t segments; /* that a finalized manifest lists; 0: it does not say */
 	int result;
 	struct atf_message message;
 };
@@ -224,8 +223,7 @@ static void settle_opening(struct opening *opening)
 
 	if (opening->missing) {
 		if (opening->expected)
-			ada_session_problem(process->session, "%s/thread_%u: index.atf is missing", process->directory,
-					    thread->number);
+			ada_session_problem(process->session, "%s/thread_%u: index.atf is missing", process->directory, thread->number);
 		return;
 	}
 	if (opening->result) {
@@ -253,8 +251,7 @@ static void settle_opening(struct opening *opening)
 static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 {
 	struct ada_thread *threads = process->session->threads.items + process->first_thread;
-	struct openings openings = { .items = calloc(process->thread_count + 1, sizeof *openings.items),
-				     .count = process->thread_count };
+	struct openings openings = { .items = calloc(process->thread_count + 1, sizeof *openings.items), .count = process->thread_count };
 
 	if (!openings.items)
 		return -ENOMEM;

@@ -37,8 +37,8 @@ static int select_threads(struct ada_selection *selection, const char *text, str
 	return 0;
 }
 
-int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread,
-		       const char *from, const char *to, struct ada_error *error)
+int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread, const char *from,
+		       const char *to, struct ada_error *error)
 {
 	int result = 0;
 
@@ -94,7 +94,7 @@ void ada_selection_range(const struct ada_selection *selection, const struct ada
 		return;
 	*first = selection->from_ns ? atf_thread_lower_bound(thread->events, selection->from_ns) : 0;
 	*end = selection->to_ns == UINT64_MAX ? thread->count : atf_thread_lower_bound(thread->events, selection->to_ns);
-	if (*first > *end)	/* the file changed in between */
+	if (*first > *end) /* the file changed in between */
 		*first = *end;
 }
 
@@ -160,8 +160,7 @@ static size_t not_recorded(const struct ada_session *session)
 	return ada_json_length(ada_json_get(session->document, "notRecorded"));
 }
 
-struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events,
-						   const uint64_t *lost)
+struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events, const uint64_t *lost)
 {
 	const struct ada_session *session = selection->session;
 	struct ada_completeness answer = { .events = events, .complete = !session->problems.count };
@@ -207,7 +206,7 @@ uint64_t ada_thread_lost(const struct ada_thread *thread)
 		uint64_t lost = count_lost(thread);
 
 		own->lost = lost > own->lost ? lost : own->lost;
-		own->counted = true;	/* once: it reads all of it */
+		own->counted = true; /* once: it reads all of it */
 	}
 	return own->lost;
 }

@@ -167,8 +167,7 @@ static int open_directory(struct ada_session *session, const char *given, struct
 	} else if (path_exists(session->path, "latest/session.json")) {
 		return ada_error_set(error, EBADMSG, "%s is no session, but holds some: name one of them, as %s/latest", given, given);
 	} else {
-		return ada_error_set(error, EBADMSG, "%s is no session: it holds neither session.json nor manifest.json",
-				     given);
+		return ada_error_set(error, EBADMSG, "%s is no session: it holds neither session.json nor manifest.json", given);
 	}
 	return result ? ada_error_system(error, -result, "%s", given) : 0;
 }
@@ -182,7 +181,8 @@ int ada_session_open(struct ada_session **opened, const char *path, struct ada_e
 
 	if (stat(given, &status) && errno == ENOENT)
 		return path ? ada_error_set(error, ENOENT, "%s: no such session directory", given) :
-			      ada_error_set(error, ENOENT, "no session in ./" LATEST ": name a session directory, or record one"
+			      ada_error_set(error, ENOENT,
+					    "no session in ./" LATEST ": name a session directory, or record one"
 					    " with `ada trace PROGRAM`");
 	if (stat(given, &status))
 		return ada_error_system(error, errno, "%s", given);

@@ -16,52 +16,52 @@
 
 struct ada_thread {
 	struct ada_process *process;
-	uint32_t number;		/* N of thread_N */
-	uint32_t tid;			/* of the operating system */
-	char name[64];			/* "" where not known */
-	const json_object *entry;	/* what the manifest says of it; NULL: nothing */
-	uint64_t lost;			/* as the manifest counts: LOST records, and drops that no record stands for */
-	uint64_t skipped;		/* calls that the agent could not record */
-	uint64_t count;			/* events in its files */
-	struct atf_thread *events;	/* NULL: has no files, or they can't be read */
-	bool counted;			/* `lost` is no less than what its LOST records stand for: see ada_thread_lost */
-	bool detail_named;		/* that some of its detail can't be read is among the problems */
+	uint32_t number;	   /* N of thread_N */
+	uint32_t tid;		   /* of the operating system */
+	char name[64];		   /* "" where not known */
+	const json_object *entry;  /* what the manifest says of it; NULL: nothing */
+	uint64_t lost;		   /* as the manifest counts: LOST records, and drops that no record stands for */
+	uint64_t skipped;	   /* calls that the agent could not record */
+	uint64_t count;		   /* events in its files */
+	struct atf_thread *events; /* NULL: has no files, or they can't be read */
+	bool counted;		   /* `lost` is no less than what its LOST records stand for: see ada_thread_lost */
+	bool detail_named;	   /* that some of its detail can't be read is among the problems */
 };
 
 /* A stretch of time whose detail was kept, as the manifest of its process has it. */
 struct ada_recorded_window {
 	struct ada_process *process;
-	const json_object *entry;	/* of the manifest: its fields */
-	uint32_t id;			/* its position there, and window_id of the detail files */
-	uint64_t start_ns, end_ns;	/* both inclusive; end UINT64_MAX: still open */
+	const json_object *entry;  /* of the manifest: its fields */
+	uint32_t id;		   /* its position there, and window_id of the detail files */
+	uint64_t start_ns, end_ns; /* both inclusive; end UINT64_MAX: still open */
 	uint64_t event_count, marked_count;
 };
 
 struct ada_process {
 	struct ada_session *session;
-	char *directory;		/* name below the session: pid_N */
+	char *directory; /* name below the session: pid_N */
 	char *path;
 	uint32_t pid;
-	json_object *manifest;		/* NULL: missing or unreadable */
-	bool finalized;			/* nothing in its directory changes any more */
-	bool complete;			/* finalized, and recorded until the process ended */
-	ADA_ARRAY(struct ada_module *) modules;		/* by module id; NULL where there is none. The session's */
-	size_t first_thread, thread_count;		/* in session->threads */
-	size_t first_window, window_count;		/* in session->windows */
+	json_object *manifest;			/* NULL: missing or unreadable */
+	bool finalized;				/* nothing in its directory changes any more */
+	bool complete;				/* finalized, and recorded until the process ended */
+	ADA_ARRAY(struct ada_module *) modules; /* by module id; NULL where there is none. The session's */
+	size_t first_thread, thread_count;	/* in session->threads */
+	size_t first_window, window_count;	/* in session->windows */
 };
 
 struct ada_session {
 	char *path;
-	json_object *document;		/* session.json; NULL: missing or unreadable */
-	uint64_t start_ns;		/* what relative times count from */
-	struct ada_timing_anchor *anchors;		/* as atf_session_anchors has them */
+	json_object *document;		   /* session.json; NULL: missing or unreadable */
+	uint64_t start_ns;		   /* what relative times count from */
+	struct ada_timing_anchor *anchors; /* as atf_session_anchors has them */
 	size_t anchor_count;
-	struct ada_clock_view view;	/* the clock of the times in questions and answers */
-	ADA_ARRAY(struct ada_process *) processes;	/* in the order of starting */
-	ADA_ARRAY(struct ada_thread) threads;		/* of all processes, process by process, by number */
-	ADA_ARRAY(struct ada_recorded_window) windows;	/* of all processes, process by process, in order of time */
-	ADA_ARRAY(struct ada_module *) modules;		/* each once, whichever processes loaded it */
-	ADA_ARRAY(char *) problems;	/* a line each: file, what is wrong */
+	struct ada_clock_view view;		       /* the clock of the times in questions and answers */
+	ADA_ARRAY(struct ada_process *) processes;     /* in the order of starting */
+	ADA_ARRAY(struct ada_thread) threads;	       /* of all processes, process by process, by number */
+	ADA_ARRAY(struct ada_recorded_window) windows; /* of all processes, process by process, in order of time */
+	ADA_ARRAY(struct ada_module *) modules;	       /* each once, whichever processes loaded it */
+	ADA_ARRAY(char *) problems;		       /* a line each: file, what is wrong */
 };
 
 /* `path`: a session or pid directory; NULL: ada_traces/latest. */

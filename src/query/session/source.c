@@ -13,8 +13,8 @@ static bool is_newer(const struct ada_module *module)
 	if (*module->build_id)
 		return false;
 	return !module->table_path || stat(module->path, &file) || stat(module->table_path, &table) ||
-		file.st_mtim.tv_sec > table.st_mtim.tv_sec ||
-		(file.st_mtim.tv_sec == table.st_mtim.tv_sec && file.st_mtim.tv_nsec > table.st_mtim.tv_nsec);
+	       file.st_mtim.tv_sec > table.st_mtim.tv_sec ||
+	       (file.st_mtim.tv_sec == table.st_mtim.tv_sec && file.st_mtim.tv_nsec > table.st_mtim.tv_nsec);
 }
 
 static struct ada_debug *debug_of(struct ada_module *module)

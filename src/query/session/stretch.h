@@ -10,12 +10,12 @@
 #define ADA_QUERY_STRETCH_H
 #include "query/session/session.h"
 
-#define ADA_STRETCH_EVENTS (1u << 15)	/* at most: 1 MiB */
+#define ADA_STRETCH_EVENTS (1u << 15) /* at most: 1 MiB */
 
 struct ada_stretch {
 	const struct ada_thread *thread;
 	uint64_t next, to;		/* positions: what is not read yet */
-	const struct ada_event *events;	/* until the next one is asked for */
+	const struct ada_event *events; /* until the next one is asked for */
 	uint64_t position, count;
 };
 

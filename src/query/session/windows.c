@@ -19,14 +19,14 @@ int ada_windows_add(struct ada_process *process)
 			break;
 		}
 		result = ada_array_push(&session->windows, (struct ada_recorded_window){
-			.process = process,
-			.entry = entry,
-			.id = (uint32_t)i,
-			.start_ns = ada_json_u64(entry, "startNs", 0),
-			.end_ns = ada_json_u64(entry, "endNs", UINT64_MAX),
-			.event_count = ada_json_u64(entry, "eventCount", 0),
-			.marked_count = ada_json_u64(entry, "markedCount", 0),
-		});
+								   .process = process,
+								   .entry = entry,
+								   .id = (uint32_t)i,
+								   .start_ns = ada_json_u64(entry, "startNs", 0),
+								   .end_ns = ada_json_u64(entry, "endNs", UINT64_MAX),
+								   .event_count = ada_json_u64(entry, "eventCount", 0),
+								   .marked_count = ada_json_u64(entry, "markedCount", 0),
+							   });
 	}
 	process->window_count = session->windows.count - process->first_window;
 	return result;

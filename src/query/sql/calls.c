@@ -10,15 +10,33 @@
 #include "query/calls/stack.h"
 #include "query/sql/parts.h"
 
-#define PIECE (1u << 16)		/* events */
+#define PIECE (1u << 16) /* events */
 #define LEAVING_MAX 4096
 
-enum { THREAD, TID, INDEX_SEQ, END_INDEX_SEQ, START, END, DURATION, SELF, FUNCTION_ID, FUNCTION, CALLER, DEPTH, OUTCOME, PROCESS,
-       PID, MODULE, CALLER_ID, ACROSS_LOSS };
+enum {
+	THREAD,
+	TID,
+	INDEX_SEQ,
+	END_INDEX_SEQ,
+	START,
+	END,
+	DURATION,
+	SELF,
+	FUNCTION_ID,
+	FUNCTION,
+	CALLER,
+	DEPTH,
+	OUTCOME,
+	PROCESS,
+	PID,
+	MODULE,
+	CALLER_ID,
+	ACROSS_LOSS
+};
 
 /* What an event says of the calls before the range: those at its depth have left, or, if it is an end, only if one is its own. */
 struct leaving {
-	uint64_t function_id;		/* ADA_NO_FUNCTION: whatever they are */
+	uint64_t function_id; /* ADA_NO_FUNCTION: whatever they are */
 	uint32_t depth;
 };
 
@@ -26,20 +44,20 @@ struct calls_cursor {
 	struct ada_sql_cursor cursor;
 	struct ada_calls calls;
 	bool opened;
-	ADA_ARRAY(struct ada_call) ended;	/* calls to hand out */
-	size_t at;			/* in them */
+	ADA_ARRAY(struct ada_call) ended; /* calls to hand out */
+	size_t at;			  /* in them */
 	uint64_t from_ns, to_ns;
-	size_t next;			/* thread */
-	const struct ada_thread *thread;	/* NULL: between threads */
-	const struct ada_thread *of;		/* that `ended` is of */
-	uint64_t first, end;		/* positions of the range */
+	size_t next;			 /* thread */
+	const struct ada_thread *thread; /* NULL: between threads */
+	const struct ada_thread *of;	 /* that `ended` is of */
+	uint64_t first, end;		 /* positions of the range */
 	uint64_t position, kept;
-	uint64_t open;			/* wanted calls that have not ended */
-	uint64_t given, skip;		/* calls of this thread handed out; still to be left away */
-	bool seeding, seeded;		/* the stack at the range's start is being put in, is in */
-	struct ada_lookback back;	/* to the calls before the range */
-	size_t left;			/* so many of them have left since, */
-	ADA_ARRAY(struct leaving) leaving;	/* and whichever these show */
+	uint64_t open;			   /* wanted calls that have not ended */
+	uint64_t given, skip;		   /* calls of this thread handed out; still to be left away */
+	bool seeding, seeded;		   /* the stack at the range's start is being put in, is in */
+	struct ada_lookback back;	   /* to the calls before the range */
+	size_t left;			   /* so many of them have left since, */
+	ADA_ARRAY(struct leaving) leaving; /* and whichever these show */
 	bool no_memory;
 };
 
@@ -68,7 +86,7 @@ static void leave(struct calls_cursor *cursor, const struct leaving *leaving)
 	    (leaving->function_id == ADA_NO_FUNCTION || leaving->function_id == frame->function_id))
 		cursor->left++;
 	else if (leaving->function_id != ADA_NO_FUNCTION)
-		cursor->left = before;	/* a late end, on another stack */
+		cursor->left = before; /* a late end, on another stack */
 }
 
 static void leave_all(struct calls_cursor *cursor)
@@ -118,8 +136,7 @@ static void begun(void *context, struct ada_call *call)
 	if (cursor->seeding || call->position < cursor->first || call->position >= cursor->end)
 		return;
 	if (!cursor->cursor.query.any_function &&
-	    !ada_sql_fits_function(&cursor->cursor.query,
-				   ada_sql_function_of(sql, cursor->thread->process, call->function_id)))
+	    !ada_sql_fits_function(&cursor->cursor.query, ada_sql_function_of(sql, cursor->thread->process, call->function_id)))
 		return;
 	call->user = cursor;
 	cursor->open++;
@@ -366,57 +383,33 @@ static void put_end(sqlite3_context *context, int column, const struct ada_call 
 
 static void calls_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)
 {
-	static const char *const outcomes[] = { [ADA_OUTCOME_RETURN] = "return", [ADA_OUTCOME_EXCEPTION] = "exception",
-						[ADA_OUTCOME_OPEN] = "open", [ADA_OUTCOME_UNKNOWN] = "unknown" };
+	static const char *const outcomes[] = { [ADA_OUTCOME_RETURN] = "return",
+						[ADA_OUTCOME_EXCEPTION] = "exception",
+						[ADA_OUTCOME_OPEN] = "open",
+						[ADA_OUTCOME_UNKNOWN] = "unknown" };
 	const struct calls_cursor *cursor = (struct calls_cursor *)base;
 	const struct ada_call *call = &cursor->ended.items[cursor->at];
 	const struct ada_thread *thread = cursor->of;
 
 	switch (column) {
-	case THREAD:
-		sqlite3_result_int64(context, thread->number);
-		break;
-	case TID:
-		sqlite3_result_int64(context, thread->tid);
-		break;
-	case INDEX_SEQ:
-		sqlite3_result_int64(context, (int64_t)call->position);
-		break;
-	case START:
-		ada_sql_result_u64(context, call->start_ns);
-		break;
+	case THREAD: sqlite3_result_int64(context, thread->number); break;
+	case TID: sqlite3_result_int64(context, thread->tid); break;
+	case INDEX_SEQ: sqlite3_result_int64(context, (int64_t)call->position); break;
+	case START: ada_sql_result_u64(context, call->start_ns); break;
 	case END_INDEX_SEQ:
 	case END:
 	case DURATION:
-	case SELF:
-		put_end(context, column, call);
-		break;
-	case FUNCTION_ID:
-		sqlite3_result_int64(context, (int64_t)ada_process_function_key(thread->process, call->function_id));
-		break;
+	case SELF: put_end(context, column, call); break;
+	case FUNCTION_ID: sqlite3_result_int64(context, (int64_t)ada_process_function_key(thread->process, call->function_id)); break;
 	case FUNCTION:
-	case MODULE:
-		put_function(base->sql, context, column, thread->process, call);
-		break;
+	case MODULE: put_function(base->sql, context, column, thread->process, call); break;
 	case CALLER:
-	case CALLER_ID:
-		put_caller(base->sql, context, column, thread->process, call);
-		break;
-	case DEPTH:
-		sqlite3_result_int64(context, call->depth);
-		break;
-	case OUTCOME:
-		sqlite3_result_text(context, outcomes[call->outcome], -1, SQLITE_STATIC);
-		break;
-	case PROCESS:
-		sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC);
-		break;
-	case PID:
-		sqlite3_result_int64(context, thread->process->pid);
-		break;
-	case ACROSS_LOSS:
-		sqlite3_result_int64(context, call->across_loss);
-		break;
+	case CALLER_ID: put_caller(base->sql, context, column, thread->process, call); break;
+	case DEPTH: sqlite3_result_int64(context, call->depth); break;
+	case OUTCOME: sqlite3_result_text(context, outcomes[call->outcome], -1, SQLITE_STATIC); break;
+	case PROCESS: sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC); break;
+	case PID: sqlite3_result_int64(context, thread->process->pid); break;
+	case ACROSS_LOSS: sqlite3_result_int64(context, call->across_loss); break;
 	}
 }
 
@@ -427,8 +420,12 @@ static int64_t calls_rowid(struct ada_sql_cursor *base)
 	return ada_sql_rowid(base->sql, cursor->of, cursor->ended.items[cursor->at].position);
 }
 
-const struct ada_sql_implementation ada_sql_calls = {
-	.name = "calls", .cursor_bytes = sizeof(struct calls_cursor), .first = calls_first, .next = calls_next,
-	.column = calls_column, .rowid = calls_rowid, .reset = calls_reset, .rows = count_calls,
-	.costly = 1u << CALLER | 1u << CALLER_ID,
-};
+const struct ada_sql_implementation ada_sql_calls = { .name = "calls",
+						      .cursor_bytes = sizeof(struct calls_cursor),
+						      .first = calls_first,
+						      .next = calls_next,
+						      .column = calls_column,
+						      .rowid = calls_rowid,
+						      .reset = calls_reset,
+						      .rows = count_calls,
+						      .costly = 1u << CALLER | 1u << CALLER_ID };

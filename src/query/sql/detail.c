@@ -7,15 +7,35 @@
 #include "query/sql/parts.h"
 #include "query/values/arguments.h"
 
-enum { THREAD, INDEX_SEQ, TIMESTAMP, KIND, FUNCTION, X0, X7 = X0 + 7, LR, FP, SP, FP0, FP7 = FP0 + 7, STACK, PROCESS, PID, TID,
-       FUNCTION_ID, MODULE, DETAIL_SEQ, ARGS };
+enum {
+	THREAD,
+	INDEX_SEQ,
+	TIMESTAMP,
+	KIND,
+	FUNCTION,
+	X0,
+	X7 = X0 + 7,
+	LR,
+	FP,
+	SP,
+	FP0,
+	FP7 = FP0 + 7,
+	STACK,
+	PROCESS,
+	PID,
+	TID,
+	FUNCTION_ID,
+	MODULE,
+	DETAIL_SEQ,
+	ARGS
+};
 
 struct detail_cursor {
 	struct ada_sql_cursor cursor;
-	size_t next;			/* thread */
+	size_t next; /* thread */
 	const struct ada_thread *thread;
-	uint32_t segment;		/* the next one */
-	uint64_t base;			/* position of the file's segment in the thread */
+	uint32_t segment; /* the next one */
+	uint64_t base;	  /* position of the file's segment in the thread */
 	uint64_t next_base;
 	const struct atf_detail_file *file;
 	uint64_t ordinal, end;
@@ -59,8 +79,9 @@ static void begin_file(struct detail_cursor *cursor)
 	cursor->end = cursor->to_ns == UINT64_MAX ? atf_detail_count(cursor->file) : records_before(cursor->file, cursor->to_ns, 0);
 	if (position->high == INT64_MAX)
 		return;
-	bound = position->high < 0 || (uint64_t)position->high < cursor->base ? 0 :
-		records_before(cursor->file, 0, (uint64_t)position->high - cursor->base + 1);
+	bound = position->high < 0 || (uint64_t)position->high < cursor->base ?
+			0 :
+			records_before(cursor->file, 0, (uint64_t)position->high - cursor->base + 1);
 	cursor->end = bound < cursor->end ? bound : cursor->end;
 }
 
@@ -95,8 +116,8 @@ static bool fits(struct detail_cursor *cursor)
 	if (event && event->event_kind == ADA_EVENT_EXCEPTION)
 		cursor->kind = ADA_EVENT_EXCEPTION;
 	return query->kinds >> cursor->kind & 1 &&
-	       (query->any_function || ada_sql_fits_function(query, ada_sql_function_of(cursor->cursor.sql,
-					cursor->thread->process, cursor->record.function_id)));
+	       (query->any_function ||
+		ada_sql_fits_function(query, ada_sql_function_of(cursor->cursor.sql, cursor->thread->process, cursor->record.function_id)));
 }
 
 static int find(struct detail_cursor *cursor)
@@ -192,41 +213,22 @@ static void detail_column(struct ada_sql_cursor *base, sqlite3_context *context,
 	if (put_register(record, context, column))
 		return;
 	switch (column) {
-	case THREAD:
-		sqlite3_result_int64(context, cursor->thread->number);
-		break;
-	case INDEX_SEQ:
-		sqlite3_result_int64(context, (int64_t)(cursor->base + record->index_seq));
-		break;
-	case TIMESTAMP:
-		ada_sql_result_u64(context, record->timestamp_ns);
-		break;
-	case KIND:
-		sqlite3_result_text(context, ada_sql_kind_name(cursor->kind), -1, SQLITE_STATIC);
-		break;
+	case THREAD: sqlite3_result_int64(context, cursor->thread->number); break;
+	case INDEX_SEQ: sqlite3_result_int64(context, (int64_t)(cursor->base + record->index_seq)); break;
+	case TIMESTAMP: ada_sql_result_u64(context, record->timestamp_ns); break;
+	case KIND: sqlite3_result_text(context, ada_sql_kind_name(cursor->kind), -1, SQLITE_STATIC); break;
 	case STACK:
-		sqlite3_result_blob(context, record->stack_size ? (const void *)record->stack : "", record->stack_size,
-				    SQLITE_TRANSIENT);
+		sqlite3_result_blob(context, record->stack_size ? (const void *)record->stack : "", record->stack_size, SQLITE_TRANSIENT);
 		break;
-	case PROCESS:
-		sqlite3_result_text(context, cursor->thread->process->directory, -1, SQLITE_STATIC);
-		break;
-	case PID:
-		sqlite3_result_int64(context, cursor->thread->process->pid);
-		break;
-	case TID:
-		sqlite3_result_int64(context, cursor->thread->tid);
-		break;
+	case PROCESS: sqlite3_result_text(context, cursor->thread->process->directory, -1, SQLITE_STATIC); break;
+	case PID: sqlite3_result_int64(context, cursor->thread->process->pid); break;
+	case TID: sqlite3_result_int64(context, cursor->thread->tid); break;
 	case DETAIL_SEQ:
 		if (record->detail_seq != ADA_NO_DETAIL)
 			sqlite3_result_int64(context, record->detail_seq);
 		break;
-	case ARGS:
-		put_arguments(cursor, context);
-		break;
-	default:
-		put_function(cursor, context, column);
-		break;
+	case ARGS: put_arguments(cursor, context); break;
+	default: put_function(cursor, context, column); break;
 	}
 }
 
@@ -237,7 +239,11 @@ static int64_t detail_rowid(struct ada_sql_cursor *base)
 	return ada_sql_rowid(base->sql, cursor->thread, cursor->base + cursor->record.index_seq);
 }
 
-const struct ada_sql_implementation ada_sql_detail = {
-	.name = "detail", .cursor_bytes = sizeof(struct detail_cursor), .first = detail_first, .next = detail_next,
-	.column = detail_column, .rowid = detail_rowid, .rows = count_details, .order = ADA_SQL_BY_THREAD,
-};
+const struct ada_sql_implementation ada_sql_detail = { .name = "detail",
+						       .cursor_bytes = sizeof(struct detail_cursor),
+						       .first = detail_first,
+						       .next = detail_next,
+						       .column = detail_column,
+						       .rowid = detail_rowid,
+						       .rows = count_details,
+						       .order = ADA_SQL_BY_THREAD };

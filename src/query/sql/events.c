@@ -39,38 +39,22 @@ static void put_function(struct ada_sql *sql, sqlite3_context *context, int colu
 		sqlite3_result_text(context, function->module_name, -1, SQLITE_STATIC);
 }
 
-void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread,
-			  uint64_t position, const struct ada_event *event)
+void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread, uint64_t position,
+			  const struct ada_event *event)
 {
 	switch (column) {
-	case TIMESTAMP:
-		ada_sql_result_u64(context, event->timestamp_ns);
-		break;
-	case THREAD:
-		sqlite3_result_int64(context, thread->number);
-		break;
-	case TID:
-		sqlite3_result_int64(context, thread->tid);
-		break;
-	case INDEX_SEQ:
-		sqlite3_result_int64(context, (int64_t)position);
-		break;
-	case KIND:
-		sqlite3_result_text(context, ada_sql_kind_name(event->event_kind), -1, SQLITE_STATIC);
-		break;
-	case DEPTH:
-		sqlite3_result_int64(context, event->call_depth);
-		break;
+	case TIMESTAMP: ada_sql_result_u64(context, event->timestamp_ns); break;
+	case THREAD: sqlite3_result_int64(context, thread->number); break;
+	case TID: sqlite3_result_int64(context, thread->tid); break;
+	case INDEX_SEQ: sqlite3_result_int64(context, (int64_t)position); break;
+	case KIND: sqlite3_result_text(context, ada_sql_kind_name(event->event_kind), -1, SQLITE_STATIC); break;
+	case DEPTH: sqlite3_result_int64(context, event->call_depth); break;
 	case DETAIL_SEQ:
 		if (event->detail_seq != ADA_NO_DETAIL)
 			sqlite3_result_int64(context, event->detail_seq);
 		break;
-	case PROCESS:
-		sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC);
-		break;
-	case PID:
-		sqlite3_result_int64(context, thread->process->pid);
-		break;
+	case PROCESS: sqlite3_result_text(context, thread->process->directory, -1, SQLITE_STATIC); break;
+	case PID: sqlite3_result_int64(context, thread->process->pid); break;
 	default:
 		if (event->event_kind == ADA_EVENT_LOST)
 			put_lost(context, column, event);
@@ -119,11 +103,15 @@ static void events_reset(struct ada_sql_cursor *base)
 	ada_sql_scan_close(&((struct events_cursor *)base)->scan);
 }
 
-const struct ada_sql_implementation ada_sql_events = {
-	.name = "events", .cursor_bytes = sizeof(struct events_cursor), .first = events_first, .next = events_next,
-	.column = events_column, .rowid = events_rowid, .reset = events_reset, .rows = count_events,
-	.order = ADA_SQL_BY_THREAD_OR_TIME,
-};
+const struct ada_sql_implementation ada_sql_events = { .name = "events",
+						       .cursor_bytes = sizeof(struct events_cursor),
+						       .first = events_first,
+						       .next = events_next,
+						       .column = events_column,
+						       .rowid = events_rowid,
+						       .reset = events_reset,
+						       .rows = count_events,
+						       .order = ADA_SQL_BY_THREAD_OR_TIME };
 
 /* --- around: some events of a thread ------------------------------------------------------------------------------------ */
 
@@ -131,7 +119,7 @@ enum { OFFSET = DETAIL_SEQ + 1, OF_THREAD, OF_INDEX_SEQ, N, AROUND_PROCESS };
 
 struct around_cursor {
 	struct ada_sql_cursor cursor;
-	size_t next;			/* thread */
+	size_t next; /* thread */
 	const struct ada_thread *thread;
 	uint64_t position, end, of;
 };
@@ -204,8 +192,8 @@ static void around_column(struct ada_sql_cursor *base, sqlite3_context *context,
 	else if (column >= OF_THREAD && column <= N && base->query.arguments[column - OF_THREAD])
 		sqlite3_result_value(context, base->query.arguments[column - OF_THREAD]);
 	else if (column < OFFSET || column >= AROUND_PROCESS)
-		ada_sql_event_column(base->sql, context, column < OFFSET ? column : column - AROUND_PROCESS + PROCESS,
-				     cursor->thread, cursor->position, atf_thread_get(cursor->thread->events, cursor->position));
+		ada_sql_event_column(base->sql, context, column < OFFSET ? column : column - AROUND_PROCESS + PROCESS, cursor->thread,
+				     cursor->position, atf_thread_get(cursor->thread->events, cursor->position));
 }
 
 static int64_t around_rowid(struct ada_sql_cursor *base)
@@ -215,7 +203,10 @@ static int64_t around_rowid(struct ada_sql_cursor *base)
 	return ada_sql_rowid(base->sql, cursor->thread, cursor->position);
 }
 
-const struct ada_sql_implementation ada_sql_around = {
-	.name = "around", .cursor_bytes = sizeof(struct around_cursor), .first = around_first, .next = around_next,
-	.column = around_column, .rowid = around_rowid, .rows = ada_sql_few,
-};
+const struct ada_sql_implementation ada_sql_around = { .name = "around",
+						       .cursor_bytes = sizeof(struct around_cursor),
+						       .first = around_first,
+						       .next = around_next,
+						       .column = around_column,
+						       .rowid = around_rowid,
+						       .rows = ada_sql_few };

@@ -7,8 +7,8 @@ enum { FUNCTION_ID, NAME, MANGLED, MODULE, ADDRESS, SIZE, FILE_NAME, LINE };
 
 struct functions_cursor {
 	struct ada_sql_cursor cursor;
-	uint64_t module, symbol;	/* the next one to look at */
-	uint64_t only;			/* key of the only one that is wanted; UINT64_MAX: others, too */
+	uint64_t module, symbol; /* the next one to look at */
+	uint64_t only;		 /* key of the only one that is wanted; UINT64_MAX: others, too */
 	const struct ada_sql_function *function;
 };
 
@@ -33,8 +33,7 @@ static int find_only(struct functions_cursor *cursor)
 	const struct ada_sql *sql = cursor->cursor.sql;
 	uint64_t module = cursor->only >> 32;
 
-	cursor->cursor.eof = cursor->function || module >= sql->session->modules.count ||
-			     (uint32_t)cursor->only >= symbols_of(sql, module);
+	cursor->cursor.eof = cursor->function || module >= sql->session->modules.count || (uint32_t)cursor->only >= symbols_of(sql, module);
 	if (cursor->cursor.eof)
 		return SQLITE_OK;
 	cursor->function = ada_sql_function_by_key(cursor->cursor.sql, cursor->only);
@@ -87,24 +86,12 @@ static void functions_column(struct ada_sql_cursor *base, sqlite3_context *conte
 	uint32_t line;
 
 	switch (column) {
-	case FUNCTION_ID:
-		sqlite3_result_int64(context, (int64_t)function->key);
-		break;
-	case NAME:
-		ada_sql_result_name(context, function);
-		break;
-	case MANGLED:
-		sqlite3_result_text(context, function->mangled, -1, SQLITE_STATIC);
-		break;
-	case MODULE:
-		sqlite3_result_text(context, function->module_name, -1, SQLITE_STATIC);
-		break;
-	case ADDRESS:
-		sqlite3_result_int64(context, (int64_t)function->symbol->address);
-		break;
-	case SIZE:
-		ada_sql_result_u64(context, function->symbol->size);
-		break;
+	case FUNCTION_ID: sqlite3_result_int64(context, (int64_t)function->key); break;
+	case NAME: ada_sql_result_name(context, function); break;
+	case MANGLED: sqlite3_result_text(context, function->mangled, -1, SQLITE_STATIC); break;
+	case MODULE: sqlite3_result_text(context, function->module_name, -1, SQLITE_STATIC); break;
+	case ADDRESS: sqlite3_result_int64(context, (int64_t)function->symbol->address); break;
+	case SIZE: ada_sql_result_u64(context, function->symbol->size); break;
 	default:
 		if (!ada_module_source(function->module, ADA_FUNCTION_SYMBOL(function->key), &file, &line))
 			break;
@@ -121,7 +108,10 @@ static int64_t functions_rowid(struct ada_sql_cursor *base)
 	return (int64_t)((struct functions_cursor *)base)->function->key;
 }
 
-const struct ada_sql_implementation ada_sql_functions = {
-	.name = "functions", .cursor_bytes = sizeof(struct functions_cursor), .first = functions_first, .next = functions_next,
-	.column = functions_column, .rowid = functions_rowid, .rows = count_functions,
-};
+const struct ada_sql_implementation ada_sql_functions = { .name = "functions",
+							  .cursor_bytes = sizeof(struct functions_cursor),
+							  .first = functions_first,
+							  .next = functions_next,
+							  .column = functions_column,
+							  .rowid = functions_rowid,
+							  .rows = count_functions };

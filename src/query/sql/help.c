@@ -24,7 +24,8 @@ void ada_sql_help(struct ada_output *output)
 			ada_output_string(output, "\n");
 		}
 	}
-	ada_output_string(output, "\nFunctions: at('+1.5s') a time from the session's start, at('12.5s', 'video') one on a clock of `ada anchor`,\n"
+	ada_output_string(output,
+			  "\nFunctions: at('+1.5s') a time from the session's start, at('12.5s', 'video') one on a clock of `ada anchor`,\n"
 			  "on_clock(timestamp_ns, 'video') ns on that clock, ns('50ms') a duration, hex64(x0), as_double(fp0),\n"
 			  "as_float(fp0), and SQLite's own.\n"
 			  "`ada query --schema TABLE` lists a table's columns.\n");
@@ -41,8 +42,8 @@ static void put_columns(struct ada_output *output, const struct ada_sql_table *t
 		count += table->columns[i].hidden == hidden;
 	}
 	if (hidden && count)
-		ada_output_string(output, table->function ? "  arguments, and what SELECT * leaves out:\n" :
-							    "  what SELECT * leaves out:\n");
+		ada_output_string(output,
+				  table->function ? "  arguments, and what SELECT * leaves out:\n" : "  what SELECT * leaves out:\n");
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (table->columns[i].hidden != hidden)
 			continue;

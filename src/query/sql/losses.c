@@ -8,9 +8,9 @@
 enum { PROCESS, THREAD, TID, INDEX_SEQ, TIMESTAMP, EVENTS, SKIPPED, REASON, PID, COLUMNS };
 
 struct losses_cursor {
-	struct ada_sql_rows_cursor rows;	/* those of the manifests */
+	struct ada_sql_rows_cursor rows; /* those of the manifests */
 	struct ada_sql_scan scan;
-	uint64_t *recorded;			/* by thread of the session: events that LOST records stand for */
+	uint64_t *recorded; /* by thread of the session: events that LOST records stand for */
 	bool scanning;
 };
 
@@ -88,8 +88,7 @@ static void add_unplaced(struct losses_cursor *cursor)
 			add_row(&cursor->rows.rows, thread->process, thread, thread->lost - recorded, 0,
 				"counted, but no record says where");
 		if (thread->skipped)
-			add_row(&cursor->rows.rows, thread->process, thread, 0, thread->skipped,
-				"the shadow stack was full");
+			add_row(&cursor->rows.rows, thread->process, thread, 0, thread->skipped, "the shadow stack was full");
 	}
 	if (selection->threads.count != sql->session->threads.count)
 		return;
@@ -162,33 +161,15 @@ static void losses_column(struct ada_sql_cursor *base, sqlite3_context *context,
 		return;
 	}
 	switch (column) {
-	case PROCESS:
-		sqlite3_result_text(context, scan->thread->process->directory, -1, SQLITE_STATIC);
-		break;
-	case THREAD:
-		sqlite3_result_int64(context, scan->thread->number);
-		break;
-	case TID:
-		sqlite3_result_int64(context, scan->thread->tid);
-		break;
-	case INDEX_SEQ:
-		sqlite3_result_int64(context, (int64_t)scan->position);
-		break;
-	case TIMESTAMP:
-		ada_sql_result_u64(context, scan->event->timestamp_ns);
-		break;
-	case EVENTS:
-		ada_sql_result_u64(context, scan->event->function_id);
-		break;
-	case SKIPPED:
-		sqlite3_result_int64(context, 0);
-		break;
-	case REASON:
-		sqlite3_result_text(context, reason_of(scan->thread), -1, SQLITE_STATIC);
-		break;
-	case PID:
-		sqlite3_result_int64(context, scan->thread->process->pid);
-		break;
+	case PROCESS: sqlite3_result_text(context, scan->thread->process->directory, -1, SQLITE_STATIC); break;
+	case THREAD: sqlite3_result_int64(context, scan->thread->number); break;
+	case TID: sqlite3_result_int64(context, scan->thread->tid); break;
+	case INDEX_SEQ: sqlite3_result_int64(context, (int64_t)scan->position); break;
+	case TIMESTAMP: ada_sql_result_u64(context, scan->event->timestamp_ns); break;
+	case EVENTS: ada_sql_result_u64(context, scan->event->function_id); break;
+	case SKIPPED: sqlite3_result_int64(context, 0); break;
+	case REASON: sqlite3_result_text(context, reason_of(scan->thread), -1, SQLITE_STATIC); break;
+	case PID: sqlite3_result_int64(context, scan->thread->process->pid); break;
 	}
 }
 
@@ -211,7 +192,11 @@ static void losses_reset(struct ada_sql_cursor *base)
 	ada_sql_rows_reset(base);
 }
 
-const struct ada_sql_implementation ada_sql_losses = {
-	.name = "losses", .cursor_bytes = sizeof(struct losses_cursor), .first = losses_first, .next = losses_next,
-	.column = losses_column, .rowid = losses_rowid, .reset = losses_reset, .rows = ada_sql_few,
-};
+const struct ada_sql_implementation ada_sql_losses = { .name = "losses",
+						       .cursor_bytes = sizeof(struct losses_cursor),
+						       .first = losses_first,
+						       .next = losses_next,
+						       .column = losses_column,
+						       .rowid = losses_rowid,
+						       .reset = losses_reset,
+						       .rows = ada_sql_few };

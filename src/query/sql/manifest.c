@@ -20,15 +20,20 @@ static int fill(struct ada_sql_cursor *base, fill_rows *make)
 	return ada_sql_rows_first(cursor);
 }
 
-#define TABLE(table) \
-	static int table##_first(struct ada_sql_cursor *cursor, struct ada_error *error) \
-	{ \
-		return fill(cursor, make_##table); \
-	} \
-	const struct ada_sql_implementation ada_sql_##table = { \
-		.name = #table, .cursor_bytes = sizeof(struct ada_sql_rows_cursor), .first = table##_first, \
-		.next = ada_sql_rows_next, .column = ada_sql_rows_column, .rowid = ada_sql_rows_rowid, \
-		.close = ada_sql_rows_reset, .rows = ada_sql_few, \
+#define TABLE(table)                                                                                                                       \
+	static int table##_first(struct ada_sql_cursor *cursor, struct ada_error *error)                                                   \
+	{                                                                                                                                  \
+		return fill(cursor, make_##table);                                                                                         \
+	}                                                                                                                                  \
+	const struct ada_sql_implementation ada_sql_##table = {                                                                            \
+		.name = #table,                                                                                                            \
+		.cursor_bytes = sizeof(struct ada_sql_rows_cursor),                                                                        \
+		.first = table##_first,                                                                                                    \
+		.next = ada_sql_rows_next,                                                                                                 \
+		.column = ada_sql_rows_column,                                                                                             \
+		.rowid = ada_sql_rows_rowid,                                                                                               \
+		.close = ada_sql_rows_reset,                                                                                               \
+		.rows = ada_sql_few,                                                                                                       \
 	}
 
 /* Null where the manifest has no number there. */

@@ -7,17 +7,17 @@
 #include "query/sql/parts.h"
 #include "trigger/trigger.h"
 
-#define LENGTH_MAX (64 << 20)		/* of a text, a blob, a row */
+#define LENGTH_MAX (64 << 20) /* of a text, a blob, a row */
 #define HEAP_MAX (192ll << 20)
 #define ONLY_READ ": a recording is only read, by SELECT, WITH, EXPLAIN and the PRAGMAs that list tables and columns"
-#define OPCODES 2000			/* of SQLite's machine between two looks at the clock: well below a millisecond */
+#define OPCODES 2000 /* of SQLite's machine between two looks at the clock: well below a millisecond */
 
 /* --- what is allowed ---------------------------------------------------------------------------------------------------- */
 
 static bool pragma_reads(const char *name)
 {
-	static const char *const names[] = { "table_info", "table_xinfo", "table_list", "function_list", "module_list",
-					     "collation_list", "compile_options", "database_list" };
+	static const char *const names[] = { "table_info",  "table_xinfo",    "table_list",	 "function_list",
+					     "module_list", "collation_list", "compile_options", "database_list" };
 
 	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
 		if (!strcasecmp(name, names[i]))
@@ -30,12 +30,9 @@ static int authorize(void *context, int action, const char *first, const char *s
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_READ:
-	case SQLITE_RECURSIVE:
-		return SQLITE_OK;
-	case SQLITE_FUNCTION:
-		return second && !strcasecmp(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
-	case SQLITE_PRAGMA:
-		return pragma_reads(first) ? SQLITE_OK : SQLITE_DENY;
+	case SQLITE_RECURSIVE: return SQLITE_OK;
+	case SQLITE_FUNCTION: return second && !strcasecmp(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	case SQLITE_PRAGMA: return pragma_reads(first) ? SQLITE_OK : SQLITE_DENY;
 	}
 	return SQLITE_DENY;
 }
@@ -60,8 +57,8 @@ static int make_table(sqlite3 *database, const char *name)
  * authorizer is there. */
 static int make_tables(sqlite3 *database)
 {
-	static const char *const others[] = { "pragma_table_info", "pragma_table_xinfo", "pragma_table_list", "pragma_function_list",
-					      "json_each", "json_tree" };
+	static const char *const others[] = { "pragma_table_info",    "pragma_table_xinfo", "pragma_table_list",
+					      "pragma_function_list", "json_each",	    "json_tree" };
 	int result = SQLITE_OK;
 
 	for (size_t i = 0; i < ada_sql_table_count && result == SQLITE_OK; i++)
@@ -75,8 +72,8 @@ static int set_limits(sqlite3 *database)
 {
 	/* What is sorted or grouped goes to files in SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp once it is larger than the cache.
 	 * They have no name from the start, so that nothing is left of them however this ends. */
-	int result = sqlite3_exec(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA temp.cache_size = -16384",
-				  NULL, NULL, NULL);
+	int result = sqlite3_exec(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA temp.cache_size = -16384", NULL,
+				  NULL, NULL);
 
 	if (result == SQLITE_OK)
 		result = make_tables(database);
@@ -95,7 +92,8 @@ static int set_limits(sqlite3 *database)
 int ada_sql_open(sqlite3 **opened, const struct ada_selection *selection, struct ada_error *error)
 {
 	sqlite3 *database = NULL;
-	int result = sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	int result = sqlite3_open_v2(":memory:", &database,
+				     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (result != SQLITE_OK) {
 		sqlite3_close_v2(database);

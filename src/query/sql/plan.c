@@ -10,12 +10,14 @@
 #include <string.h>
 #include "query/sql/parts.h"
 
-struct op { unsigned char code; const char *text; };
-static const struct op ops[] = {
-	{ SQLITE_INDEX_CONSTRAINT_EQ, "=" }, { SQLITE_INDEX_CONSTRAINT_LT, "<" }, { SQLITE_INDEX_CONSTRAINT_LE, "<=" },
-	{ SQLITE_INDEX_CONSTRAINT_GT, ">" }, { SQLITE_INDEX_CONSTRAINT_GE, ">=" }, { SQLITE_INDEX_CONSTRAINT_GLOB, "~" },
-	{ SQLITE_INDEX_CONSTRAINT_LIKE, "%" },
+struct op {
+	unsigned char code;
+	const char *text;
 };
+static const struct op ops[] = { { SQLITE_INDEX_CONSTRAINT_EQ, "=" },  { SQLITE_INDEX_CONSTRAINT_LT, "<" },
+				 { SQLITE_INDEX_CONSTRAINT_LE, "<=" }, { SQLITE_INDEX_CONSTRAINT_GT, ">" },
+				 { SQLITE_INDEX_CONSTRAINT_GE, ">=" }, { SQLITE_INDEX_CONSTRAINT_GLOB, "~" },
+				 { SQLITE_INDEX_CONSTRAINT_LIKE, "%" } };
 
 static bool is_number(enum ada_sql_role role)
 {
@@ -48,7 +50,7 @@ struct planning {
 	sqlite3_index_info *info;
 	sqlite3_str *plan;
 	int arguments;
-	bool one[ADA_SQL_ROLES];	/* has one value */
+	bool one[ADA_SQL_ROLES]; /* has one value */
 	bool list[ADA_SQL_ROLES];
 	unsigned int bounds[ADA_SQL_ROLES];
 	bool names_unsure;
@@ -145,7 +147,7 @@ static void plan_order(struct planning *planning)
 	if (one_thread && at < info->nOrderBy && ROLE(at) == ADA_SQL_TIME)
 		at++;
 	if (one_thread && at < info->nOrderBy && ROLE(at) == ADA_SQL_POSITION)
-		at = info->nOrderBy;	/* unique: what follows says nothing */
+		at = info->nOrderBy; /* unique: what follows says nothing */
 	info->orderByConsumed = at == info->nOrderBy;
 	if (info->orderByConsumed && backwards)
 		info->idxNum |= ADA_SQL_BACKWARDS;

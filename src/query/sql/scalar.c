@@ -35,8 +35,7 @@ static void at(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 	if (!text || (argc > 1 && !clock))
 		return;
-	if (ada_clock_view_open(&view, sql->session, clock, &error) ||
-	    ada_clock_view_parse(&view, sql->session, text, &number, &error))
+	if (ada_clock_view_open(&view, sql->session, clock, &error) || ada_clock_view_parse(&view, sql->session, text, &number, &error))
 		fail(context, &error);
 	else
 		ada_sql_result_u64(context, number);
@@ -108,18 +107,24 @@ static void free_state(void *context)
 
 int ada_sql_functions_add(sqlite3 *database, struct ada_sql *sql)
 {
-	static const struct { const char *name; int count, flags; void (*call)(sqlite3_context *, int, sqlite3_value **); } list[] = {
-		{ "ns", 1, SQLITE_DETERMINISTIC, ns }, { "at", 1, SQLITE_DETERMINISTIC, at },
-		{ "at", 2, SQLITE_DETERMINISTIC, at }, { "on_clock", 2, SQLITE_DETERMINISTIC, on_clock },
-		{ "hex64", 1, SQLITE_DETERMINISTIC, hex64 }, { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
-		{ "as_float", 1, SQLITE_DETERMINISTIC, as_float }, { "ada_visited", 0, 0, visited },
-	};
+	static const struct {
+		const char *name;
+		int count, flags;
+		void (*call)(sqlite3_context *, int, sqlite3_value **);
+	} list[] = { { "ns", 1, SQLITE_DETERMINISTIC, ns },
+		     { "at", 1, SQLITE_DETERMINISTIC, at },
+		     { "at", 2, SQLITE_DETERMINISTIC, at },
+		     { "on_clock", 2, SQLITE_DETERMINISTIC, on_clock },
+		     { "hex64", 1, SQLITE_DETERMINISTIC, hex64 },
+		     { "as_double", 1, SQLITE_DETERMINISTIC, as_double },
+		     { "as_float", 1, SQLITE_DETERMINISTIC, as_float },
+		     { "ada_visited", 0, 0, visited } };
 	int result = SQLITE_OK;
 
 	for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++) {
 		sql->references++;
-		result = sqlite3_create_function_v2(database, list[i].name, list[i].count, SQLITE_UTF8 | list[i].flags, sql,
-						    list[i].call, NULL, NULL, free_state);
+		result = sqlite3_create_function_v2(database, list[i].name, list[i].count, SQLITE_UTF8 | list[i].flags, sql, list[i].call,
+						    NULL, NULL, free_state);
 	}
 	return result;
 }

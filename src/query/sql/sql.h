@@ -13,18 +13,18 @@ int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, s
 
 extern const struct ada_sql_table ada_sql_tables[];
 extern const size_t ada_sql_table_count;
-const struct ada_sql_table *ada_sql_table_find(const char *name);	/* NULL: there is none */
+const struct ada_sql_table *ada_sql_table_find(const char *name); /* NULL: there is none */
 /* All tables in short, or one of them (NULL: all) with its columns. */
 void ada_sql_help(struct ada_output *output);
 void ada_sql_schema(struct ada_output *output, const struct ada_sql_table *table);
 
 /* What is wrong with a statement, and where. */
 struct ada_sql_error {
-	char message[512];		/* one line */
+	char message[512]; /* one line */
 	bool has_place;
-	char line[240];			/* of the statement, or the part of it around the place */
-	size_t column;			/* of the place in it, in code points */
-	size_t line_number;		/* from 1 */
+	char line[240];	    /* of the statement, or the part of it around the place */
+	size_t column;	    /* of the place in it, in code points */
+	size_t line_number; /* from 1 */
 };
 #define ADA_SQL_ERROR_TEXT 1024
 /* Message, line and caret: lines without a newline behind the last. */

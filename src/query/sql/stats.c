@@ -9,11 +9,16 @@
 #include "query/sums/edges.h"
 #include "query/sums/stats.h"
 
-#define TABLE(function, cursor, ...) \
-	const struct ada_sql_implementation ada_sql_##function = { \
-		.name = #function, .cursor_bytes = sizeof(struct cursor), .first = function##_first, __VA_ARGS__ \
-		.next = ada_sql_rows_next, .column = ada_sql_rows_column, .rowid = ada_sql_rows_rowid, \
-		.reset = ada_sql_rows_reset, .rows = ada_sql_few, \
+#define TABLE(function, cursor, ...)                                                                                                       \
+	const struct ada_sql_implementation ada_sql_##function = {                                                                         \
+		.name = #function,                                                                                                         \
+		.cursor_bytes = sizeof(struct cursor),                                                                                     \
+		.first = function##_first,                                                                                                 \
+		__VA_ARGS__.next = ada_sql_rows_next,                                                                                      \
+		.column = ada_sql_rows_column,                                                                                             \
+		.rowid = ada_sql_rows_rowid,                                                                                               \
+		.reset = ada_sql_rows_reset,                                                                                               \
+		.rows = ada_sql_few,                                                                                                       \
 	}
 
 static int code_of(int result)
@@ -71,7 +76,7 @@ static int narrow(struct ada_selection *selection, const struct ada_sql *sql, sq
 		selection->from_ns = whole->from_ns;
 	if (selection->to_ns > whole->to_ns)
 		selection->to_ns = whole->to_ns;
-	if (selection->from_ns > selection->to_ns)	/* nothing lies there: no error in SQL */
+	if (selection->from_ns > selection->to_ns) /* nothing lies there: no error in SQL */
 		selection->from_ns = selection->to_ns;
 	for (size_t i = 0; i < selection->threads.count; i++)
 		for (size_t j = 0; j < whole->threads.count; j++)
@@ -139,7 +144,7 @@ struct edges_cursor {
 	struct ada_sql_rows_cursor rows;
 	struct ada_edges edges;
 	bool computed;
-	sqlite3_value *of[3];		/* from_time, to_time, of_thread that they were computed for */
+	sqlite3_value *of[3]; /* from_time, to_time, of_thread that they were computed for */
 };
 
 static bool is_same(sqlite3_value *left, sqlite3_value *right)
@@ -266,8 +271,8 @@ static int callees_first(struct ada_sql_cursor *base, struct ada_error *error)
 {
 	return edges_first(base, false, error);
 }
-TABLE(callers, edges_cursor, .close = edges_close,);
-TABLE(callees, edges_cursor, .close = edges_close,);
+TABLE(callers, edges_cursor, .close = edges_close, );
+TABLE(callees, edges_cursor, .close = edges_close, );
 
 /* --- stack_at ----------------------------------------------------------------------------------------------------------- */
 

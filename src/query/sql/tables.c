@@ -2,60 +2,83 @@
 #include <strings.h>
 #include "query/sql/parts.h"
 
-#define COLUMNS(list) list, sizeof(list) / sizeof *(list)
+#define COLUMNS(list) list, sizeof list / sizeof *(list)
 
 /* Hidden columns: not in SELECT *. Those of arguments come first, for arguments are bound to them in this order. */
-#define HIDDEN_PROCESS { "process", "TEXT", "directory of its process, where a session has several", true, ADA_SQL_PROCESS }
-#define HIDDEN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PID }
-#define THREAD { "thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_THREAD }
-#define TID { "tid", "INTEGER", "the system's number of the thread", false, ADA_SQL_TID }
-#define FUNCTION_ID { "function_id", "INTEGER", "the same over all processes", false, ADA_SQL_FUNCTION_ID }
-#define FUNCTION { "function", "TEXT", "its name, demangled", false, ADA_SQL_FUNCTION }
-#define ARGUMENT(name, type, help) { name, type, help, true, ADA_SQL_ARGUMENT }
+#define HIDDEN_PROCESS                                                                                                                     \
+	{                                                                                                                                  \
+		"process", "TEXT", "directory of its process, where a session has several", true, ADA_SQL_PROCESS                          \
+	}
+#define HIDDEN_PID                                                                                                                         \
+	{                                                                                                                                  \
+		"pid", "INTEGER", "of the process", true, ADA_SQL_PID                                                                      \
+	}
+#define THREAD                                                                                                                             \
+	{                                                                                                                                  \
+		"thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_THREAD                                          \
+	}
+#define TID                                                                                                                                \
+	{                                                                                                                                  \
+		"tid", "INTEGER", "the system's number of the thread", false, ADA_SQL_TID                                                  \
+	}
+#define FUNCTION_ID                                                                                                                        \
+	{                                                                                                                                  \
+		"function_id", "INTEGER", "the same over all processes", false, ADA_SQL_FUNCTION_ID                                        \
+	}
+#define FUNCTION                                                                                                                           \
+	{                                                                                                                                  \
+		"function", "TEXT", "its name, demangled", false, ADA_SQL_FUNCTION                                                         \
+	}
+#define ARGUMENT(name, type, help)                                                                                                         \
+	{                                                                                                                                  \
+		name, type, help, true, ADA_SQL_ARGUMENT                                                                                   \
+	}
 
-#define EVENT_COLUMNS \
-	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, \
-	THREAD, TID, \
-	{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION }, \
-	{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND }, \
-	FUNCTION_ID, FUNCTION, \
-	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN }, \
-	{ "detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN }
+#define EVENT_COLUMNS                                                                                                                      \
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, THREAD, TID,                                           \
+		{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION },                                  \
+		{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND },      \
+		FUNCTION_ID, FUNCTION, { "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN },                                    \
+	{                                                                                                                                  \
+		"detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN                      \
+	}
 
-static const struct ada_sql_column events[] = {
-	EVENT_COLUMNS,
-	HIDDEN_PROCESS, HIDDEN_PID,
-	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
-	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN },
-};
+static const struct ada_sql_column events[] = { EVENT_COLUMNS,
+						HIDDEN_PROCESS,
+						HIDDEN_PID,
+						{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+						{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN } };
 
-static const struct ada_sql_column around[] = {
-	EVENT_COLUMNS,
-	{ "offset", "INTEGER", "events from the one asked for: -2, -1, 0, 1, ...", false, ADA_SQL_PLAIN },
-	ARGUMENT("of_thread", "INTEGER", "number of the thread"),
-	ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
-	ARGUMENT("n", "INTEGER", "events before and after, 10 if not given"),
-	HIDDEN_PROCESS, HIDDEN_PID,
-	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
-	{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN },
-};
+static const struct ada_sql_column around[] = { EVENT_COLUMNS,
+						{ "offset", "INTEGER", "events from the one asked for: -2, -1, 0, 1, ...", false,
+						  ADA_SQL_PLAIN },
+						ARGUMENT("of_thread", "INTEGER", "number of the thread"),
+						ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
+						ARGUMENT("n", "INTEGER", "events before and after, 10 if not given"),
+						HIDDEN_PROCESS,
+						HIDDEN_PID,
+						{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
+						{ "lost", "INTEGER", "how many events a loss stands for", true, ADA_SQL_PLAIN } };
 
 static const struct ada_sql_column calls[] = {
-	THREAD, TID,
+	THREAD,
+	TID,
 	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_POSITION },
 	{ "end_index_seq", "INTEGER", "of the event that ended it; null: none was recorded", false, ADA_SQL_PLAIN },
 	{ "start_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME },
 	{ "end_ns", "INTEGER", "of an open call: of the thread's last event", false, ADA_SQL_PLAIN },
 	{ "duration_ns", "INTEGER", "null: not known", false, ADA_SQL_PLAIN },
 	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN },
-	FUNCTION_ID, FUNCTION,
+	FUNCTION_ID,
+	FUNCTION,
 	{ "caller", "TEXT", "the function around it; null: outermost", false, ADA_SQL_PLAIN },
 	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN },
 	{ "outcome", "TEXT", "return, exception, open (at the end of the recording) or unknown", false, ADA_SQL_PLAIN },
-	HIDDEN_PROCESS, HIDDEN_PID,
+	HIDDEN_PROCESS,
+	HIDDEN_PID,
 	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
 	{ "caller_id", "INTEGER", "function_id of the caller", true, ADA_SQL_PLAIN },
-	{ "across_loss", "INTEGER", "1: events were lost meanwhile, duration and self are a guess", true, ADA_SQL_PLAIN },
+	{ "across_loss", "INTEGER", "1: events were lost meanwhile, duration and self are a guess", true, ADA_SQL_PLAIN }
 };
 
 static const struct ada_sql_column functions[] = {
@@ -69,8 +92,14 @@ static const struct ada_sql_column functions[] = {
 	{ "line", "INTEGER", "the same", false, ADA_SQL_PLAIN },
 };
 
-#define REGISTER(name) { name, "INTEGER", "register", false, ADA_SQL_PLAIN }
-#define VECTOR(name) { name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN }
+#define REGISTER(name)                                                                                                                     \
+	{                                                                                                                                  \
+		name, "INTEGER", "register", false, ADA_SQL_PLAIN                                                                          \
+	}
+#define VECTOR(name)                                                                                                                       \
+	{                                                                                                                                  \
+		name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN                                 \
+	}
 static const struct ada_sql_column detail[] = {
 	THREAD,
 	{ "index_seq", "INTEGER", "of its event", false, ADA_SQL_POSITION },
@@ -78,22 +107,42 @@ static const struct ada_sql_column detail[] = {
 	{ "kind", "TEXT", "call, return or exception", false, ADA_SQL_KIND },
 	FUNCTION,
 	{ "x0", "INTEGER", "x86-64 call: rdi rsi rdx rcx r8 r9 rax r10; return: rax rdx xmm0 xmm1", false, ADA_SQL_PLAIN },
-	REGISTER("x1"), REGISTER("x2"), REGISTER("x3"), REGISTER("x4"), REGISTER("x5"), REGISTER("x6"), REGISTER("x7"),
+	REGISTER("x1"),
+	REGISTER("x2"),
+	REGISTER("x3"),
+	REGISTER("x4"),
+	REGISTER("x5"),
+	REGISTER("x6"),
+	REGISTER("x7"),
 	{ "lr", "INTEGER", "return address", false, ADA_SQL_PLAIN },
 	{ "fp", "INTEGER", "frame pointer", false, ADA_SQL_PLAIN },
 	{ "sp", "INTEGER", "stack pointer", false, ADA_SQL_PLAIN },
-	VECTOR("fp0"), VECTOR("fp1"), VECTOR("fp2"), VECTOR("fp3"), VECTOR("fp4"), VECTOR("fp5"), VECTOR("fp6"), VECTOR("fp7"),
+	VECTOR("fp0"),
+	VECTOR("fp1"),
+	VECTOR("fp2"),
+	VECTOR("fp3"),
+	VECTOR("fp4"),
+	VECTOR("fp5"),
+	VECTOR("fp6"),
+	VECTOR("fp7"),
 	{ "stack", "BLOB", "bytes of the stack", false, ADA_SQL_PLAIN },
-	HIDDEN_PROCESS, HIDDEN_PID,
+	HIDDEN_PROCESS,
+	HIDDEN_PID,
 	{ "tid", "INTEGER", "the system's number of the thread", true, ADA_SQL_TID },
 	{ "function_id", "INTEGER", "the same over all processes", true, ADA_SQL_FUNCTION_ID },
 	{ "module", "TEXT", "file name of the function's module", true, ADA_SQL_PLAIN },
 	{ "detail_seq", "INTEGER", "as in events", true, ADA_SQL_PLAIN },
-	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN },
+	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN }
 };
 
-#define PROCESS { "process", "TEXT", "directory of the process", false, ADA_SQL_PLAIN }
-#define PLAIN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PLAIN }
+#define PROCESS                                                                                                                            \
+	{                                                                                                                                  \
+		"process", "TEXT", "directory of the process", false, ADA_SQL_PLAIN                                                        \
+	}
+#define PLAIN_PID                                                                                                                          \
+	{                                                                                                                                  \
+		"pid", "INTEGER", "of the process", true, ADA_SQL_PLAIN                                                                    \
+	}
 static const struct ada_sql_column windows[] = {
 	{ "window", "INTEGER", "number, as in `ada windows`", false, ADA_SQL_PLAIN },
 	PROCESS,
@@ -149,8 +198,7 @@ static const struct ada_sql_column modules[] = {
 	{ "path", "TEXT", "of the file", false, ADA_SQL_PLAIN },
 	{ "build_id", "TEXT", "null: it has none", false, ADA_SQL_PLAIN },
 	{ "base", "TEXT", "load bias, hexadecimal", false, ADA_SQL_PLAIN },
-	{ "traced", "INTEGER", "1: its functions are recorded, 0: library functions as called from traced modules", false,
-	  ADA_SQL_PLAIN },
+	{ "traced", "INTEGER", "1: its functions are recorded, 0: library functions as called from traced modules", false, ADA_SQL_PLAIN },
 	{ "functions", "INTEGER", "that it has", false, ADA_SQL_PLAIN },
 	{ "hooked", "INTEGER", "of them, those that are recorded", false, ADA_SQL_PLAIN },
 	{ "skipped", "INTEGER", "of them, those that are not", false, ADA_SQL_PLAIN },
@@ -172,16 +220,18 @@ static const struct ada_sql_column losses[] = {
 	PLAIN_PID,
 };
 
-#define STATISTICS \
-	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN }, \
-	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
-	{ "calls", "INTEGER", "how many began", false, ADA_SQL_PLAIN }, \
-	{ "total_ns", "INTEGER", "sum of durations, recursion once", false, ADA_SQL_PLAIN }, \
-	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }
-#define FROM_TO_THREAD \
-	ARGUMENT("from_time", "", "only calls that begin at this time or later: ns, or '+1.5s' from the start"), \
-	ARGUMENT("to_time", "", "and before this one"), \
-	ARGUMENT("of_thread", "", "only of this thread: number, OS thread id or name")
+#define STATISTICS                                                                                                                         \
+	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN },                                                               \
+		{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },                                                     \
+		{ "calls", "INTEGER", "how many began", false, ADA_SQL_PLAIN },                                                            \
+		{ "total_ns", "INTEGER", "sum of durations, recursion once", false, ADA_SQL_PLAIN },                                       \
+	{                                                                                                                                  \
+		"self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN                                             \
+	}
+#define FROM_TO_THREAD                                                                                                                     \
+	ARGUMENT("from_time", "", "only calls that begin at this time or later: ns, or '+1.5s' from the start"),                           \
+		ARGUMENT("to_time", "", "and before this one"),                                                                            \
+		ARGUMENT("of_thread", "", "only of this thread: number, OS thread id or name")
 
 static const struct ada_sql_column fn_stats[] = {
 	STATISTICS,
@@ -196,36 +246,36 @@ static const struct ada_sql_column fn_stats[] = {
 	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },
 };
 
-#define EDGE_COLUMNS \
-	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN }, \
-	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
-	{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN }, \
-	{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN }, \
-	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }, \
-	{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN }, \
-	{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN }, \
-	{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN }, \
-	{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN }, \
-	ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), \
-	FROM_TO_THREAD, \
-	{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN }, \
-	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN }, \
-	{ "process", "TEXT", "of the first call", true, ADA_SQL_PLAIN }
+#define EDGE_COLUMNS                                                                                                                       \
+	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN },                            \
+		{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },                                                     \
+		{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN },                                                                 \
+		{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN },                      \
+		{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN },                                        \
+		{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN },                                            \
+		{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN },                                                           \
+		{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN },                                                              \
+		{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN },                          \
+		ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), FROM_TO_THREAD,                       \
+		{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN },                                                     \
+		{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },                                                \
+	{                                                                                                                                  \
+		"process", "TEXT", "of the first call", true, ADA_SQL_PLAIN                                                                \
+	}
 
 static const struct ada_sql_column callers[] = { EDGE_COLUMNS };
 static const struct ada_sql_column callees[] = { EDGE_COLUMNS };
 
-static const struct ada_sql_column stack_at[] = {
-	{ "depth", "INTEGER", "0: outermost", false, ADA_SQL_PLAIN },
-	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN },
-	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },
-	{ "start_ns", "INTEGER", "when the call began", false, ADA_SQL_PLAIN },
-	{ "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_PLAIN },
-	ARGUMENT("of_thread", "INTEGER", "number of the thread"),
-	ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
-	HIDDEN_PROCESS, HIDDEN_PID,
-	{ "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN },
-};
+static const struct ada_sql_column stack_at[] = { { "depth", "INTEGER", "0: outermost", false, ADA_SQL_PLAIN },
+						  { "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN },
+						  { "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },
+						  { "start_ns", "INTEGER", "when the call began", false, ADA_SQL_PLAIN },
+						  { "index_seq", "INTEGER", "of the event that began it", false, ADA_SQL_PLAIN },
+						  ARGUMENT("of_thread", "INTEGER", "number of the thread"),
+						  ARGUMENT("of_index_seq", "INTEGER", "number of the event in it"),
+						  HIDDEN_PROCESS,
+						  HIDDEN_PID,
+						  { "function_id", "INTEGER", "as in functions", true, ADA_SQL_PLAIN } };
 
 static const struct ada_sql_column anchors[] = {
 	{ "clock", "TEXT", "name of the other clock", false, ADA_SQL_PLAIN },

@@ -5,11 +5,11 @@
 #include "base/output.h"
 #include "query/sql/parts.h"
 
-static const struct ada_sql_implementation *const implementations[] = {
-	&ada_sql_events, &ada_sql_calls, &ada_sql_functions, &ada_sql_detail, &ada_sql_windows, &ada_sql_marks, &ada_sql_threads,
-	&ada_sql_modules, &ada_sql_anchors, &ada_sql_losses, &ada_sql_fn_stats, &ada_sql_callers, &ada_sql_callees, &ada_sql_around,
-	&ada_sql_stack_at,
-};
+static const struct ada_sql_implementation *const implementations[] = { &ada_sql_events,  &ada_sql_calls,    &ada_sql_functions,
+									&ada_sql_detail,  &ada_sql_windows,  &ada_sql_marks,
+									&ada_sql_threads, &ada_sql_modules,  &ada_sql_anchors,
+									&ada_sql_losses,  &ada_sql_fn_stats, &ada_sql_callers,
+									&ada_sql_callees, &ada_sql_around,   &ada_sql_stack_at };
 #define TABLES (sizeof implementations / sizeof *implementations)
 
 /* What a module of SQLite gets at registration. */
@@ -191,10 +191,17 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *number)
 	return SQLITE_OK;
 }
 
-static const sqlite3_module functions = {
-	.iVersion = 1, .xConnect = connect, .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor,
-	.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = eof, .xColumn = column, .xRowid = rowid,
-};
+static const sqlite3_module functions = { .iVersion = 1,
+					  .xConnect = connect,
+					  .xBestIndex = best_index,
+					  .xDisconnect = disconnect,
+					  .xOpen = open_cursor,
+					  .xClose = close_cursor,
+					  .xFilter = filter,
+					  .xNext = next,
+					  .xEof = eof,
+					  .xColumn = column,
+					  .xRowid = rowid };
 
 int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, struct ada_error *error)
 {
@@ -219,6 +226,7 @@ int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, s
 		result = ada_sql_functions_add(database, sql);
 	if (sql)
 		ada_sql_release(sql);
-	return result == SQLITE_OK ? 0 : ada_error_set(error, result == SQLITE_NOMEM ? ENOMEM : EINVAL, "%s: %s",
-						       selection->session->path, sqlite3_errstr(result));
+	return result == SQLITE_OK ? 0 :
+				     ada_error_set(error, result == SQLITE_NOMEM ? ENOMEM : EINVAL, "%s: %s", selection->session->path,
+						   sqlite3_errstr(result));
 }

@@ -51,8 +51,9 @@ struct ada_function_stats *ada_counter_look_up(struct ada_counter *counter, uint
 	function = aligned_alloc(_Alignof(struct ada_function_stats), sizeof *function);
 	if (!function)
 		return NULL;
-	*function = (struct ada_function_stats){
-		.key = key, .module = ada_process_module(counter->process, function_id), .function_id = function_id };
+	*function = (struct ada_function_stats){ .key = key,
+						 .module = ada_process_module(counter->process, function_id),
+						 .function_id = function_id };
 	if (!add(counter, function))
 		return function;
 	free(function);
@@ -67,7 +68,7 @@ int ada_counter_merge(struct ada_counter *into, struct ada_counter *from)
 		struct ada_function_stats *function = from->functions.items[i], *sum;
 		uint64_t number;
 
-		if (!function || (!function->calls && !function->durations.count))	/* only looked for, or open */
+		if (!function || (!function->calls && !function->durations.count)) /* only looked for, or open */
 			continue;
 		if (!ada_table_get(&into->numbers, function->key, &number)) {
 			result = add(into, function);
@@ -92,7 +93,7 @@ int ada_counter_merge(struct ada_counter *into, struct ada_counter *from)
 void ada_counter_close(struct ada_counter *counter)
 {
 	for (size_t i = 0; i < counter->functions.count; i++) {
-		if (!counter->functions.items[i])	/* moved into another counter */
+		if (!counter->functions.items[i]) /* moved into another counter */
 			continue;
 		ada_histogram_free(&counter->functions.items[i]->durations);
 		free(counter->functions.items[i]);

@@ -8,10 +8,13 @@
 
 #define ADA_COUNTER_PLACES (1u << 14)
 
-struct ada_counter_place { uint64_t function_id; struct ada_function_stats *function; };	/* NULL: empty */
+struct ada_counter_place {
+	uint64_t function_id;
+	struct ada_function_stats *function;
+}; /* NULL: empty */
 struct ada_counter {
-	const struct ada_process *process;	/* whose function ids come next */
-	struct ada_table numbers;		/* by key: positions in `functions` */
+	const struct ada_process *process; /* whose function ids come next */
+	struct ada_table numbers;	   /* by key: positions in `functions` */
 	ADA_ARRAY(struct ada_function_stats *) functions;
 	struct ada_counter_place *cache;
 	bool cache_is_own;
@@ -20,7 +23,7 @@ struct ada_counter {
 /* With a cache of its own (0 or -ENOMEM); or with one that is lent, of ADA_COUNTER_PLACES, until it is taken back. */
 int ada_counter_open(struct ada_counter *counter);
 void ada_counter_open_with(struct ada_counter *counter, struct ada_counter_place *cache);
-void ada_counter_take_cache(struct ada_counter *counter);	/* from then on only ada_counter_look_up finds */
+void ada_counter_take_cache(struct ada_counter *counter); /* from then on only ada_counter_look_up finds */
 void ada_counter_process(struct ada_counter *counter, const struct ada_process *process);
 /* NULL: no memory. */
 struct ada_function_stats *ada_counter_look_up(struct ada_counter *counter, uint64_t function_id);

@@ -7,7 +7,7 @@
 #include "query/sums/tree_grow.h"
 
 struct match {
-	struct ada_table numbers;	/* by the hash of the names */
+	struct ada_table numbers; /* by the hash of the names */
 	ADA_ARRAY(char *) names;
 };
 
@@ -34,7 +34,7 @@ static int number_of(struct match *match, struct ada_module *module, uint64_t fu
 
 	if (!name)
 		return -ENOMEM;
-	for (;; hash++) {	/* names of the same hash lie behind each other */
+	for (;; hash++) { /* names of the same hash lie behind each other */
 		if (!ada_table_get(&match->numbers, hash, number))
 			break;
 		if (!strcmp(match->names.items[*number], name)) {

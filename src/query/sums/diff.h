@@ -7,12 +7,14 @@
 #include "query/sums/tree.h"
 
 struct ada_difference {
-	struct ada_module *module;	/* of the recording at hand, or, where the function is gone, of the one before */
+	struct ada_module *module; /* of the recording at hand, or, where the function is gone, of the one before */
 	uint64_t function_id;
-	const struct ada_function_stats *now, *before;	/* NULL: not called there */
+	const struct ada_function_stats *now, *before; /* NULL: not called there */
 };
 
-struct ada_diff { ADA_ARRAY(struct ada_difference) functions; };	/* in no order */
+struct ada_diff {
+	ADA_ARRAY(struct ada_difference) functions;
+}; /* in no order */
 
 /* Adds statistics of functions that are one together, in place; the diff points into both. 0 or -ENOMEM. */
 int ada_diff_stats(struct ada_diff *diff, struct ada_stats *now, struct ada_stats *before);

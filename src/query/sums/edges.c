@@ -8,20 +8,20 @@
 struct function {
 	struct ada_module *module;
 	uint64_t id, key;
-	uint64_t active;		/* calls open on the thread being read */
-	size_t last_edge;		/* found last with it as the caller, plus 1 */
+	uint64_t active;  /* calls open on the thread being read */
+	size_t last_edge; /* found last with it as the caller, plus 1 */
 };
 
 struct edge {
 	struct ada_edge of;
-	size_t caller, callee;		/* numbers of functions */
+	size_t caller, callee; /* numbers of functions */
 };
 
 struct worker {
 	struct ada_scan scan;
-	struct ada_table numbers;	/* of functions, by key */
-	ADA_ARRAY(struct function) functions;	/* the first is no function: who calls the outermost */
-	struct ada_table places;	/* of edges, by both numbers */
+	struct ada_table numbers;	      /* of functions, by key */
+	ADA_ARRAY(struct function) functions; /* the first is no function: who calls the outermost */
+	struct ada_table places;	      /* of edges, by both numbers */
 	ADA_ARRAY(struct edge) edges;
 };
 
@@ -47,9 +47,15 @@ static size_t add_edge(struct worker *worker, size_t caller, size_t callee)
 {
 	const struct function *from = &worker->functions.items[caller], *to = &worker->functions.items[callee];
 	struct edge edge = {
-		.of = { .caller_module = from->module, .callee_module = to->module, .caller_id = from->id, .callee_id = to->id,
-			.caller_key = from->key, .callee_key = to->key, .first_ns = UINT64_MAX },
-		.caller = caller, .callee = callee,
+		.of = { .caller_module = from->module,
+			.callee_module = to->module,
+			.caller_id = from->id,
+			.callee_id = to->id,
+			.caller_key = from->key,
+			.callee_key = to->key,
+			.first_ns = UINT64_MAX },
+		.caller = caller,
+		.callee = callee,
 	};
 	size_t number = worker->edges.count;
 
@@ -201,11 +207,11 @@ static int add_up(struct ada_edges *edges, const struct worker *crew, unsigned i
 	return 0;
 }
 
-int ada_edges_compute(struct ada_edges *edges, const struct ada_selection *selection, unsigned int workers,
-		      struct ada_error *error)
+int ada_edges_compute(struct ada_edges *edges, const struct ada_selection *selection, unsigned int workers, struct ada_error *error)
 {
 	static const struct ada_scan_receiver receiver = {
-		.thread = begin_thread, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended };
+		.thread = begin_thread, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended
+	};
 	unsigned int count = ada_scan_workers(selection, workers);
 	struct worker *crew = calloc(count, sizeof *crew);
 	int result;

@@ -15,22 +15,21 @@
 #include "query/session/selection.h"
 
 struct ada_edge {
-	struct ada_module *caller_module, *callee_module;	/* NULL: not known */
-	uint64_t caller_id, callee_id;	/* function ids in one of the processes; caller_id ADA_NO_FUNCTION: outermost calls */
-	uint64_t caller_key, callee_key;	/* ada_process_function_key; no caller: ADA_NO_FUNCTION */
+	struct ada_module *caller_module, *callee_module; /* NULL: not known */
+	uint64_t caller_id, callee_id;	 /* function ids in one of the processes; caller_id ADA_NO_FUNCTION: outermost calls */
+	uint64_t caller_key, callee_key; /* ada_process_function_key; no caller: ADA_NO_FUNCTION */
 	uint64_t calls, unknown;
-	uint64_t total_ns, self_ns;	/* of the callee's calls from this caller */
+	uint64_t total_ns, self_ns; /* of the callee's calls from this caller */
 	/* The first of them by time; of those at the same time, that of the first thread in the session. */
 	const struct ada_thread *thread;
 	uint64_t first_ns, first_position;
 };
 
 struct ada_edges {
-	ADA_ARRAY(struct ada_edge) edges;	/* by caller_key, callee_key */
+	ADA_ARRAY(struct ada_edge) edges; /* by caller_key, callee_key */
 	struct ada_completeness completeness;
 };
 
-int ada_edges_compute(struct ada_edges *edges, const struct ada_selection *selection, unsigned int workers,
-		      struct ada_error *error);
+int ada_edges_compute(struct ada_edges *edges, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
 void ada_edges_free(struct ada_edges *edges);
 #endif

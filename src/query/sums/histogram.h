@@ -11,23 +11,23 @@
 #include <stdint.h>
 
 #define ADA_HISTOGRAM_BITS 6
-#define ADA_HISTOGRAM_BUCKETS 64	/* of each power of two */
-#define ADA_HISTOGRAM_OCTAVES 59	/* [0, 64), [64, 128), ... up to 2^64 */
-#define ADA_HISTOGRAM_FEW (16 * ADA_HISTOGRAM_BUCKETS)	/* buckets of less than 2 ms */
-#define ADA_HISTOGRAM_REAL_BASE ((1023 + ADA_HISTOGRAM_BITS - 1) << ADA_HISTOGRAM_BITS)	/* 1023: a double's bias */
+#define ADA_HISTOGRAM_BUCKETS 64							/* of each power of two */
+#define ADA_HISTOGRAM_OCTAVES 59							/* [0, 64), [64, 128), ... up to 2^64 */
+#define ADA_HISTOGRAM_FEW (16 * ADA_HISTOGRAM_BUCKETS)					/* buckets of less than 2 ms */
+#define ADA_HISTOGRAM_REAL_BASE ((1023 + ADA_HISTOGRAM_BITS - 1) << ADA_HISTOGRAM_BITS) /* 1023: a double's bias */
 
-struct ada_histogram {			/* all zero = empty */
-	uint64_t count, sum, min, max;		/* min, max: of count > 0 */
+struct ada_histogram {		       /* all zero = empty */
+	uint64_t count, sum, min, max; /* min, max: of count > 0 */
 	/* A bucket's count is that of `many`, which is made when first needed, and of `few`: so small that those of many functions
 	 * fit into a CPU's cache. */
 	uint8_t few[ADA_HISTOGRAM_FEW];
 	uint64_t *many[ADA_HISTOGRAM_OCTAVES];
 };
 
-int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count);	/* to `many`; 0 or -ENOMEM */
-int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value);	/* to its bucket of `many`; 0 or -ENOMEM */
+int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count); /* to `many`; 0 or -ENOMEM */
+int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value);		     /* to its bucket of `many`; 0 or -ENOMEM */
 
-void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value);	/* its min and max */
+void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value); /* its min and max */
 
 /* Of the bucket among those of all octaves, where that is one of the few; else more than they are. A double holds a value as the
  * buckets split it: its power of two, and below that the bits that say which of the 64. Values below 64 get the same form as
@@ -36,14 +36,14 @@ void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value);	/* it
 static inline unsigned int ada_histogram_few_index(uint64_t value)
 {
 	uint64_t small = (uint64_t)(value < ADA_HISTOGRAM_BUCKETS) * ADA_HISTOGRAM_BUCKETS;
-	double real = (double)(int64_t)(value + small);		/* from 2^63 on negative, and its bits more than all others */
+	double real = (double)(int64_t)(value + small); /* from 2^63 on negative, and its bits more than all others */
 	uint64_t bits;
 
 	__builtin_memcpy(&bits, &real, sizeof bits);
 	return (unsigned int)((bits >> (52 - ADA_HISTOGRAM_BITS)) - ADA_HISTOGRAM_REAL_BASE - small);
 }
 
-static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value)	/* 0 or -ENOMEM */
+static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t value) /* 0 or -ENOMEM */
 {
 	unsigned int index = ada_histogram_few_index(value);
 
@@ -67,6 +67,6 @@ static inline uint64_t ada_histogram_bucket(const struct ada_histogram *histogra
 }
 
 int ada_histogram_merge(struct ada_histogram *into, const struct ada_histogram *from);
-uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigned int permille);	/* count > 0 */
+uint64_t ada_histogram_percentile(const struct ada_histogram *histogram, unsigned int permille); /* count > 0 */
 void ada_histogram_free(struct ada_histogram *histogram);
 #endif

@@ -9,26 +9,26 @@
 #include "query/sums/tally.h"
 
 #define WORKERS_MAX 64
-#define PIECE_EVENTS (1u << 22)		/* 128 MiB: beside it, adding up its functions is nothing */
+#define PIECE_EVENTS (1u << 22) /* 128 MiB: beside it, adding up its functions is nothing */
 
-struct part {				/* of a track: what one worker takes */
+struct part { /* of a track: what one worker takes */
 	struct track *track;
 	struct ada_piece piece;
-	bool counted;			/* as a piece; else it is read when its turn comes */
+	bool counted; /* as a piece; else it is read when its turn comes */
 	atomic_bool ready;
 };
 
-struct track {				/* a thread of the recording */
+struct track { /* a thread of the recording */
 	const struct ada_thread *thread;
-	uint64_t from, to;		/* positions */
+	uint64_t from, to; /* positions */
 	uint64_t lost;
 	struct part *parts;
 	size_t count;
-	struct ada_tally tally;		/* where there are several parts, with a counter of its own */
+	struct ada_tally tally; /* where there are several parts, with a counter of its own */
 	struct ada_counter counter;
 	pthread_mutex_t joining;
-	size_t joined;			/* parts */
-	atomic_bool unruly;		/* its pieces don't fit: not worth trying */
+	size_t joined;	    /* parts */
+	atomic_bool unruly; /* its pieces don't fit: not worth trying */
 };
 
 struct job {
@@ -44,7 +44,7 @@ struct worker {
 	struct job *job;
 	pthread_t thread;
 	struct ada_counter counter;
-	struct ada_counter_place *lent;	/* to the piece at hand */
+	struct ada_counter_place *lent; /* to the piece at hand */
 	bool is_first;			/* runs on the caller's thread */
 	int result;
 };
@@ -302,8 +302,8 @@ static int answer(struct ada_stats *stats, struct ada_counter *sum, const struct
 	return 0;
 }
 
-int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
-			     uint64_t piece_events, struct ada_error *error)
+int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
+			     struct ada_error *error)
 {
 	struct job job = { .work.progress = selection->progress };
 	struct ada_counter sum = {};
@@ -331,8 +331,7 @@ int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection
 	return result ? ada_error_system(error, -result, "%s", selection->session->path) : 0;
 }
 
-int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
-		      struct ada_error *error)
+int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, struct ada_error *error)
 {
 	return ada_stats_compute_pieces(stats, selection, workers, PIECE_EVENTS, error);
 }

@@ -19,27 +19,26 @@
 
 struct ada_function_stats {
 	/* What each call touches, on one line of a CPU's cache: up to durations.max. */
-	uint64_t calls;			/* while counting: those that durations.count leaves out */
-	uint64_t active;		/* while counting: calls open on the thread being read */
+	uint64_t calls;	 /* while counting: those that durations.count leaves out */
+	uint64_t active; /* while counting: calls open on the thread being read */
 	uint64_t total_ns, self_ns;
 	struct ada_histogram durations;
-	struct ada_module *module;	/* NULL: the recording knows none */
-	uint64_t function_id;		/* in one of the processes */
-	uint64_t key;			/* as of ada_process_function_key */
-	uint64_t unknown;		/* calls without a known end */
+	struct ada_module *module; /* NULL: the recording knows none */
+	uint64_t function_id;	   /* in one of the processes */
+	uint64_t key;		   /* as of ada_process_function_key */
+	uint64_t unknown;	   /* calls without a known end */
 } __attribute__((aligned(64)));
 
 struct ada_stats {
-	ADA_ARRAY(struct ada_function_stats *) functions;	/* by their keys */
+	ADA_ARRAY(struct ada_function_stats *) functions; /* by their keys */
 	struct ada_completeness completeness;
 };
 
 /* Reads with so many workers at a time (0: one a CPU); a long thread is shared out among them, and the answer is the same to the
  * bit. -EINTR soon after ada_interrupted(). */
-int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
-		      struct ada_error *error);
+int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
 /* Threads of more events than `piece_events` in pieces of so many: for tests. */
-int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers,
-			     uint64_t piece_events, struct ada_error *error);
+int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,
+			     struct ada_error *error);
 void ada_stats_free(struct ada_stats *stats);
 #endif

@@ -27,8 +27,8 @@
 #include "query/calls/stack.h"
 #include "query/sums/tally_internal.h"
 
-#define BLOCK_EVENTS (1u << 16)		/* 2 MiB: how much of a thread is mapped at a time */
-#define TAIL_EVENTS (1u << 12)		/* between two looks whether all calls have ended */
+#define BLOCK_EVENTS (1u << 16) /* 2 MiB: how much of a thread is mapped at a time */
+#define TAIL_EVENTS (1u << 12)	/* between two looks whether all calls have ended */
 #define SEAMS_MAX (1u << 16)
 
 /* --- calls -------------------------------------------------------------------------------------------------------------- */
@@ -69,8 +69,8 @@ static void on_ended(void *context, const struct ada_call *call)
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work)
 {
 	*tally = (struct ada_tally){ .counter = counter, .thread = thread, .work = work, .to = thread->count, .rooted = true };
-	ada_calls_open(&tally->calls, &(struct ada_calls_receiver){
-		.context = tally, .begun = on_begun, .set_aside = on_set_aside, .ended = on_ended });
+	ada_calls_open(&tally->calls,
+		       &(struct ada_calls_receiver){ .context = tally, .begun = on_begun, .set_aside = on_set_aside, .ended = on_ended });
 }
 
 void ada_tally_begin(struct ada_tally *tally, uint64_t from)
@@ -113,9 +113,10 @@ static int find_root(struct ada_tally *tally, uint64_t position)
 	if (!result && count) {
 		memmove(calls->stack.items + count, calls->stack.items, calls->stack.count * sizeof *calls->stack.items);
 		for (size_t i = 0; i < count; i++)
-			calls->stack.items[i] = (struct ada_call){
-				.function_id = stack.frames.items[i].function_id, .start_ns = stack.frames.items[i].start_ns,
-				.position = stack.frames.items[i].position, .depth = stack.frames.items[i].depth };
+			calls->stack.items[i] = (struct ada_call){ .function_id = stack.frames.items[i].function_id,
+								   .start_ns = stack.frames.items[i].start_ns,
+								   .position = stack.frames.items[i].position,
+								   .depth = stack.frames.items[i].depth };
 		calls->stack.count += count;
 	}
 	tally->rooted = true;
@@ -189,7 +190,7 @@ static bool any_open(const struct ada_calls *calls)
 	for (size_t i = 0; i < calls->aside.count; i++)
 		if (calls->aside.items[i].user)
 			return true;
-	for (size_t i = 0; i < calls->stack.count; i++)		/* from before the selection there are few, or none */
+	for (size_t i = 0; i < calls->stack.count; i++) /* from before the selection there are few, or none */
 		if (calls->stack.items[i].user)
 			return true;
 	return false;
@@ -210,13 +211,13 @@ void ada_tally_finish(struct ada_tally *tally)
 
 /* --- in pieces ---------------------------------------------------------------------------------------------------------- */
 
-struct local {				/* reading a piece */
+struct local { /* reading a piece */
 	struct ada_tally *tally;
 	struct ada_piece *piece;
-	uint64_t children_ns;		/* since the last seam */
-	int64_t floor;			/* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet */
+	uint64_t children_ns; /* since the last seam */
+	int64_t floor;	      /* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet */
 };
-enum verdict { AGAIN, NEXT, END };	/* it is quick now; it is done; none that a piece can know enough of */
+enum verdict { AGAIN, NEXT, END }; /* it is quick now; it is done; none that a piece can know enough of */
 
 static enum verdict add_seam(struct local *local, const struct ada_event *event, uint64_t position)
 {
@@ -247,7 +248,7 @@ static enum verdict count_odd(struct local *local, const struct ada_event *event
 	struct ada_calls *calls = &local->tally->calls;
 
 	if (event->event_kind != ADA_EVENT_CALL && !ada_tally_is_end(event))
-		return event->event_kind == ADA_EVENT_LOST ? END : NEXT;	/* unknown kinds mean nothing */
+		return event->event_kind == ADA_EVENT_LOST ? END : NEXT; /* unknown kinds mean nothing */
 	if (!calls->stack.count && (ada_tally_is_end(event) || event->call_depth <= local->floor))
 		return add_seam(local, event, position);
 	return END;

@@ -6,22 +6,22 @@
 #include "query/calls/calls.h"
 #include "query/sums/counter.h"
 
-struct ada_work {			/* what all workers share */
-	struct ada_progress *progress;	/* NULL: none */
-	atomic_uint_fast64_t done;	/* events */
-	atomic_bool stop;		/* one has failed */
+struct ada_work {		       /* what all workers share */
+	struct ada_progress *progress; /* NULL: none */
+	atomic_uint_fast64_t done;     /* events */
+	atomic_bool stop;	       /* one has failed */
 };
 
-struct ada_tally {			/* how far a thread is counted */
+struct ada_tally { /* how far a thread is counted */
 	struct ada_calls calls;
 	struct ada_counter *counter;
 	const struct ada_thread *thread;
-	uint64_t from;			/* position: of the first event that is read */
-	uint64_t to;			/* position: calls that begin from there on don't count */
-	uint64_t lost;			/* what LOST records before `to` stand for */
+	uint64_t from; /* position: of the first event that is read */
+	uint64_t to;   /* position: calls that begin from there on don't count */
+	uint64_t lost; /* what LOST records before `to` stand for */
 	struct ada_work *work;
-	bool rooted;			/* calls from before `from` that are open are at the stack's bottom */
-	bool shows_progress;		/* on the thread that may */
+	bool rooted;	     /* calls from before `from` that are open are at the stack's bottom */
+	bool shows_progress; /* on the thread that may */
 	int result;
 };
 
@@ -29,18 +29,18 @@ struct ada_tally {			/* how far a thread is counted */
 struct ada_seam {
 	struct ada_event event;
 	uint64_t position;
-	uint64_t children_ns;		/* of the calls before it that have no caller in the piece, since the seam before */
-	uint64_t total_ns;		/* of its function in the piece, up to here */
+	uint64_t children_ns; /* of the calls before it that have no caller in the piece, since the seam before */
+	uint64_t total_ns;    /* of its function in the piece, up to here */
 };
 
 struct ada_piece {
-	uint64_t from, to;		/* positions */
-	uint64_t end;			/* counted up to here: what follows needs to know what came before the piece */
+	uint64_t from, to; /* positions */
+	uint64_t end;	   /* counted up to here: what follows needs to know what came before the piece */
 	struct ada_counter counter;
 	ADA_ARRAY(struct ada_seam) seams;
-	ADA_ARRAY(struct ada_call) open;	/* at the end, outermost first */
-	uint64_t children_ns;		/* as of a seam at the end */
-	uint64_t last_ns;		/* of the last event that means something, if there was a seam */
+	ADA_ARRAY(struct ada_call) open; /* at the end, outermost first */
+	uint64_t children_ns;		 /* as of a seam at the end */
+	uint64_t last_ns;		 /* of the last event that means something, if there was a seam */
 };
 
 /* Another thread, from its beginning. The counter must be of its process. */

@@ -45,7 +45,7 @@ static inline void ada_tally_count(struct ada_tally *tally, uintptr_t remembered
 {
 	struct ada_function_stats *function = ada_tally_function(remembered);
 
-	function->total_ns += duration_ns & -(remembered & 1);	/* no branch: no CPU could guess it */
+	function->total_ns += duration_ns & -(remembered & 1); /* no branch: no CPU could guess it */
 	function->self_ns += duration_ns > children_ns ? duration_ns - children_ns : 0;
 	if (across_loss)
 		function->calls++;

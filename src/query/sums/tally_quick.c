@@ -8,12 +8,12 @@
  */
 #include "query/sums/tally_internal.h"
 
-#define FRAMES 4096			/* 160 KiB of stack, used as deep as calls go */
+#define FRAMES 4096 /* 160 KiB of stack, used as deep as calls go */
 
 struct frame {
 	uint64_t function_id, start_ns, children_ns;
-	int64_t twice;			/* the depth */
-	uintptr_t remembered;		/* as of ada_tally_remember; 0: it doesn't count */
+	int64_t twice;	      /* the depth */
+	uintptr_t remembered; /* as of ada_tally_remember; 0: it doesn't count */
 };
 
 static inline int64_t twice(const struct ada_event *event)
@@ -58,9 +58,9 @@ static inline void end(struct ada_tally *tally, struct frame *frame, const struc
 }
 
 /* Returns the first event that is not quick, or that finds no frame left, or no memory. A loop of its own where `counts` is a constant. */
-static inline __attribute__((always_inline)) const struct ada_event *
-read_frames(struct ada_tally *tally, struct frame *frames, struct frame **top, const struct ada_event *event,
-	    const struct ada_event *limit, bool counts)
+static inline __attribute__((always_inline)) const struct ada_event *read_frames(struct ada_tally *tally, struct frame *frames,
+										 struct frame **top, const struct ada_event *event,
+										 const struct ada_event *limit, bool counts)
 {
 	struct ada_function_stats *function = NULL;
 	struct frame *frame = frames;
@@ -103,9 +103,12 @@ static void join_frames(struct ada_tally *tally, const struct frame *frames, con
 		return;
 	}
 	for (const struct frame *frame = frames + 1; frame <= top; frame++)
-		calls->stack.items[calls->stack.count++] = (struct ada_call){
-			.function_id = frame->function_id, .start_ns = frame->start_ns, .children_ns = frame->children_ns,
-			.losses = calls->losses, .depth = (uint32_t)(frame->twice / 2), .user = (void *)frame->remembered };
+		calls->stack.items[calls->stack.count++] = (struct ada_call){ .function_id = frame->function_id,
+									      .start_ns = frame->start_ns,
+									      .children_ns = frame->children_ns,
+									      .losses = calls->losses,
+									      .depth = (uint32_t)(frame->twice / 2),
+									      .user = (void *)frame->remembered };
 }
 
 /* Of the innermost call on the thread's stack. */
@@ -146,7 +149,7 @@ uint64_t ada_tally_quick(struct ada_tally *tally, int64_t floor, const struct ad
 	struct ada_calls *calls = &tally->calls;
 	struct frame frames[FRAMES], *top;
 
-	if (calls->after_loss)		/* nothing is quick then */
+	if (calls->after_loss) /* nothing is quick then */
 		return 0;
 	do {
 		frames[0] = (struct frame){ .twice = bottom_twice(calls, floor) };

@@ -8,7 +8,7 @@
 #include "query/calls/scan.h"
 #include "query/sums/tree_grow.h"
 
-struct budget {				/* of all workers */
+struct budget { /* of all workers */
 	const struct ada_tree_how *how;
 	size_t bound;
 	atomic_size_t nodes;
@@ -18,9 +18,9 @@ struct worker {
 	struct ada_scan scan;
 	struct ada_growth growth;
 	struct budget *budget;
-	uint32_t base;			/* node of the thread being read */
-	uint32_t above;			/* node of the innermost call from before the selection */
-	size_t above_count;		/* of scan.above, when `above` was looked up */
+	uint32_t base;	    /* node of the thread being read */
+	uint32_t above;	    /* node of the innermost call from before the selection */
+	size_t above_count; /* of scan.above, when `above` was looked up */
 };
 
 /* --- finding ---------------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,8 @@ static int grow(struct ada_tree *tree, const struct ada_selection *selection, st
 		struct ada_error *error)
 {
 	static const struct ada_scan_receiver receiver = {
-		.thread = begin_thread, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended };
+		.thread = begin_thread, .begun = count_begun, .set_aside = count_set_aside, .ended = count_ended
+	};
 	struct worker *crew = calloc(count, sizeof *crew);
 	struct ada_growth *sum;
 	int result;
@@ -201,8 +202,8 @@ static int grow(struct ada_tree *tree, const struct ada_selection *selection, st
 	return result;
 }
 
-int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how,
-			unsigned int workers, struct ada_error *error)
+int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
+			struct ada_error *error)
 {
 	unsigned int count = ada_scan_workers(selection, workers);
 	struct budget budget = { .how = how, .bound = how->bound ? how->bound : ADA_TREE_NODES };
@@ -219,8 +220,7 @@ int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selec
 	return grow(tree, selection, &budget, 1, error);
 }
 
-int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,
-		     struct ada_error *error)
+int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers, struct ada_error *error)
 {
 	return ada_tree_compute_as(tree, selection, &(struct ada_tree_how){}, workers, error);
 }

@@ -15,14 +15,14 @@
 #include "query/session/selection.h"
 
 #define ADA_TREE_NODES (1u << 20)
-#define ADA_TREE_GROUP (1ull << 63)	/* key of a group's node: this and the group */
+#define ADA_TREE_GROUP (1ull << 63) /* key of a group's node: this and the group */
 
 struct ada_tree_node {
-	struct ada_module *module;	/* NULL: not known */
-	uint64_t function_id;		/* in one of the processes; ADA_NO_FUNCTION: the root, a group, or a rest */
-	uint64_t key;			/* ada_process_function_key */
-	uint32_t parent, next, first;	/* numbers of nodes: parent, next sibling, first child; 0: none (the root is nobody's child) */
-	uint32_t depth;			/* root 0 */
+	struct ada_module *module;    /* NULL: not known */
+	uint64_t function_id;	      /* in one of the processes; ADA_NO_FUNCTION: the root, a group, or a rest */
+	uint64_t key;		      /* ada_process_function_key */
+	uint32_t parent, next, first; /* numbers of nodes: parent, next sibling, first child; 0: none (the root is nobody's child) */
+	uint32_t depth;		      /* root 0 */
 	uint64_t calls, unknown;
 	uint64_t total_ns, self_ns;
 };
@@ -31,22 +31,21 @@ struct ada_tree {
 	/* 0 is the root: all threads. A parent stands before its children; siblings are linked in a fixed order: those without calls
 	 * first, then by total_ns, largest first. */
 	ADA_ARRAY(struct ada_tree_node) nodes;
-	bool cut;					/* paths were merged into a rest */
+	bool cut; /* paths were merged into a rest */
 	struct ada_completeness completeness;
 };
 
-int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers,
-		     struct ada_error *error);
-struct ada_tree_how {			/* all zero: as above */
+int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
+struct ada_tree_how { /* all zero: as above */
 	/* The group of each thread of the selection: below the root each has a node of its own. NULL: none. */
 	const uint32_t *groups;
 	/* Recursion folded: a call below another of its function counts in that one's node. total_ns is then that of the calls of a
 	 * node which are not below another of it; calls and self_ns of a function stay what they are. */
 	bool fold;
-	size_t bound;			/* instead of ADA_TREE_NODES, for tests; 0: that */
+	size_t bound; /* instead of ADA_TREE_NODES, for tests; 0: that */
 };
-int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how,
-			unsigned int workers, struct ada_error *error);
+int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
+			struct ada_error *error);
 /* The node behind this one, parents before their children, siblings in their order; 0: that was the last. */
 uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
 /* As ada_tree_next, without going below the node. */

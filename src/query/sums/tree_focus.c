@@ -9,7 +9,7 @@ struct focus {
 	const struct ada_tree_node *nodes;
 	ada_tree_wanted *wanted;
 	void *context;
-	struct ada_table known;		/* by key: whether it is wanted */
+	struct ada_table known; /* by key: whether it is wanted */
 	struct ada_growth growth;
 	int result;
 };
@@ -55,7 +55,7 @@ static int finish(struct focus *focus, struct ada_tree *tree)
 int ada_tree_below(struct ada_tree *tree, ada_tree_wanted *wanted, void *context)
 {
 	struct focus focus = { .nodes = tree->nodes.items, .wanted = wanted, .context = context };
-	uint32_t *numbers = calloc(tree->nodes.count + 1, sizeof *numbers);	/* 0: below none of them */
+	uint32_t *numbers = calloc(tree->nodes.count + 1, sizeof *numbers); /* 0: below none of them */
 
 	focus.result = numbers ? ada_growth_open(&focus.growth) : -ENOMEM;
 	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++) {
@@ -74,7 +74,7 @@ int ada_tree_below(struct ada_tree *tree, ada_tree_wanted *wanted, void *context
 /* For each node, whether one above it has the same label: an array for the caller to free; NULL: no memory. */
 static bool *find_inner(const struct ada_tree *tree, const uint32_t *labels)
 {
-	uint32_t *open = calloc(tree->nodes.count, sizeof *open), before = 0;	/* by label: those that the walk is below */
+	uint32_t *open = calloc(tree->nodes.count, sizeof *open), before = 0; /* by label: those that the walk is below */
 	bool *inner = calloc(tree->nodes.count, sizeof *inner);
 
 	for (uint32_t i = ada_tree_next(tree, 0); i && open && inner; i = ada_tree_next(tree, i)) {

@@ -57,7 +57,7 @@ uint32_t ada_growth_child(struct ada_growth *growth, uint32_t parent, uint64_t k
 		return growth->places[place];
 	number = growth->nodes.count++;
 	growth->nodes.items[number] = (struct ada_tree_node){
-		.function_id = ADA_NO_FUNCTION, .key = key, .parent = parent, .depth = growth->nodes.items[parent].depth + 1,
+		.function_id = ADA_NO_FUNCTION, .key = key, .parent = parent, .depth = growth->nodes.items[parent].depth + 1
 	};
 	growth->places[place] = number;
 	return number;

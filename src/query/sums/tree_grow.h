@@ -8,15 +8,15 @@
 
 #define ADA_NO_NODE UINT32_MAX
 
-struct ada_growth {			/* all zero: empty */
+struct ada_growth { /* all zero: empty */
 	ADA_ARRAY(struct ada_tree_node) nodes;
-	uint32_t *places;		/* hash table of node numbers; 0: unused, for the root is never looked for */
+	uint32_t *places; /* hash table of node numbers; 0: unused, for the root is never looked for */
 	size_t capacity;
 	bool cut;
 };
 
-int ada_growth_open(struct ada_growth *growth);		/* the root, unless there is one: 0 or -ENOMEM */
-uint32_t ada_growth_find(const struct ada_growth *growth, uint32_t parent, uint64_t key);	/* 0: there is none */
+int ada_growth_open(struct ada_growth *growth);						  /* the root, unless there is one: 0 or -ENOMEM */
+uint32_t ada_growth_find(const struct ada_growth *growth, uint32_t parent, uint64_t key); /* 0: there is none */
 /* Found or added, then with no function; ADA_NO_NODE: no memory. */
 uint32_t ada_growth_child(struct ada_growth *growth, uint32_t parent, uint64_t key);
 /* What it is and what it counts. */

@@ -3,7 +3,7 @@
 #include "query/session/stretch.h"
 #include "query/tell/tell.h"
 
-#define LOSSES_TOLD 3		/* of a thread */
+#define LOSSES_TOLD 3 /* of a thread */
 
 static int find(struct ada_thread_losses *losses)
 {
@@ -90,8 +90,8 @@ static void tell_thread(struct ada_story *story, const struct ada_thread_losses 
 	uint64_t told = 0;
 
 	if (losses->count > LOSSES_TOLD) {
-		ada_narrate_say(story, "lost", "Thread %u lost %s events at %s places, the most at one place at #%llu: %s.",
-				thread->number, ada_format_grouped(losses->lost, number), ada_format_grouped(losses->count, count),
+		ada_narrate_say(story, "lost", "Thread %u lost %s events at %s places, the most at one place at #%llu: %s.", thread->number,
+				ada_format_grouped(losses->lost, number), ada_format_grouped(losses->count, count),
 				(unsigned long long)losses->largest_position, ada_format_grouped(losses->largest, largest));
 		ada_narrate_cite(story, thread, losses->largest_position, losses->largest_position);
 		for (size_t i = 0; i < losses->positions.count && i < 64; i++)

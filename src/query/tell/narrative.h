@@ -6,24 +6,24 @@
 #include "query/session/selection.h"
 
 struct ada_evidence {
-	const struct ada_process *process;	/* NULL: the session */
-	const struct ada_thread *thread;	/* NULL: what no event shows, and `file` does */
-	uint64_t first, last;			/* index_seq, both inclusive: `ada dump --thread=N --seq=FIRST-LAST` */
-	const char *file;			/* "manifest.json", "session.json", "ada verify" */
-	char field[64];				/* of the file: "crash", "detail_lane.windows[3]"; "" for all of it */
+	const struct ada_process *process; /* NULL: the session */
+	const struct ada_thread *thread;   /* NULL: what no event shows, and `file` does */
+	uint64_t first, last;		   /* index_seq, both inclusive: `ada dump --thread=N --seq=FIRST-LAST` */
+	const char *file;		   /* "manifest.json", "session.json", "ada verify" */
+	char field[64];			   /* of the file: "crash", "detail_lane.windows[3]"; "" for all of it */
 };
 
 struct ada_sentence {
-	const char *kind;		/* for programs: "trigger", "path", "other-thread", "slow", "followed", ... (ada-narrate(1)) */
-	char *text;			/* without its evidence */
-	ADA_ARRAY(struct ada_evidence) evidence;	/* never empty */
+	const char *kind; /* for programs: "trigger", "path", "other-thread", "slow", "followed", ... (ada-narrate(1)) */
+	char *text;	  /* without its evidence */
+	ADA_ARRAY(struct ada_evidence) evidence; /* never empty */
 };
 
 #define ADA_NO_WINDOW UINT64_MAX
 struct ada_section {
 	char *title;
-	const struct ada_process *process;	/* NULL: the session */
-	uint64_t window;		/* as in `ada windows`; ADA_NO_WINDOW */
+	const struct ada_process *process; /* NULL: the session */
+	uint64_t window;		   /* as in `ada windows`; ADA_NO_WINDOW */
 	ADA_ARRAY(struct ada_sentence) sentences;
 };
 
@@ -33,10 +33,10 @@ struct ada_narrative {
 	struct ada_completeness completeness;
 };
 
-struct ada_narrate_options {		/* all zero: the defaults */
-	bool in_window;			/* only window `window` */
+struct ada_narrate_options { /* all zero: the defaults */
+	bool in_window;	     /* only window `window` */
 	uint64_t window;
-	unsigned int workers;		/* 0: one a CPU */
+	unsigned int workers; /* 0: one a CPU */
 };
 
 /* The sections, without the completeness: that is for the caller to put behind them. JSON: `"rows": [...],` and a newline. */

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include "query/tell/tell.h"
 
-#define CALLS_FEW 20		/* of fewer calls nothing is said to be usual */
-#define CALLS_MANY 100		/* from here on the p99 is another one than the longest */
+#define CALLS_FEW 20   /* of fewer calls nothing is said to be usual */
+#define CALLS_MANY 100 /* from here on the p99 is another one than the longest */
 
 static uint64_t key_of(const struct ada_session *session, const struct ada_function_stats *function)
 {
-	uint64_t number = function->module ? function->module->number :
-					     session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
+	uint64_t number = function->module ? function->module->number : session->modules.count + ADA_FUNCTION_MODULE(function->function_id);
 
 	return number << 32 | ADA_FUNCTION_SYMBOL(function->function_id);
 }

@@ -3,13 +3,13 @@
 #include <string.h>
 #include "query/tell/narrative.h"
 
-#define CITED_MAX 12		/* of a sentence in text and Markdown; JSON has all */
-#define PROCESSES_MAX 20	/* so many have a section; then those of which there is little to say have a line each. JSON has all */
+#define CITED_MAX 12	 /* of a sentence in text and Markdown; JSON has all */
+#define PROCESSES_MAX 20 /* so many have a section; then those of which there is little to say have a line each. JSON has all */
 
 struct page {
 	struct ada_output *output;
 	enum ada_narrative_format format;
-	bool several;			/* the session holds several processes: citations say which */
+	bool several; /* the session holds several processes: citations say which */
 };
 
 /* --- text and Markdown ------------------------------------------------------------------------------------------------- */
@@ -152,7 +152,8 @@ static void put_brief(const struct page *page, const struct ada_narrative *narra
 	char title[100];
 
 	for (; end < narrative->sections.count && narrative->sections.items[end].process &&
-	       narrative->sections.items[end].window == ADA_NO_WINDOW; end++)
+	       narrative->sections.items[end].window == ADA_NO_WINDOW;
+	     end++)
 		count += is_brief(&narrative->sections.items[end]);
 	snprintf(title, sizeof title, "%zu more process%s (more of each: ada narrate SESSION/pid_N)", count, count == 1 ? "" : "es");
 	put_title(page, title, false);

@@ -5,7 +5,7 @@
 #include "query/tell/tell.h"
 
 #define STEP (1u << 16)
-#define FRAMES_MAX (1u << 20)	/* of all checkpoints of a thread: 32 MiB; then questions read further back */
+#define FRAMES_MAX (1u << 20) /* of all checkpoints of a thread: 32 MiB; then questions read further back */
 
 static struct ada_stack_track *track_of(struct ada_story *story, const struct ada_thread *thread)
 {

@@ -12,25 +12,28 @@
 
 /* What is usual for a function in the whole recording. */
 struct ada_norm {
-	uint64_t key;			/* ada_process_function_key */
-	uint64_t calls;			/* whose duration is known */
+	uint64_t key;	/* ada_process_function_key */
+	uint64_t calls; /* whose duration is known */
 	uint64_t p50_ns, high_ns;
-	const char *high;		/* which percentile high_ns is: "p99", of few calls "p90" */
-	uint64_t limit_ns;		/* a longer call is unusual; UINT64_MAX: too few calls to say */
+	const char *high;  /* which percentile high_ns is: "p99", of few calls "p90" */
+	uint64_t limit_ns; /* a longer call is unusual; UINT64_MAX: too few calls to say */
 };
 
 #define ADA_LOSSES_KEPT 4096
 struct ada_thread_losses {
 	const struct ada_thread *thread;
-	ADA_ARRAY(uint64_t) positions;	/* of its LOST records: the first ADA_LOSSES_KEPT */
-	uint64_t count, lost;		/* of all; what they stand for */
+	ADA_ARRAY(uint64_t) positions; /* of its LOST records: the first ADA_LOSSES_KEPT */
+	uint64_t count, lost;	       /* of all; what they stand for */
 	uint64_t largest, largest_position;
 };
 
-struct ada_checkpoint { uint64_t position, first, count; bool after_loss; };	/* before that event; its calls among `frames` */
-struct ada_stack_track {		/* of a thread: stack.c */
-	uint64_t position;		/* read up to here */
-	struct ada_stack open;		/* there */
+struct ada_checkpoint {
+	uint64_t position, first, count;
+	bool after_loss;
+};			       /* before that event; its calls among `frames` */
+struct ada_stack_track {       /* of a thread: stack.c */
+	uint64_t position;     /* read up to here */
+	struct ada_stack open; /* there */
 	ADA_ARRAY(struct ada_checkpoint) checkpoints;
 	ADA_ARRAY(struct ada_frame) frames;
 };
@@ -41,13 +44,13 @@ struct ada_story {
 	const struct ada_selection *selection;
 	struct ada_narrate_options options;
 	struct ada_name_list names;
-	struct ada_stats stats;		/* of the whole recording, as all of these: */
+	struct ada_stats stats; /* of the whole recording, as all of these: */
 	struct ada_table norm_numbers;
 	ADA_ARRAY(struct ada_norm) norms;
 	struct ada_edges edges;
-	ADA_ARRAY(struct ada_thread_losses) losses;	/* by thread of the session */
-	ADA_ARRAY(struct ada_stack_track) tracks;	/* by thread of the session; none until first asked */
-	int result;			/* 0 or the first -errno */
+	ADA_ARRAY(struct ada_thread_losses) losses; /* by thread of the session */
+	ADA_ARRAY(struct ada_stack_track) tracks;   /* by thread of the session; none until first asked */
+	int result;				    /* 0 or the first -errno */
 };
 
 /* --- telling: tell.c ------------------------------------------------------------------------------------------ */
@@ -63,17 +66,24 @@ void ada_narrate_cite_file(struct ada_story *story, const struct ada_process *pr
 void ada_narrate_cite_thread(struct ada_story *story, const struct ada_thread *thread);
 
 /* A sentence in pieces: fprintf to ->stream, which is NULL without memory (then false). */
-struct ada_telling { FILE *stream; char *text; size_t length; };
+struct ada_telling {
+	FILE *stream;
+	char *text;
+	size_t length;
+};
 bool ada_telling_open(struct ada_story *story, struct ada_telling *telling);
 void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telling *telling);
 
 /* --- words ------------------------------------------------------------------------------------------------------------ */
 
 #define ADA_WORDS 64
-char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS]);	/* "+0.091011549s", as --from takes it */
-char *ada_words_signal(int number, char text[ADA_WORDS]);			/* "SIGSEGV" */
-char *ada_words_percent(double share, char text[ADA_WORDS]);			/* "5.03 %" */
-static inline const char *ada_words_s(uint64_t count) { return count == 1 ? "" : "s"; }
+char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS]); /* "+0.091011549s", as --from takes it */
+char *ada_words_signal(int number, char text[ADA_WORDS]);				/* "SIGSEGV" */
+char *ada_words_percent(double share, char text[ADA_WORDS]);				/* "5.03 %" */
+static inline const char *ada_words_s(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
 
 #define ADA_WORDS_NAME 400
 /* Name of a function, long ones cut; with where it is written, where that is known: "work (story.c:27)". */

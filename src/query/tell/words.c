@@ -5,8 +5,8 @@
 #include "query/session/source.h"
 #include "query/tell/tell.h"
 
-#define FRAMES_FIRST 4		/* shown of a deep stack: so many outermost, */
-#define FRAMES_LAST 12		/* and innermost calls */
+#define FRAMES_FIRST 4 /* shown of a deep stack: so many outermost, */
+#define FRAMES_LAST 12 /* and innermost calls */
 #define NAME_MAX_BYTES 200
 
 char *ada_words_time(const struct ada_story *story, uint64_t ns, char text[ADA_WORDS])
@@ -90,8 +90,7 @@ void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, c
 				fprintf(stream, " > (%zu more)", count - FRAMES_FIRST - FRAMES_LAST);
 			continue;
 		}
-		fprintf(stream, "%s%s", i ? " > " : "",
-			ada_words_source(story, thread->process, stack->frames.items[i].function_id, name));
+		fprintf(stream, "%s%s", i ? " > " : "", ada_words_source(story, thread->process, stack->frames.items[i].function_id, name));
 	}
 }
 

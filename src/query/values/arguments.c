@@ -18,8 +18,8 @@ static void free_argument(struct ada_argument *argument)
 	free(argument->string);
 }
 
-static int add(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name,
-	       const struct ada_debug_type *type, const struct ada_debug_where *where)
+static int add(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name, const struct ada_debug_type *type,
+	       const struct ada_debug_where *where)
 {
 	struct ada_argument argument = { .name = strdup(name), .type = strdup(type->name ? type->name : "") };
 	int result = argument.name && argument.type ? ada_argument_format(&argument, captured, type, where) : -ENOMEM;
@@ -53,20 +53,30 @@ static int by_debug(struct ada_arguments *arguments, const struct ada_captured *
 
 /* --- by prototype ------------------------------------------------------------------------------------------------------------ */
 
-static const struct { char letter; enum ada_debug_class class; uint8_t bytes; char *name; } letters[] = {
-	{ 'v', ADA_DEBUG_VOID, 0, "void" }, { 'c', ADA_DEBUG_CHAR, 1, "char" }, { 'b', ADA_DEBUG_BOOL, 1, "bool" },
-	{ 'h', ADA_DEBUG_SIGNED, 2, "short" }, { 'H', ADA_DEBUG_UNSIGNED, 2, "unsigned short" }, { 'i', ADA_DEBUG_SIGNED, 4, "int" },
-	{ 'u', ADA_DEBUG_UNSIGNED, 4, "unsigned int" }, { 'l', ADA_DEBUG_SIGNED, 8, "long" }, { 'z', ADA_DEBUG_UNSIGNED, 8, "size_t" },
-	{ 'p', ADA_DEBUG_POINTER, 8, "void *" }, { 's', ADA_DEBUG_C_STRING, 8, "const char *" }, { 'f', ADA_DEBUG_REAL, 4, "float" },
-	{ 'd', ADA_DEBUG_REAL, 8, "double" },
-};
+static const struct {
+	char letter;
+	enum ada_debug_class class;
+	uint8_t bytes;
+	char *name;
+} letters[] = { { 'v', ADA_DEBUG_VOID, 0, "void" },
+		{ 'c', ADA_DEBUG_CHAR, 1, "char" },
+		{ 'b', ADA_DEBUG_BOOL, 1, "bool" },
+		{ 'h', ADA_DEBUG_SIGNED, 2, "short" },
+		{ 'H', ADA_DEBUG_UNSIGNED, 2, "unsigned short" },
+		{ 'i', ADA_DEBUG_SIGNED, 4, "int" },
+		{ 'u', ADA_DEBUG_UNSIGNED, 4, "unsigned int" },
+		{ 'l', ADA_DEBUG_SIGNED, 8, "long" },
+		{ 'z', ADA_DEBUG_UNSIGNED, 8, "size_t" },
+		{ 'p', ADA_DEBUG_POINTER, 8, "void *" },
+		{ 's', ADA_DEBUG_C_STRING, 8, "const char *" },
+		{ 'f', ADA_DEBUG_REAL, 4, "float" },
+		{ 'd', ADA_DEBUG_REAL, 8, "double" } };
 
 static bool type_of_letter(char letter, struct ada_debug_type *type)
 {
 	for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
 		if (letters[i].letter == letter) {
-			*type = (struct ada_debug_type){ .class = letters[i].class, .bytes = letters[i].bytes,
-							 .name = letters[i].name };
+			*type = (struct ada_debug_type){ .class = letters[i].class, .bytes = letters[i].bytes, .name = letters[i].name };
 			return true;
 		}
 	return false;
@@ -75,10 +85,8 @@ static bool type_of_letter(char letter, struct ada_debug_type *type)
 /* Only of libraries that are known to have it: any program may have a function of that name. */
 static bool has_prototypes(const struct ada_module *module)
 {
-	static const char *const libraries[] = {
-		"libc.so", "libc-", "libm.so", "libpthread", "librt.so", "libdl.so", "ld-linux", "libjemalloc", "libtcmalloc",
-		"libmimalloc",
-	};
+	static const char *const libraries[] = { "libc.so",  "libc-",	 "libm.so",	"libpthread",  "librt.so",
+						 "libdl.so", "ld-linux", "libjemalloc", "libtcmalloc", "libmimalloc" };
 	const char *name = ada_module_name(module);
 
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
@@ -87,8 +95,8 @@ static bool has_prototypes(const struct ada_module *module)
 	return false;
 }
 
-static int add_by_letter(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name, size_t length,
-			 char letter, unsigned *general, unsigned *vector)
+static int add_by_letter(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name, size_t length, char letter,
+			 unsigned *general, unsigned *vector)
 {
 	struct ada_debug_where where = { .place = ADA_DEBUG_REGISTERS, .count = 1 };
 	struct ada_debug_type type;
@@ -98,7 +106,7 @@ static int add_by_letter(struct ada_arguments *arguments, const struct ada_captu
 		return 0;
 	snprintf(copy, sizeof copy, "%.*s", (int)length, name);
 	if (type.class == ADA_DEBUG_REAL)
-		where.registers[0] = (int8_t)~(*vector)++;
+		where.registers[0] = (int8_t) ~(*vector)++;
 	else if (*general < 6)
 		where.registers[0] = (int8_t)(*general)++;
 	else
@@ -247,14 +255,9 @@ static void put_json_value(struct ada_output *output, const struct ada_argument 
 		if (__builtin_isfinite(argument->real))
 			snprintf(number, sizeof number, "%.17g", argument->real);
 		break;
-	case ADA_ARGUMENT_POINTER:
-		snprintf(number, sizeof number, "\"0x%llx\"", (unsigned long long)argument->number);
-		break;
-	case ADA_ARGUMENT_STRING:
-		ada_output_json(output, argument->string);
-		return;
-	case ADA_ARGUMENT_OPAQUE:
-		break;
+	case ADA_ARGUMENT_POINTER: snprintf(number, sizeof number, "\"0x%llx\"", (unsigned long long)argument->number); break;
+	case ADA_ARGUMENT_STRING: ada_output_json(output, argument->string); return;
+	case ADA_ARGUMENT_OPAQUE: break;
 	}
 	ada_output_string(output, number);
 }

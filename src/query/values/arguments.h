@@ -8,32 +8,32 @@
 #include "query/session/session.h"
 
 enum ada_argument_kind {
-	ADA_ARGUMENT_OPAQUE,		/* only `text` says what it is */
-	ADA_ARGUMENT_NUMBER,		/* `number` */
-	ADA_ARGUMENT_REAL,		/* `real` */
-	ADA_ARGUMENT_POINTER,		/* `number` is the address */
-	ADA_ARGUMENT_STRING,		/* `string`; `number` is its address */
+	ADA_ARGUMENT_OPAQUE,  /* only `text` says what it is */
+	ADA_ARGUMENT_NUMBER,  /* `number` */
+	ADA_ARGUMENT_REAL,    /* `real` */
+	ADA_ARGUMENT_POINTER, /* `number` is the address */
+	ADA_ARGUMENT_STRING,  /* `string`; `number` is its address */
 };
 
 struct ada_argument {
-	char *name;			/* "" unnamed; "result" of a RETURN */
-	char *type;			/* "const char *"; "" not known */
-	char *text;			/* the value as people write it: -5, RED (2), 0x7ffe..., "GET /", 0x55.. (not captured) */
+	char *name; /* "" unnamed; "result" of a RETURN */
+	char *type; /* "const char *"; "" not known */
+	char *text; /* the value as people write it: -5, RED (2), 0x7ffe..., "GET /", 0x55.. (not captured) */
 	enum ada_argument_kind kind;
-	bool captured;			/* false: what it points to was not captured, or its register isn't recorded */
-	bool is_unsigned;		/* `number` holds its bits */
+	bool captured;	  /* false: what it points to was not captured, or its register isn't recorded */
+	bool is_unsigned; /* `number` holds its bits */
 	int64_t number;
 	double real;
-	char *string;			/* NULL, or the bytes that it points to, up to their end or the end of what was captured */
-	bool cut;			/* the string goes on beyond that */
+	char *string; /* NULL, or the bytes that it points to, up to their end or the end of what was captured */
+	bool cut;     /* the string goes on beyond that */
 };
 
 struct ada_arguments {
 	ADA_ARRAY(struct ada_argument) items;
-	bool known;			/* the function's parameters (or result) are; it may have none */
+	bool known; /* the function's parameters (or result) are; it may have none */
 	bool is_return;
-	bool variadic;			/* more arguments follow, of types that nobody knows */
-	char *function;			/* its name without parameters */
+	bool variadic;	/* more arguments follow, of types that nobody knows */
+	char *function; /* its name without parameters */
 };
 
 /* Of the record's event: parameters on a CALL, the result on a RETURN (none of void). Empty where no type is known.

@@ -3,7 +3,7 @@
 #include "query/session/source.h"
 #include "query/values/internal.h"
 
-#define STACK_AT 8			/* the stack was captured from above the return address */
+#define STACK_AT 8 /* the stack was captured from above the return address */
 
 const uint8_t *ada_captured_at(const struct ada_captured *captured, uint64_t address, uint64_t *bytes)
 {

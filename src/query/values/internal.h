@@ -4,7 +4,7 @@
 #include "elf/functions_debug.h"
 #include "query/values/arguments.h"
 
-#define ADA_VALUE_BYTES 128		/* of a value that is decoded at most */
+#define ADA_VALUE_BYTES 128 /* of a value that is decoded at most */
 
 struct ada_captured {
 	const struct ada_process *process;

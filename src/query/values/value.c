@@ -6,13 +6,17 @@
 #include <string.h>
 #include "query/values/internal.h"
 
-#define STRING_MAX 256			/* bytes of a string that are shown */
+#define STRING_MAX 256 /* bytes of a string that are shown */
 #define ENUMERATORS_JOINED 24
 #define NOT_CAPTURED "(not captured)"
-#define NOT_KNOWN "(not known)"		/* where it lies: the compiler did as it liked */
+#define NOT_KNOWN "(not known)" /* where it lies: the compiler did as it liked */
 
 /* Out of memory is looked for once, at the end. */
-struct text { FILE *file; char *bytes; size_t length; };
+struct text {
+	FILE *file;
+	char *bytes;
+	size_t length;
+};
 
 static int put_end(struct text *text, char **result)
 {
@@ -84,7 +88,7 @@ static void put_code_point(FILE *file, uint32_t code)
 /* The bytes become the argument's string. */
 static void put_string(FILE *file, struct ada_argument *argument, const char *bytes, size_t length, bool cut)
 {
-	char *copy = malloc(length + 1);		/* the NUL is what ada_utf8_length stops at */
+	char *copy = malloc(length + 1); /* the NUL is what ada_utf8_length stops at */
 	const char *at = copy;
 
 	if (!copy)
@@ -139,8 +143,8 @@ static void put_c_string(FILE *file, struct ada_argument *argument, const struct
 	}
 }
 
-static void put_slice(FILE *file, struct ada_argument *argument, const struct ada_captured *captured,
-		      const struct ada_debug_type *type, const uint8_t *value)
+static void put_slice(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
+		      const uint8_t *value)
 {
 	uint64_t address, length, there = 0, shown;
 	const char *bytes = NULL;
@@ -226,8 +230,14 @@ static void put_real(FILE *file, struct ada_argument *argument, const uint8_t *v
 	char text[64];
 
 	switch (bytes) {
-	case 4: memcpy(&narrow, value, sizeof narrow); number = narrow; break;
-	case 8: memcpy(&wide, value, sizeof wide); number = wide; break;
+	case 4:
+		memcpy(&narrow, value, sizeof narrow);
+		number = narrow;
+		break;
+	case 8:
+		memcpy(&wide, value, sizeof wide);
+		number = wide;
+		break;
 	default: memcpy(&number, value, 10);
 	}
 	for (int digits = 6; digits <= 21; digits++) {
@@ -326,11 +336,8 @@ static void put_number(FILE *file, struct ada_argument *argument, const struct a
 		else
 			put_code_point(file, (uint32_t)argument->number);
 		return;
-	case ADA_DEBUG_ENUM:
-		put_enum(file, type, argument->number);
-		return;
-	default:
-		break;
+	case ADA_DEBUG_ENUM: put_enum(file, type, argument->number); return;
+	default: break;
 	}
 	if (type->bytes > 8) {
 		argument->kind = ADA_ARGUMENT_OPAQUE;
@@ -342,8 +349,8 @@ static void put_number(FILE *file, struct ada_argument *argument, const struct a
 
 /* --- all of them -------------------------------------------------------------------------------------------------------------- */
 
-static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured,
-		      const struct ada_debug_type *type, const uint8_t *value, uint64_t at);
+static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
+		      const uint8_t *value, uint64_t at);
 
 /* Fields of Rust's tuples have numbers. */
 static bool has_name(const struct ada_debug_member *member)
@@ -386,8 +393,7 @@ static void put_struct(FILE *file, const struct ada_captured *captured, const st
 		if (has_name(member))
 			fprintf(file, "%s=", member->name);
 		comma = ", ";
-		if (member->type.class == ADA_DEBUG_OTHER || member->type.class == ADA_DEBUG_VOID ||
-		    member->type.bytes > ADA_VALUE_BYTES ||
+		if (member->type.class == ADA_DEBUG_OTHER || member->type.class == ADA_DEBUG_VOID || member->type.bytes > ADA_VALUE_BYTES ||
 		    (member->bits ? !take_bits(member, value, field) : member->offset + (uint64_t)member->type.bytes > ADA_VALUE_BYTES))
 			fputs("...", file);
 		else if (member->bits)
@@ -400,8 +406,8 @@ static void put_struct(FILE *file, const struct ada_captured *captured, const st
 }
 
 /* `value`: its bytes, with room behind them; `at`: where they lay, 0: in registers. */
-static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured,
-		      const struct ada_debug_type *type, const uint8_t *value, uint64_t at)
+static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
+		      const uint8_t *value, uint64_t at)
 {
 	uint8_t room[ADA_VALUE_BYTES + 16] = {};
 	uint64_t word;
@@ -409,33 +415,23 @@ static void put_value(FILE *file, struct ada_argument *argument, const struct ad
 	memcpy(room, value, type->bytes < ADA_VALUE_BYTES ? type->bytes : ADA_VALUE_BYTES);
 	memcpy(&word, room, sizeof word);
 	switch (type->class) {
-	case ADA_DEBUG_SIGNED: case ADA_DEBUG_UNSIGNED: case ADA_DEBUG_BOOL: case ADA_DEBUG_CHAR: case ADA_DEBUG_ENUM:
-		put_number(file, argument, type, room);
-		break;
-	case ADA_DEBUG_REAL:
-		put_real(file, argument, room, type->bytes);
-		break;
-	case ADA_DEBUG_POINTER:
-		put_address(file, argument, word);
-		break;
-	case ADA_DEBUG_C_STRING:
-		put_c_string(file, argument, captured, word);
-		break;
-	case ADA_DEBUG_STD_STRING:
-		put_std_string(file, argument, captured, type->is_pointer ? word : at);
-		break;
-	case ADA_DEBUG_SLICE:
-		put_slice(file, argument, captured, type, room);
-		break;
+	case ADA_DEBUG_SIGNED:
+	case ADA_DEBUG_UNSIGNED:
+	case ADA_DEBUG_BOOL:
+	case ADA_DEBUG_CHAR:
+	case ADA_DEBUG_ENUM: put_number(file, argument, type, room); break;
+	case ADA_DEBUG_REAL: put_real(file, argument, room, type->bytes); break;
+	case ADA_DEBUG_POINTER: put_address(file, argument, word); break;
+	case ADA_DEBUG_C_STRING: put_c_string(file, argument, captured, word); break;
+	case ADA_DEBUG_STD_STRING: put_std_string(file, argument, captured, type->is_pointer ? word : at); break;
+	case ADA_DEBUG_SLICE: put_slice(file, argument, captured, type, room); break;
 	case ADA_DEBUG_TEXT: {
 		size_t length = strnlen((const char *)room, type->bytes);
 
 		put_string(file, argument, (const char *)room, length, false);
 		break;
 	}
-	case ADA_DEBUG_STRUCT:
-		put_struct(file, captured, type, room, at);
-		break;
+	case ADA_DEBUG_STRUCT: put_struct(file, captured, type, room, at); break;
 	default:
 		if (type->bytes && type->bytes <= 8)
 			fprintf(file, "0x%" PRIx64, word);

@@ -9,8 +9,7 @@
 #include "base/seal.h"
 #include "query/verify/verify.h"
 
-void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file,
-		     const json_object *document)
+void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file, const json_object *document)
 {
 	struct ada_error error = {};
 	char path[PATH_MAX], *text;
@@ -44,7 +43,7 @@ static void verify_checksum(struct ada_verify *verify, const char *path, const c
 	size_t length;
 
 	if (ada_file_read_regular(path, &text, &length, &error))
-		return;			/* who reads it for its names says so */
+		return; /* who reads it for its names says so */
 	snprintf(is, sizeof is, "%08" PRIx32, libdeflate_crc32(0, text, length));
 	free(text);
 	if (!says)

@@ -34,8 +34,7 @@ static uint32_t segment_number(const char *name)
 
 static void verify_file(struct ada_verify *verify, const struct ada_thread *thread, const char *name)
 {
-	const struct atf_index *index =
-		thread->events ? atf_thread_segment(thread->events, segment_number(name)) : NULL;
+	const struct atf_index *index = thread->events ? atf_thread_segment(thread->events, segment_number(name)) : NULL;
 	char path[PATH_MAX], file[PATH_MAX];
 	struct ada_verify_file context = { .verify = verify, .file = file };
 	int result;
@@ -78,14 +77,14 @@ void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread
 /* What the files of a process say of one window of its manifest. */
 struct sum {
 	uint64_t records, holes;
-	bool wider;			/* a file's bounds lie outside of the manifest's */
+	bool wider; /* a file's bounds lie outside of the manifest's */
 };
 
 struct sums {
 	struct sum *windows;
 	size_t count;
-	uint64_t records, strangers;	/* of all files; entries of windows that the manifest doesn't have */
-	bool recovered;			/* then there may be records of none: entries with id UINT32_MAX */
+	uint64_t records, strangers; /* of all files; entries of windows that the manifest doesn't have */
+	bool recovered;		     /* then there may be records of none: entries with id UINT32_MAX */
 };
 
 static void sum_file(struct sums *sums, const struct ada_recorded_window *windows, const struct atf_detail_file *file)
@@ -166,7 +165,7 @@ static uint64_t count_false_marks(const struct ada_recorded_window *window)
 		const struct ada_event *event;
 
 		if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int))
-			continue;	/* of no event: by hand, by a sample */
+			continue; /* of no event: by hand, by a sample */
 		event = mark_event(window->process, mark);
 		/* Of no function: of a signal or an end, which came after the event. */
 		bool after = !json_object_is_type(ada_json_get(mark, "functionId"), json_type_int);
@@ -190,8 +189,8 @@ static void verify_window(struct ada_verify *verify, const char *file, const str
 	else if (sum->wider)
 		ada_verify_found(verify, file, check, false, "a thread's detail file has wider bounds for it");
 	else if (sum->records != window->event_count)
-		ada_verify_found(verify, file, check, false, "says %" PRIu64 " records where there are %" PRIu64,
-				 window->event_count, sum->records);
+		ada_verify_found(verify, file, check, false, "says %" PRIu64 " records where there are %" PRIu64, window->event_count,
+				 sum->records);
 	else if (sum->holes)
 		ada_verify_found(verify, file, check, false, "%" PRIu64 " events inside it have no record", sum->holes);
 	else if (false_marks)

@@ -14,11 +14,11 @@
 
 /* What the pass over the events collects. */
 struct pass {
-	struct ada_table functions;	/* function ids used -> position of the first event */
+	struct ada_table functions; /* function ids used -> position of the first event */
 	struct ada_calls calls;
-	uint64_t orphans, orphan_at;	/* ends without a call, where no loss explains them */
-	uint64_t jumps, jump_at;	/* calls deeper than what is open, likewise */
-	uint64_t falls, fall_at;	/* times lower than the one before: also between segments */
+	uint64_t orphans, orphan_at; /* ends without a call, where no loss explains them */
+	uint64_t jumps, jump_at;     /* calls deeper than what is open, likewise */
+	uint64_t falls, fall_at;     /* times lower than the one before: also between segments */
 };
 
 void ada_verify_file_found(void *context, const char *check, bool ok, const char *message)
@@ -86,8 +86,7 @@ static void verify_segments(struct ada_verify *verify, const struct ada_thread *
 
 		if (index && atf_index_count(index) != says)
 			ada_verify_found(verify, directory, "counts", false,
-					 "segment %zu has %" PRIu64 " events, the manifest says %" PRIu64, i,
-					 atf_index_count(index), says);
+					 "segment %zu has %" PRIu64 " events, the manifest says %" PRIu64, i, atf_index_count(index), says);
 	}
 }
 
@@ -121,16 +120,14 @@ static int pass_event(struct pass *pass, const struct ada_event *event, uint64_t
 }
 
 /* Every function that an event names must be in a module's table. */
-static void verify_functions(struct ada_verify *verify, const struct ada_thread *thread, const struct pass *pass,
-			     const char *directory)
+static void verify_functions(struct ada_verify *verify, const struct ada_thread *thread, const struct pass *pass, const char *directory)
 {
 	uint64_t unknown = 0, unknown_id = 0;
 
 	for (size_t i = 0; i < pass->functions.capacity; i++) {
 		uint64_t id = pass->functions.used[i] ? pass->functions.keys[i] : 0;
 
-		if (!pass->functions.used[i] ||
-		    ada_module_symbol(ada_process_module(thread->process, id), ADA_FUNCTION_SYMBOL(id)))
+		if (!pass->functions.used[i] || ada_module_symbol(ada_process_module(thread->process, id), ADA_FUNCTION_SYMBOL(id)))
 			continue;
 		first(&unknown, &unknown_id, id);
 	}
@@ -156,14 +153,16 @@ static void verify_against_manifest(struct ada_verify *verify, const struct ada_
 		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " events, the manifest says %" PRIu64,
 				 books->event_count, ada_json_u64(entry, "events", 0));
 	else if (ada_json_u64(entry, "lost", 0) < books->told)
-		ada_verify_found(verify, directory, "manifest", false,
-				 "has lost %" PRIu64 " events, the manifest says %" PRIu64, books->told, ada_json_u64(entry, "lost", 0));
+		ada_verify_found(verify, directory, "manifest", false, "has lost %" PRIu64 " events, the manifest says %" PRIu64,
+				 books->told, ada_json_u64(entry, "lost", 0));
 	else if (ada_json_u64(entry, "gaps", 0) != books->gaps)
-		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64,
-				 books->gaps, ada_json_u64(entry, "gaps", 0));
+		ada_verify_found(verify, directory, "manifest", false, "has %" PRIu64 " gaps, the manifest says %" PRIu64, books->gaps,
+				 ada_json_u64(entry, "gaps", 0));
 	else if (books->torn)
-		ada_verify_found(verify, directory, "manifest", false, "%" PRIu64 " of its events were never written whole, and it is "
-				 "called finished", books->torn);
+		ada_verify_found(verify, directory, "manifest", false,
+				 "%" PRIu64 " of its events were never written whole, and it is "
+				 "called finished",
+				 books->torn);
 	else
 		ada_verify_found(verify, directory, "manifest", true, "%s", "");
 }
@@ -171,18 +170,16 @@ static void verify_against_manifest(struct ada_verify *verify, const struct ada_
 static void verify_pass(struct ada_verify *verify, const struct pass *pass, const char *directory)
 {
 	if (pass->orphans)
-		ada_verify_found(verify, directory, "balance", false,
-				 "%" PRIu64 " returns without their call, the first at event %" PRIu64, pass->orphans,
-				 pass->orphan_at);
+		ada_verify_found(verify, directory, "balance", false, "%" PRIu64 " returns without their call, the first at event %" PRIu64,
+				 pass->orphans, pass->orphan_at);
 	else if (pass->jumps)
 		ada_verify_found(verify, directory, "balance", false,
-				 "%" PRIu64 " calls deeper than what is open, the first at event %" PRIu64, pass->jumps,
-				 pass->jump_at);
+				 "%" PRIu64 " calls deeper than what is open, the first at event %" PRIu64, pass->jumps, pass->jump_at);
 	else
 		ada_verify_found(verify, directory, "balance", true, "%s", "");
 	if (pass->falls)
-		ada_verify_found(verify, directory, "order", false, "%" PRIu64 " times fall, the first at event %" PRIu64,
-				 pass->falls, pass->fall_at);
+		ada_verify_found(verify, directory, "order", false, "%" PRIu64 " times fall, the first at event %" PRIu64, pass->falls,
+				 pass->fall_at);
 	else
 		ada_verify_found(verify, directory, "order", true, "%s", "");
 }

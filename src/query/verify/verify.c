@@ -97,8 +97,7 @@ static void verify_entry(struct ada_verify *verify, const json_object *entry)
 		if (strcmp(process->directory, directory) || !process->finalized)
 			continue;
 		snprintf(check, sizeof check, "events of %.40s", directory);
-		verify_number(verify, "session.json", check, ada_json_u64(entry, "events", 0),
-			      ada_json_u64(lane, "event_count", 0));
+		verify_number(verify, "session.json", check, ada_json_u64(entry, "events", 0), ada_json_u64(lane, "event_count", 0));
 		snprintf(check, sizeof check, "lost of %.40s", directory);
 		verify_number(verify, "session.json", check, ada_json_u64(entry, "lost", 0), ada_json_u64(lane, "lost", 0));
 	}
@@ -129,8 +128,7 @@ static void verify_document(struct ada_verify *verify)
 	if (strcmp(ada_json_text(session->document, "format", ""), "ada-session"))
 		ada_verify_found(verify, "session.json", "session", false, "format is not ada-session");
 	else if (!ada_json_bool(session->document, "finalized", false))
-		ada_verify_found(verify, "session.json", "session", true,
-				 "not finalized: still being recorded, or left by a crash");
+		ada_verify_found(verify, "session.json", "session", true, "not finalized: still being recorded, or left by a crash");
 	else
 		ada_verify_found(verify, "session.json", "session", true, "%s", "");
 	verify_seal_of_session(verify);

@@ -4,10 +4,10 @@
 #include "query/session/session.h"
 
 struct ada_finding {
-	const char *file;		/* below the session's directory; "." for itself */
-	const char *check;		/* a word, the same every time */
+	const char *file;  /* below the session's directory; "." for itself */
+	const char *check; /* a word, the same every time */
 	bool ok;
-	const char *message;		/* what is wrong, or worth knowing; "" */
+	const char *message; /* what is wrong, or worth knowing; "" */
 };
 
 struct ada_book {
@@ -20,7 +20,7 @@ struct ada_verify {
 	void (*found)(void *context, const struct ada_finding *finding);
 	void *context;
 	uint64_t checks, failures;
-	ADA_ARRAY(struct ada_book) books;	/* of each thread, in the session's order; the caller's to free */
+	ADA_ARRAY(struct ada_book) books; /* of each thread, in the session's order; the caller's to free */
 };
 
 /* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
@@ -33,8 +33,7 @@ void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread
 int ada_verify_windows(struct ada_verify *verify, const struct ada_process *process);
 
 /* Whether the file is as it was written: its own checksum (base/seal.h). `file` is what it is called, `document` what it holds. */
-void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file,
-		     const json_object *document);
+void ada_verify_seal(struct ada_verify *verify, const char *directory, const char *name, const char *file, const json_object *document);
 /* Each module's table, and its checksum in the manifest. */
 void ada_verify_tables(struct ada_verify *verify, const struct ada_process *process);
 
@@ -45,7 +44,7 @@ void ada_verify_found(struct ada_verify *verify, const char *file, const char *c
 struct ada_verify_file {
 	struct ada_verify *verify;
 	const char *file;
-	bool unfinished;		/* has no footer, and no one says that it should have one */
+	bool unfinished; /* has no footer, and no one says that it should have one */
 };
 void ada_verify_file_found(void *file, const char *check, bool ok, const char *message);
 #endif

@@ -18,7 +18,7 @@ static const char *text_of(const json_object *request, const char *key)
 enum ada_command ada_command_of(const json_object *request)
 {
 	const char *name = json_object_is_type(request, json_type_object) ? text_of(request, "request") : NULL;
-	for (size_t i = 1; name && i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 1; name && i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return (enum ada_command)i;
 	return ADA_COMMAND_NONE;
@@ -52,7 +52,7 @@ static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 	if (!text)
 		return ada_control_error("argument", "a rule is missing");
 	if (ada_policy_add(recorder->policy, text, &id, &error)) {
-		bool place = !strncmp(error.text, "at ", 3);	/* the parser names the character alone */
+		bool place = !strncmp(error.text, "at ", 3); /* the parser names the character alone */
 		ada_error_set(&whole, EINVAL, "'%s': %s", text, error.text);
 		return ada_control_error("rule", place ? whole.text : error.text);
 	}

@@ -15,24 +15,24 @@
 
 #define CLIENTS_MAX 32
 #define REQUEST_BYTES_MAX 16384
-#define READ_NS 3000000000ull		/* for a request to be there whole */
-#define WRITE_NS 5000000000ull		/* for an answer to be taken */
-#define LINGER_NS 1000000000ull		/* for the last answers, when all is over */
+#define READ_NS 3000000000ull	/* for a request to be there whole */
+#define WRITE_NS 5000000000ull	/* for an answer to be taken */
+#define LINGER_NS 1000000000ull /* for the last answers, when all is over */
 #define PAUSE_MS 10
 #define PACE_NS 500000000ull
 
 enum client_state {
-	READING,			/* its request */
-	WAITING,			/* for the main thread, which alone may touch `request` and set `answer` meanwhile */
-	STOPPING,			/* asked for the end, and hears of it at the end */
-	WRITING,			/* its answer */
+	READING,  /* its request */
+	WAITING,  /* for the main thread, which alone may touch `request` and set `answer` meanwhile */
+	STOPPING, /* asked for the end, and hears of it at the end */
+	WRITING,  /* its answer */
 };
 
 struct client {
 	int fd;
 	enum client_state state;
-	uint64_t deadline_ns;		/* READING, WRITING */
-	char *bytes;			/* of the request so far, then of the answer */
+	uint64_t deadline_ns; /* READING, WRITING */
+	char *bytes;	      /* of the request so far, then of the answer */
 	size_t count, done;
 	json_object *request;
 };
@@ -46,8 +46,8 @@ struct ada_control {
 	pthread_mutex_t lock;
 	struct client clients[CLIENTS_MAX];
 	size_t count;
-	bool stop, over;		/* a client asked for the end; all is written */
-	struct ada_pace pace;		/* main thread */
+	bool stop, over;      /* a client asked for the end; all is written */
+	struct ada_pace pace; /* main thread */
 };
 
 /* Takes the answer over. Caller holds the lock. */
@@ -84,7 +84,7 @@ static void drop(struct ada_control *control, size_t i)
 static bool may(int fd)
 {
 	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	socklen_t length = sizeof peer;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && (peer.uid == geteuid() || peer.uid == 0);
 }
 
@@ -110,7 +110,7 @@ static void take_in(struct ada_control *control)
 	int fd = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			poll(NULL, 0, PAUSE_MS);	/* it stays in the queue, until a file is closed or memory is free */
+			poll(NULL, 0, PAUSE_MS); /* it stays in the queue, until a file is closed or memory is free */
 		return;
 	}
 	if (!may(fd) || !make_room(control)) {
@@ -221,7 +221,9 @@ static void *serve(void *argument)
 			enum client_state state = state_of(control, i);
 			/* One that waits for the main thread isn't looked at: that it has hung up would be news again and again. */
 			polls[i] = (struct pollfd){ .fd = state == WAITING ? -1 : control->clients[i].fd,
-						    .events = state == READING ? POLLIN : state == WRITING ? POLLOUT : 0 };
+						    .events = state == READING ? POLLIN :
+							      state == WRITING ? POLLOUT :
+										 0 };
 			writing |= state == WRITING;
 		}
 		pthread_mutex_lock(&control->lock);
@@ -251,7 +253,9 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 	if (now_ns - control->pace.ns >= PACE_NS) {
 		struct ada_totals totals = ada_recording_totals(control->recorder);
 		uint64_t past = now_ns - control->pace.ns;
-		control->pace.per_second = control->pace.ns ? (uint64_t)((double)(totals.events - control->pace.events) * 1e9 / (double)past) : 0;
+		control->pace.per_second = control->pace.ns ?
+						   (uint64_t)((double)(totals.events - control->pace.events) * 1e9 / (double)past) :
+						   0;
 		control->pace.ns = now_ns;
 		control->pace.events = totals.events;
 	}
@@ -262,7 +266,7 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 			continue;
 		enum ada_command command = ada_command_of(client->request);
 		answer(client, command == ADA_COMMAND_STATUS ? ada_status_of(control->recorder, &control->pace, now_ns) :
-			       ada_command_run(control->recorder, command, client->request));
+							       ada_command_run(control->recorder, command, client->request));
 		answered = true;
 	}
 	bool stop = control->stop;
@@ -279,26 +283,26 @@ static int open_socket(struct ada_control *control)
 		return -ENAMETOOLONG;
 	if (control->socket < 0 || control->wake < 0)
 		return -errno;
-	int rc = ada_server_bind(server, control->socket, ADA_CONTROL_NAME, CLIENTS_MAX);
-	if (rc)
-		return rc;
-	rc = -pthread_create(&control->thread, NULL, serve, control);
-	if (rc)
+	int status = ada_server_bind(server, control->socket, ADA_CONTROL_NAME, CLIENTS_MAX);
+	if (status)
+		return status;
+	status = -pthread_create(&control->thread, NULL, serve, control);
+	if (status)
 		ada_server_unbind(server, ADA_CONTROL_NAME);
-	return rc;
+	return status;
 }
 
 int ada_control_open(struct ada_control **result, struct ada_recorder *recorder, struct ada_error *error)
 {
-	struct ada_control *control = calloc(1, sizeof(*control));
+	struct ada_control *control = calloc(1, sizeof *control);
 	if (!control)
 		return ada_error_system(error, ENOMEM, "control socket");
 	control->recorder = recorder;
 	control->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&control->lock, NULL);
-	int rc = open_socket(control);
-	if (!rc) {
+	int status = open_socket(control);
+	if (!status) {
 		recorder->control_path = control->path;
 		*result = control;
 		return 0;
@@ -309,7 +313,7 @@ int ada_control_open(struct ada_control **result, struct ada_recorder *recorder,
 		close(control->wake);
 	pthread_mutex_destroy(&control->lock);
 	free(control);
-	return ada_error_system(error, -rc, "no control socket can be made in %s", ada_server_directory(recorder->server));
+	return ada_error_system(error, -status, "no control socket can be made in %s", ada_server_directory(recorder->server));
 }
 
 void ada_control_close(struct ada_control *control)

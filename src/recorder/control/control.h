@@ -13,7 +13,7 @@
 
 struct ada_control;
 #define ADA_CONTROL_NAME "control"
-#define ADA_CONTROL_VERSION 1		/* of the protocol: raised where what there is changes its meaning, or goes */
+#define ADA_CONTROL_VERSION 1 /* of the protocol: raised where what there is changes its meaning, or goes */
 /* In the server's directory. */
 int ada_control_open(struct ada_control **control, struct ada_recorder *recorder, struct ada_error *error);
 /* Main thread, each turn: does what clients asked for. True where one asked for the recording's end. */
@@ -22,11 +22,13 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns);
 void ada_control_close(struct ada_control *control);
 
 /* How fast events come, as last measured. */
-struct ada_pace { uint64_t ns, events, per_second; };
+struct ada_pace {
+	uint64_t ns, events, per_second;
+};
 
 /* status.c; main thread. */
 json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace *pace, uint64_t now_ns);
-json_object *ada_status_policy(struct ada_recorder *recorder);		/* any thread */
-json_object *ada_control_answer(bool ok);				/* to be filled */
+json_object *ada_status_policy(struct ada_recorder *recorder); /* any thread */
+json_object *ada_control_answer(bool ok);		       /* to be filled */
 json_object *ada_control_error(const char *code, const char *text);
 #endif

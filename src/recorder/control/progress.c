@@ -72,11 +72,11 @@ static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, c
 static void add_process(pid_t pid, char *text, size_t size)
 {
 	char line[1024], name[16] = "";
-	const char *stat = ada_process_stat(pid, line, sizeof(line)), *start = strchr(line, '(');
+	const char *stat = ada_process_stat(pid, line, sizeof line), *start = strchr(line, '(');
 	if (!stat)
-		return;			/* it has ended */
+		return; /* it has ended */
 	if (start)
-		snprintf(name, sizeof(name), "%.*s", (int)(stat - 2 - start - 1), start + 1);
+		snprintf(name, sizeof name, "%.*s", (int)(stat - 2 - start - 1), start + 1);
 	for (char *at = name; *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
 			*at = '?';
@@ -92,18 +92,19 @@ bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_rec
 		return false;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended && ++shown <= WAITS_SHOWN)
-			add_process(provider->pid, text, sizeof(text));
+			add_process(provider->pid, text, sizeof text);
 		else
 			more += !provider->ended;
 	if (stray)
-		add_process(stray, text, sizeof(text));
+		add_process(stray, text, sizeof text);
 	if (!*text)
 		return false;
 	if (more)
-		add(text, sizeof(text), " and %zu more", more);
+		add(text, sizeof text, " and %zu more", more);
 	ada_recording_clear(progress);
 	ada_say("ada: the program has ended, but not what it started: %s: `ada stop` or Ctrl-C twice ends the recording; with --no-wait it "
-		"ends with the program\n", text);
+		"ends with the program\n",
+		text);
 	return true;
 }
 
@@ -144,7 +145,7 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 		if (provider->modules.items[i].known && *provider->modules.items[i].problem.text && i < provider->module_count &&
 		    provider->module_table[i].flags & ADA_MODULE_MAIN && is_shown(problems))
 			ada_say("ada: process %d: its functions are not hooked: %s\n", provider->pid,
-			     provider->modules.items[i].problem.text);
+				provider->modules.items[i].problem.text);
 }
 
 /* Why agents dropped events: " (buffer full)"; nothing where it was for other reasons. */
@@ -167,7 +168,8 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
 		bool as_asked;
-		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused || provider->header.modules_refused;
+		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused ||
+		       provider->header.modules_refused;
 	}
 	if (totals->lost) {
 		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
@@ -207,11 +209,11 @@ void ada_recording_summary(struct ada_recorder *recorder)
 	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
 	char lost[256] = "";
-	add_lost(recorder, &totals, lost, sizeof(lost));
-	add_windows(recorder, lost, sizeof(lost));
-	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory,
-		(unsigned long long)totals.events, (unsigned long long)totals.threads, totals.threads == 1 ? "" : "s",
-		totals.processes, totals.processes == 1 ? "" : "es", lost);
+	add_lost(recorder, &totals, lost, sizeof lost);
+	add_windows(recorder, lost, sizeof lost);
+	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory, (unsigned long long)totals.events,
+		(unsigned long long)totals.threads, totals.threads == 1 ? "" : "s", totals.processes, totals.processes == 1 ? "" : "es",
+		lost);
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		tell_problems(recorder->providers.items[i], &problems);
 	for (size_t i = 0; i < recorder->unrecorded.count; i++)

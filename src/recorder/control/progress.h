@@ -4,15 +4,18 @@
 #include "recorder/state/state.h"
 
 struct ada_recording_progress {
-	bool shown;			/* stderr is a terminal, and not --quiet */
+	bool shown; /* stderr is a terminal, and not --quiet */
 	bool drawn;
-	uint64_t drawn_ns, events;	/* at the last drawing */
+	uint64_t drawn_ns, events; /* at the last drawing */
 };
 
-struct ada_totals { uint64_t events, lost, overwritten, threads; size_t processes, live; };
+struct ada_totals {
+	uint64_t events, lost, overwritten, threads;
+	size_t processes, live;
+};
 struct ada_totals ada_recording_totals(struct ada_recorder *recorder);
 void ada_recording_open(struct ada_recording_progress *progress, bool quiet);
-void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder);	/* at most five times a second */
+void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder); /* at most five times a second */
 /* The program has ended: for whom the recording goes on, and how to end it. `stray`: one more; 0: none. False: it was not said, for no
  * terminal is there, or nobody to be named. */
 bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray);

@@ -5,39 +5,44 @@
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
 
-#define LINGER_MAX_NS 10000000000ull	/* how long a closed window may wait for a mark whose pre-roll reaches into it */
+#define LINGER_MAX_NS 10000000000ull /* how long a closed window may wait for a mark whose pre-roll reaches into it */
 #define NARROW_TRIES 16
-#define LOOK_NS 2000000ull		/* how often the pool is looked through */
+#define LOOK_NS 2000000ull /* how often the pool is looked through */
 #define LOOK_CHUNK_NS 1000ull
 #define FEW_CHUNKS 4096
-#define CLOSE_NS 200000000ull		/* how often files of ended threads are closed */
-#define PATIENCE_PRESSED 2		/* the same where room is short */
-#define PATIENCE 64			/* turns that a window waits for a thread that is about to commit or to decide */
+#define CLOSE_NS 200000000ull /* how often files of ended threads are closed */
+#define PATIENCE_PRESSED 2    /* the same where room is short */
+#define PATIENCE 64	      /* turns that a window waits for a thread that is about to commit or to decide */
 
 static const struct ada_lane_listener listener = { ada_details_drained, ada_details_overwritten, ada_details_lost };
 
 int ada_details_open(struct ada_details **result, struct ada_segment *segment, struct ada_drain *drain,
 		     const struct ada_details_options *options)
 {
-	struct ada_details *details = calloc(1, sizeof(*details));
-	int rc = -ENOMEM;
+	struct ada_details *details = calloc(1, sizeof *details);
+	int status = -ENOMEM;
 	if (!details)
-		return rc;
+		return status;
 	*details = (struct ada_details){ .segment = segment, .drain = drain, .options = *options };
 	details->windows = ada_windows_open(options->start_ns);
 	if (!details->windows)
 		goto fail;
 	if (options->lane.circular) {
-		rc = ada_spool_open(&details->spool, drain->directory, segment->detail_chunk_bytes);
-		if (rc)
+		status = ada_spool_open(&details->spool, drain->directory, segment->detail_chunk_bytes);
+		if (status)
 			goto fail;
 	}
 	if (options->persist_all) {
-		struct ada_window_mark all = { .ns = options->start_ns, .none = true, .thread = UINT32_MAX, .index_seq = UINT64_MAX,
-					       .seq = UINT64_MAX, .start_ns = options->start_ns, .end_ns = ADA_WINDOW_OPEN,
+		struct ada_window_mark all = { .ns = options->start_ns,
+					       .none = true,
+					       .thread = UINT32_MAX,
+					       .index_seq = UINT64_MAX,
+					       .seq = UINT64_MAX,
+					       .start_ns = options->start_ns,
+					       .end_ns = ADA_WINDOW_OPEN,
 					       .ticket = ADA_DETAIL_TICKET_ALL };
-		rc = ada_windows_mark(details->windows, &all);
-		if (rc)
+		status = ada_windows_mark(details->windows, &all);
+		if (status)
 			goto fail;
 		ada_detail_widen(details, 0, UINT64_MAX);
 	}
@@ -47,7 +52,7 @@ int ada_details_open(struct ada_details **result, struct ada_segment *segment, s
 	return 0;
 fail:
 	ada_details_close(details);
-	return rc;
+	return status;
 }
 
 /* On the main thread: the clock that marks go by is its own. False: no memory. */
@@ -90,22 +95,33 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 		uint64_t nth = ada_detail_nth(details, counter, pre_events, false);
 		start = nth < start ? nth : start;
 	}
-	struct ada_window_mark mark = { .ns = ada_detail_ns(details, counter), .rules = slots, .version = version, .thread = UINT32_MAX,
-					.index_seq = UINT64_MAX, .seq = UINT64_MAX, .value = value, .pin_start = start,
-					.start_ns = ada_detail_ns(details, start), .end_ns = ada_detail_ns(details, end),
-					.pre_events = pre_events, .post_events = post_events };
+	struct ada_window_mark mark = { .ns = ada_detail_ns(details, counter),
+					.rules = slots,
+					.version = version,
+					.thread = UINT32_MAX,
+					.index_seq = UINT64_MAX,
+					.seq = UINT64_MAX,
+					.value = value,
+					.pin_start = start,
+					.start_ns = ada_detail_ns(details, start),
+					.end_ns = ada_detail_ns(details, end),
+					.pre_events = pre_events,
+					.post_events = post_events };
 	mark.pre_ns = mark.ns - ada_detail_ns(details, counter > pre ? counter - pre : 0);
 	mark.post_ns = mark.end_ns - mark.ns;
 	if (!details->finished)
 		ada_detail_widen(details, start, post_events ? UINT64_MAX : end);
 	if (post_events) {
-		struct detail_mark open = { .ticket = ADA_DETAIL_TICKET_ALL + ++details->tickets, .counter = counter, .end_ns = mark.end_ns,
-					    .base = ada_detail_committed_all(details), .events = post_events };
+		struct detail_mark open = { .ticket = ADA_DETAIL_TICKET_ALL + ++details->tickets,
+					    .counter = counter,
+					    .end_ns = mark.end_ns,
+					    .base = ada_detail_committed_all(details),
+					    .events = post_events };
 		mark.end_ns = ADA_WINDOW_OPEN;
 		mark.ticket = open.ticket;
-		int rc = ada_array_push(&details->open_marks, open);
-		if (rc)
-			return rc;
+		int status = ada_array_push(&details->open_marks, open);
+		if (status)
+			return status;
 	}
 	details->own_marks++;
 	details->own_last = (struct ada_mark_last){ .ns = mark.ns, .rules = slots, .version = version };
@@ -223,7 +239,7 @@ static uint64_t drained_until(const struct ada_details *details)
 		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->numbers], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;
 		if (!ada_sealed_is_filled(entry, n, segment->numbers) || !ada_segment_chunk_reach(segment, number))
-			return 0;		/* the head goes on behind filled places only: of anyone */
+			return 0; /* the head goes on behind filled places only: of anyone */
 		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
 		until = last_ns < until ? last_ns : until;
@@ -249,7 +265,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	if (!until || (!ada_detail_holes(details, until, !patient) && patient))
 		return false;
 	details->patience = 0;
-	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS);	/* those that holes have made one */
+	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS); /* those that holes have made one */
 	uint64_t some = ada_detail_slice(details, until);
 	details->behind &= some < until;
 	ada_detail_write(details, some);
@@ -283,10 +299,9 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	}
 	bool written = details->late && ada_detail_write_late(details);
 	written |= write_due(details, now_ns);
-	if (details->late)		/* drained just now: before the pin lets go of it */
+	if (details->late) /* drained just now: before the pin lets go of it */
 		written |= ada_detail_write_late(details);
-	bool look = look_due(details, details->narrowed_ns, now_ns) ||
-		    (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
+	bool look = look_due(details, details->narrowed_ns, now_ns) || (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
 		changed |= narrow(details, seen, look);
 	if (look)
@@ -308,7 +323,7 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 	if (begin(details))
 		ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);
-	ada_detail_holes(details, UINT64_MAX - 1, true);	/* while windows are open: an end is what is left of them */
+	ada_detail_holes(details, UINT64_MAX - 1, true); /* while windows are open: an end is what is left of them */
 	ada_windows_end(details->windows, end_ns, why);
 	ada_detail_write(details, UINT64_MAX - 1);
 	ada_detail_keep_metrics(details);

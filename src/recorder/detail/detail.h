@@ -12,10 +12,10 @@
 
 struct ada_details;
 struct ada_details_options {
-	struct ada_lane_options lane;	/* sink, clock */
-	bool persist_all;		/* --detail-mode=oneshot and streaming: one window from the start on */
+	struct ada_lane_options lane; /* sink, clock */
+	bool persist_all;	      /* --detail-mode=oneshot and streaming: one window from the start on */
 	uint64_t start_ns;
-	uint64_t buffer_bytes;		/* --detail-buffer, for advice */
+	uint64_t buffer_bytes; /* --detail-buffer, for advice */
 };
 struct ada_drain;
 int ada_details_open(struct ada_details **details, struct ada_segment *segment, struct ada_drain *drain,
@@ -38,14 +38,14 @@ void ada_details_close(struct ada_details *details);
 /* What the manifest and `ada status` say: all as it is now. */
 struct ada_detail_metrics {
 	uint64_t events_processed, marked_events_detected, selective_dumps_performed, windows_discarded, avg_window_duration_ns,
-		 avg_events_per_window;		/* the specification's six */
+		avg_events_per_window; /* the specification's six */
 	uint64_t persisted_events, dropped_events;
-	uint64_t last_mark_ns, last_mark_rules;	/* 0: none yet */
+	uint64_t last_mark_ns, last_mark_rules; /* 0: none yet */
 	uint32_t last_mark_version;
-	uint64_t window_start_ns, window_events;	/* of the open one; 0: none */
-	double pool_use_at_dump, pool_use;		/* share of chunks pinned or open: average when chunks were persisted; now */
-	double oldest_history_ns;			/* how far back the pool reaches now */
+	uint64_t window_start_ns, window_events; /* of the open one; 0: none */
+	double pool_use_at_dump, pool_use;	 /* share of chunks pinned or open: average when chunks were persisted; now */
+	double oldest_history_ns;		 /* how far back the pool reaches now */
 };
 void ada_details_metrics(const struct ada_details *details, struct ada_detail_metrics *metrics);
-uint64_t ada_details_thread_events(const struct ada_details *details, uint32_t thread);	/* persisted of it */
+uint64_t ada_details_thread_events(const struct ada_details *details, uint32_t thread); /* persisted of it */
 #endif

@@ -34,7 +34,7 @@ void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to
 		if (window->end_ns < from_ns)
 			break;
 		if (window->settled && overlaps(&loss, window))
-			tell(window, &loss);		/* the others: when they are settled */
+			tell(window, &loss); /* the others: when they are settled */
 	}
 	if (details->losses.count == LOSSES_KEPT)
 		halve(details);

@@ -4,8 +4,8 @@
 #include "base/units.h"
 #include "recorder/detail/detail_state.h"
 
-#define RATE_NS 100000000ull		/* how often the rate is measured */
-#define ADVICE_NS 1000000000ull		/* not before it has been seen for so long */
+#define RATE_NS 100000000ull	/* how often the rate is measured */
+#define ADVICE_NS 1000000000ull /* not before it has been seen for so long */
 #define PRE_ROLL_MAX_NS (86400ull * 1000000000)
 
 static uint64_t power_of_two(double bytes)
@@ -21,12 +21,12 @@ static uint64_t pre_roll_ns(const struct ada_details *details)
 {
 	const struct ada_shm *shm = details->segment->shm;
 	uint64_t second = shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS - offsetof(struct ada_shm, policy_flags);
-	const struct ada_policy_table *table =
-		ada_segment_policy_table(details->segment, __atomic_load_n(&shm->policy_flags, __ATOMIC_ACQUIRE) == second);
+	const struct ada_policy_table *table = ada_segment_policy_table(details->segment,
+									__atomic_load_n(&shm->policy_flags, __ATOMIC_ACQUIRE) == second);
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
 	uint64_t ticks = 0, generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
-	for (int i = 0; i < (int)ADA_RULES_MAX; i++) {		/* an empty slot is all zero */
+	for (int i = 0; i < (int)ADA_RULES_MAX; i++) { /* an empty slot is all zero */
 		uint64_t pre_ticks = __atomic_load_n(&table->rules[i].pre_ticks, __ATOMIC_ACQUIRE);
 		ticks = pre_ticks > ticks ? pre_ticks : ticks;
 	}
@@ -53,9 +53,10 @@ static void advise(struct ada_details *details, uint64_t now_ns)
 	uint64_t asked = details->options.buffer_bytes ? details->options.buffer_bytes : bytes;
 	short_size(asked, now);
 	short_size(power_of_two((double)asked / holds * pre), then);
-	snprintf(details->advice, sizeof(details->advice),
-		 "at this rate --detail-buffer=%s holds %.3g s of detail, less than the pre-roll of %.3g s: --detail-buffer=%s would hold it",
-		 now, holds, pre, then);
+	snprintf(
+		details->advice, sizeof details->advice,
+		"at this rate --detail-buffer=%s holds %.3g s of detail, less than the pre-roll of %.3g s: --detail-buffer=%s would hold it",
+		now, holds, pre, then);
 }
 
 void ada_detail_rate(struct ada_details *details, uint64_t now_ns)
@@ -64,7 +65,7 @@ void ada_detail_rate(struct ada_details *details, uint64_t now_ns)
 		return;
 	uint64_t sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
 	double rate = sealed < details->rate_chunks ? 0 :
-		      (double)(sealed - details->rate_chunks) * 1e9 / (double)(now_ns - details->rate_ns);
+						      (double)(sealed - details->rate_chunks) * 1e9 / (double)(now_ns - details->rate_ns);
 	if (details->rate_ns)
 		details->chunks_per_second = details->chunks_per_second ? (details->chunks_per_second + rate) / 2 : rate;
 	details->rate_ns = now_ns;
@@ -78,7 +79,7 @@ const char *ada_details_advice(struct ada_details *details)
 {
 	if (!*details->advice)
 		return NULL;
-	snprintf(details->advice_told, sizeof(details->advice_told), "%s", details->advice);
+	snprintf(details->advice_told, sizeof details->advice_told, "%s", details->advice);
 	*details->advice = 0;
 	return details->advice_told;
 }
@@ -128,8 +129,9 @@ void ada_detail_size(const struct ada_details *details, struct ada_window *windo
 void ada_detail_suffice(struct ada_details *details)
 {
 	double rate = details->chunks_per_second;
-	if (rate <= 0) {		/* too short a life to have measured it */
-		uint64_t now = ada_clock_boottime_ns(), sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
+	if (rate <= 0) { /* too short a life to have measured it */
+		uint64_t now = ada_clock_boottime_ns(),
+			 sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
 		double life = (double)(now - details->options.start_ns) / 1e9;
 		rate = life > 0 ? (double)sealed / life : 0;
 	}

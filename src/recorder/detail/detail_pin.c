@@ -3,10 +3,10 @@
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
 
-#define SLACK_NS 100000ull		/* the clock's inverse is off by less */
+#define SLACK_NS 100000ull /* the clock's inverse is off by less */
 #define TRIES_MAX 10000
 #define SPOOL_NS 1000000ull
-#define AHEAD_PARTS 1000		/* of a time yet to come: slopes differ by less than one in so many */
+#define AHEAD_PARTS 1000 /* of a time yet to come: slopes differ by less than one in so many */
 
 struct ada_pin ada_detail_pin(const struct ada_details *details)
 {
@@ -21,8 +21,10 @@ static bool exchange(struct ada_details *details, struct ada_pin *seen, struct a
 {
 	struct ada_pin *pin = &details->segment->shm->detail.pin;
 	bool done;
-	__asm__ volatile("lock cmpxchg16b %1" : "=@ccz"(done), "+m"(*pin), "+a"(seen->start), "+d"(seen->end)
-			 : "b"(wanted.start), "c"(wanted.end) : "memory");
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(done), "+m"(*pin), "+a"(seen->start), "+d"(seen->end)
+			 : "b"(wanted.start), "c"(wanted.end)
+			 : "memory");
 	return done;
 }
 
@@ -35,7 +37,7 @@ void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
 	struct ada_pin seen = ada_detail_pin(details), wanted;
 	ada_marks_own(details->segment, start, end);
-	int tries = 0;			/* agents widen it now and then; only a hostile one without end */
+	int tries = 0; /* agents widen it now and then; only a hostile one without end */
 	do {
 		bool none = units(seen.start) == units(ADA_PIN_NONE);
 		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
@@ -48,13 +50,13 @@ uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 {
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
-	size_t below = ada_array_count_below(anchors, count, sizeof(*anchors), offsetof(struct ada_clock_anchor, ns), ns + 1);
+	size_t below = ada_array_count_below(anchors, count, sizeof *anchors, offsetof(struct ada_clock_anchor, ns), ns + 1);
 	if (!count)
 		return 0;
 	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];
 	double ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
 	double counter = (double)anchor->counter + ticks;
-	if (ns >= anchor->ns)		/* exact but for the part behind the anchor */
+	if (ns >= anchor->ns) /* exact but for the part behind the anchor */
 		return ticks < 9e18 ? anchor->counter + (uint64_t)ticks : UINT64_MAX;
 	return counter > 0 ? (uint64_t)counter : 0;
 }
@@ -88,7 +90,10 @@ static void raise_horizon(struct ada_details *details, uint64_t counter)
 		;
 }
 
-struct ring { uint64_t *places, *head, *tail; uint32_t count, first; };	/* of one class, whose first chunk has that number */
+struct ring {
+	uint64_t *places, *head, *tail;
+	uint32_t count, first;
+}; /* of one class, whose first chunk has that number */
 
 static struct ring ring_of(const struct ada_segment *segment, bool small)
 {
@@ -121,7 +126,7 @@ static bool wanted_between(void *context, uint64_t first, uint64_t last)
 {
 	const struct ada_details *details = context;
 	uint64_t last_ns = ada_detail_ns(details, last), first_ns = ada_detail_ns(details, first);
-	first_ns = first_ns > last_ns || first_ns < SLACK_NS ? 0 : first_ns - SLACK_NS;	/* before the clock's own beginning */
+	first_ns = first_ns > last_ns || first_ns < SLACK_NS ? 0 : first_ns - SLACK_NS; /* before the clock's own beginning */
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
 		if (window->settled || window->end_ns < first_ns)
@@ -175,7 +180,7 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 {
 	struct ada_pin narrowed = { .start = ADA_PIN_NONE, .end = 0 };
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
-		return true;		/* no chunk comes back */
+		return true; /* no chunk comes back */
 	if (hull(details, &narrowed)) {
 		/* It never grows here: what it doesn't hold by now may be gone. */
 		if (narrowed.start < seen.start)
@@ -210,7 +215,7 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
 	uint32_t count = ada_segment_detail_count(details->segment);
 	struct detail_pool pool = { .growing = count < details->segment->detail_chunks &&
-				     !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
+					       !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
 	for (uint32_t i = 0; i < count; i++) {
 		if (!ada_segment_detail_is_there(details->segment, i))
 			continue;
@@ -244,7 +249,8 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 	details->looked_ns = now_ns;
 	struct detail_pool pool = ada_detail_pool(details);
 	uint32_t half = details->segment->detail_chunks / 2;
-	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, ring_of(details->segment, false), seen, true); left++)
+	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, ring_of(details->segment, false), seen, true);
+	     left++)
 		;
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
@@ -252,11 +258,13 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
 			continue;
-		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes : ada_segment_detail_small_bytes(details->segment);
-		int rc = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
-		if (rc) {
+		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
+								       ada_segment_detail_small_bytes(details->segment);
+		int status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
+		if (status) {
 			char shown[PATH_MAX];
-			ada_error_system(&details->error, -rc, "%s: detail can't be kept", ada_directory_shown(details->drain->directory, shown));
+			ada_error_system(&details->error, -status, "%s: detail can't be kept",
+					 ada_directory_shown(details->drain->directory, shown));
 		}
 		raise_horizon(details, chunk->last_counter);
 		ada_segment_detail_return(details->segment, i);

@@ -3,8 +3,8 @@
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
 
-#define ROUNDS_MAX 1000		/* of looking for holes: each takes a window on to the next */
-#define TICKS_BEFORE 16			/* at least a ns, however fast the counter is */
+#define ROUNDS_MAX 1000 /* of looking for holes: each takes a window on to the next */
+#define TICKS_BEFORE 16 /* at least a ns, however fast the counter is */
 
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
 {
@@ -20,8 +20,8 @@ struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t th
 static bool extends(const struct detail_place *last, const struct ada_details_place *more)
 {
 	return last->chunk == more->detail_chunk && last->segment == more->segment && last->seq + last->count == more->seq &&
-	       last->index_seq + last->count == more->index_seq && (last->chunk == ADA_NONE ? last->why == ADA_SHORT_STARVED :
-								    last->chunk_seq == more->chunk_seq);
+	       last->index_seq + last->count == more->index_seq &&
+	       (last->chunk == ADA_NONE ? last->why == ADA_SHORT_STARVED : last->chunk_seq == more->chunk_seq);
 }
 
 void ada_details_drained(struct ada_details *details, const struct ada_details_place *place)
@@ -41,12 +41,18 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 		last->last_counter = place->last_counter;
 		return;
 	}
-	struct detail_place new = { .seq = place->seq, .chunk_seq = place->chunk_seq, .first_counter = place->first_counter,
-				    .last_counter = place->last_counter, .count = place->count, .chunk = place->detail_chunk,
-				    .segment = place->segment, .index_seq = (uint32_t)place->index_seq,
-				    .detail_seq = (uint32_t)place->detail_seq, .why = ADA_SHORT_STARVED };
+	struct detail_place new = { .seq = place->seq,
+				    .chunk_seq = place->chunk_seq,
+				    .first_counter = place->first_counter,
+				    .last_counter = place->last_counter,
+				    .count = place->count,
+				    .chunk = place->detail_chunk,
+				    .segment = place->segment,
+				    .index_seq = (uint32_t)place->index_seq,
+				    .detail_seq = (uint32_t)place->detail_seq,
+				    .why = ADA_SHORT_STARVED };
 	if (ada_array_push(&thread->places, new))
-		return;		/* its records are not written: as if they were gone */
+		return; /* its records are not written: as if they were gone */
 	details->places++;
 	ada_detail_forget(details, false);
 	/* --detail-mode=oneshot: the first events that found no room are its end. */
@@ -64,10 +70,15 @@ void ada_details_overwritten(struct ada_details *details, uint32_t number, uint6
 	if (!thread)
 		return;
 	const struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
-	struct detail_place gone = { .seq = seq, .chunk_seq = seq, .count = count, .chunk = ADA_NONE, .segment = UINT32_MAX,
-				     .why = ADA_SHORT_OVERRUN, .last_counter = counter - TICKS_BEFORE,
+	struct detail_place gone = { .seq = seq,
+				     .chunk_seq = seq,
+				     .count = count,
+				     .chunk = ADA_NONE,
+				     .segment = UINT32_MAX,
+				     .why = ADA_SHORT_OVERRUN,
+				     .last_counter = counter - TICKS_BEFORE,
 				     .first_counter = last ? last->last_counter + 1 :
-						      ada_detail_counter(details, details->options.start_ns) };
+							     ada_detail_counter(details, details->options.start_ns) };
 	if (gone.first_counter > gone.last_counter)
 		gone.first_counter = gone.last_counter;
 	if (!ada_array_push(&thread->places, gone))
@@ -124,7 +135,7 @@ const struct ada_detail *ada_detail_record(const struct ada_details *details, co
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
 {
-	size_t below = ada_array_below(&thread->places, seq, seq + 1);		/* places that begin at or before it */
+	size_t below = ada_array_below(&thread->places, seq, seq + 1); /* places that begin at or before it */
 	if (!below)
 		return thread->places.count;
 	const struct detail_place *place = &thread->places.items[below - 1];
@@ -133,8 +144,15 @@ size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
 
 /* --- what is missing ------------------------------------------------------------------------------------------------- */
 
-struct hole { uint64_t from, to; uint32_t why; };
-struct holes { ADA_ARRAY(struct hole) list; uint64_t from, until; bool decided, undecided; };
+struct hole {
+	uint64_t from, to;
+	uint32_t why;
+};
+struct holes {
+	ADA_ARRAY(struct hole) list;
+	uint64_t from, until;
+	bool decided, undecided;
+};
 
 static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t why)
 {
@@ -148,7 +166,7 @@ static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t 
 /* Does a window that isn't settled hold any of the time between the two? */
 static bool in_window(const struct ada_details *details, uint64_t first_ns, uint64_t last_ns)
 {
-	size_t low = 0, high = ada_windows_count(details->windows);	/* those before `low` begin by last_ns */
+	size_t low = 0, high = ada_windows_count(details->windows); /* those before `low` begin by last_ns */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (ada_windows_at(details->windows, middle)->start_ns <= last_ns)
@@ -191,7 +209,7 @@ static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
 		if (window->settled)
-			break;			/* settled in order of start */
+			break; /* settled in order of start */
 		if (window->start_ns > until_ns)
 			continue;
 		uint64_t start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
@@ -213,10 +231,11 @@ static bool tell_holes(struct ada_details *details, struct holes *holes)
 {
 	bool cut = false;
 	if (holes->list.count)
-		qsort(holes->list.items, holes->list.count, sizeof(*holes->list.items), compare_holes);
+		qsort(holes->list.items, holes->list.count, sizeof *holes->list.items, compare_holes);
 	for (size_t i = 0; i < holes->list.count; i++) {
 		struct hole hole = holes->list.items[i];
-		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why; i++)
+		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why;
+		     i++)
 			if (holes->list.items[i + 1].to > hole.to)
 				hole.to = holes->list.items[i + 1].to;
 		cut |= ada_windows_hole(details->windows, hole.from, hole.to, hole.why);

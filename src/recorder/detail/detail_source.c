@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include "recorder/detail/detail_state.h"
 
-struct stretch { uint64_t seq, count; uint32_t begin; };	/* committed events; offset of the first in its chunk */
+struct stretch {
+	uint64_t seq, count;
+	uint32_t begin;
+}; /* committed events; offset of the first in its chunk */
 
 /* The index chunk that a thread is filling, or has sealed and not yet put into the ring, or NULL. */
 static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, struct stretch *stretch)
@@ -92,8 +95,9 @@ static bool search_pool(const struct ada_details *details, uint32_t thread, uint
 		uint32_t room = ada_segment_detail_events(details->segment, i), records = sealed ? chunk->records : room;
 		if (records > room || seq - chunk->first_seq >= records)
 			continue;
-		struct detail_place place = { .seq = chunk->first_seq, .chunk_seq = chunk->first_seq,
-					      .first_counter = chunk->first_counter, .chunk = i };
+		struct detail_place place = {
+			.seq = chunk->first_seq, .chunk_seq = chunk->first_seq, .first_counter = chunk->first_counter, .chunk = i
+		};
 		*counter = counter_near(details, (const uint8_t *)chunk, &place, seq);
 		return true;
 	}
@@ -177,7 +181,7 @@ static bool ended(void *context, uint32_t number)
 	if (__atomic_load_n(&entry->status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
 		return false;
 	struct detail_thread *thread = ada_detail_thread(details, number);
-	if (!thread || details->options.lane.circular)		/* there nothing is drained before the end */
+	if (!thread || details->options.lane.circular) /* there nothing is drained before the end */
 		return true;
 	if (!thread->ended_at)
 		thread->ended_at = __atomic_load_n(&details->segment->shm->sealed_head, __ATOMIC_ACQUIRE) + 1;
@@ -188,11 +192,18 @@ struct ada_mark_source ada_detail_source(struct ada_details *details)
 {
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
-	return (struct ada_mark_source){ .context = details, .ns = ns_of, .ns_per_tick = count ? anchors->ns_per_tick : 0, .time = time_of, .place = place_of,
-					 .committed = committed, .ended = ended };
+	return (struct ada_mark_source){ .context = details,
+					 .ns = ns_of,
+					 .ns_per_tick = count ? anchors->ns_per_tick : 0,
+					 .time = time_of,
+					 .place = place_of,
+					 .committed = committed,
+					 .ended = ended };
 }
 
-struct counters { ADA_ARRAY(uint64_t) list; };
+struct counters {
+	ADA_ARRAY(uint64_t) list;
+};
 
 /* Up to `nth` counters of one thread: the last ones at or before `counter`, or the first ones behind it. */
 static void collect(const struct ada_details *details, uint32_t number, uint64_t counter, uint64_t nth, bool behind,

@@ -10,14 +10,17 @@
 #include "base/array.h"
 #include "base/file.h"
 
-struct kept { uint64_t first_seq; uint32_t thread, number; };
+struct kept {
+	uint64_t first_seq;
+	uint32_t thread, number;
+};
 
 struct detail_spool {
 	int fd;
-	uint32_t chunk_bytes;		/* a multiple of the page */
+	uint32_t chunk_bytes; /* a multiple of the page */
 	ADA_ARRAY(struct kept) kept;
 	bool sorted;
-	uint8_t *memory;		/* the whole file; NULL: not mapped */
+	uint8_t *memory; /* the whole file; NULL: not mapped */
 	size_t mapped;
 };
 
@@ -38,14 +41,14 @@ static int make_file(const char *directory)
 
 int ada_spool_open(struct detail_spool **spool, const char *directory, uint32_t chunk_bytes)
 {
-	struct detail_spool *new = calloc(1, sizeof(*new));
+	struct detail_spool *new = calloc(1, sizeof *new);
 	if (!new)
 		return -ENOMEM;
 	*new = (struct detail_spool){ .fd = make_file(directory), .chunk_bytes = chunk_bytes };
 	if (new->fd < 0) {
-		int rc = new->fd;
+		int status = new->fd;
 		free(new);
-		return rc;
+		return status;
 	}
 	*spool = new;
 	return 0;
@@ -65,9 +68,9 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 	/* To a place's end: what is mapped is in the file. */
 	if (ftruncate(spool->fd, offset + spool->chunk_bytes))
 		return -errno;
-	int rc = ada_file_write_at(spool->fd, chunk, bytes, offset);
-	if (rc)
-		return rc;
+	int status = ada_file_write_at(spool->fd, chunk, bytes, offset);
+	if (status)
+		return status;
 	unmap(spool);
 	spool->sorted = false;
 	return ada_array_push(&spool->kept, kept);
@@ -87,10 +90,10 @@ const uint8_t *ada_spool_chunk(struct detail_spool *spool, uint32_t thread, uint
 	if (!spool->kept.count)
 		return NULL;
 	if (!spool->sorted) {
-		qsort(spool->kept.items, spool->kept.count, sizeof(key), compare);
+		qsort(spool->kept.items, spool->kept.count, sizeof key, compare);
 		spool->sorted = true;
 	}
-	const struct kept *found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof(key), compare);
+	const struct kept *found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof key, compare);
 	if (!found)
 		return NULL;
 	if (!spool->memory) {

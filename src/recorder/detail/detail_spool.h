@@ -6,7 +6,7 @@
 #include "abi/detail.h"
 
 struct detail_spool;
-int ada_spool_open(struct detail_spool **spool, const char *directory, uint32_t chunk_bytes);	/* 0 or -errno */
+int ada_spool_open(struct detail_spool **spool, const char *directory, uint32_t chunk_bytes); /* 0 or -errno */
 /* A copy of a chunk of so many bytes, at most chunk_bytes. 0 or -errno: it isn't kept. */
 int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chunk, uint32_t bytes);
 /* The copy, or NULL. Holds until the next put. */

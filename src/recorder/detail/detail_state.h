@@ -23,42 +23,44 @@
 #include "recorder/detail/mark.h"
 #include "recorder/index/drain.h"
 
-#define ADA_DETAIL_MARGIN_NS 1000000ull		/* between an event's time and its commit, but for the events of C code */
-#define ADA_DETAIL_TICKET_ALL ADA_MARK_TICKET_OTHERS	/* of the window of --detail-mode=oneshot and streaming */
+#define ADA_DETAIL_MARGIN_NS 1000000ull		     /* between an event's time and its commit, but for the events of C code */
+#define ADA_DETAIL_TICKET_ALL ADA_MARK_TICKET_OTHERS /* of the window of --detail-mode=oneshot and streaming */
 
-struct detail_place {			/* events of one detail chunk that lie together in one index file */
-	uint64_t seq;			/* of the first, as the ring counts */
-	uint64_t chunk_seq;		/* first_seq of the chunk */
+struct detail_place {	    /* events of one detail chunk that lie together in one index file */
+	uint64_t seq;	    /* of the first, as the ring counts */
+	uint64_t chunk_seq; /* first_seq of the chunk */
 	uint64_t first_counter, last_counter;
 	uint64_t count;
 	uint32_t chunk;			/* ADA_NONE: none was to be had, or several that are gone (forgotten) */
 	uint32_t segment;		/* UINT32_MAX: of several, forgotten */
-	uint32_t index_seq, detail_seq;	/* of the first; counting on from there (detail_seq: those with a kind) */
+	uint32_t index_seq, detail_seq; /* of the first; counting on from there (detail_seq: those with a kind) */
 	uint32_t why;			/* enum ada_window_short, where chunk is ADA_NONE */
 };
 
 struct detail_thread {
-	ADA_ARRAY(struct detail_place) places;	/* in order */
-	uint64_t cursor;		/* seq: all before it are done with */
-	uint64_t gone_ns;		/* before the first place kept: detail is missing up to here; 0: none is */
+	ADA_ARRAY(struct detail_place) places; /* in order */
+	uint64_t cursor;		       /* seq: all before it are done with */
+	uint64_t gone_ns;		       /* before the first place kept: detail is missing up to here; 0: none is */
 	uint32_t gone_why;
-	struct atf_detail_writer *writer;	/* of `segment`; NULL: none is open */
+	struct atf_detail_writer *writer; /* of `segment`; NULL: none is open */
 	uint32_t segment;
 	bool in_window, touched;
-	uint32_t window;		/* id of the one begun last */
-	uint64_t last_ns;		/* of its newest record */
+	uint32_t window;  /* id of the one begun last */
+	uint64_t last_ns; /* of its newest record */
 	uint64_t persisted;
-	uint64_t late_ns, late_seq;	/* what was drained after done_ns had passed it: its first time, seq behind its last event */
-	uint64_t ended_at;		/* 1 + the ring's head when its end was seen; 0: it wasn't */
+	uint64_t late_ns, late_seq; /* what was drained after done_ns had passed it: its first time, seq behind its last event */
+	uint64_t ended_at;	    /* 1 + the ring's head when its end was seen; 0: it wasn't */
 	bool failed;
 };
 
 struct detail_spool;
-struct detail_mark {			/* of our own, whose post-roll in events goes on */
+struct detail_mark { /* of our own, whose post-roll in events goes on */
 	uint64_t ticket, counter, base, events, end_ns;
 };
 
-struct detail_loss { uint64_t from_ns, to_ns, count; };	/* of one thread, between the two */
+struct detail_loss {
+	uint64_t from_ns, to_ns, count;
+}; /* of one thread, between the two */
 
 struct ada_details {
 	struct ada_segment *segment;
@@ -66,31 +68,31 @@ struct ada_details {
 	struct ada_details_options options;
 	struct ada_windows *windows;
 	struct ada_marks *marks;
-	ADA_ARRAY(struct detail_thread) threads;	/* by id */
-	size_t places, places_kept;	/* in all; as many remained when they were last gone through */
+	ADA_ARRAY(struct detail_thread) threads; /* by id */
+	size_t places, places_kept;		 /* in all; as many remained when they were last gone through */
 	ADA_ARRAY(struct detail_mark) open_marks;
 	ADA_ARRAY(struct detail_loss) losses;
 	uint64_t tickets;
-	uint64_t done_ns;		/* see above; 0: nothing is written yet */
-	struct detail_spool *spool;	/* index circular: chunks kept until the end. NULL: none */
-	bool late;			/* events of times up to done_ns were drained behind that */
-	bool behind;			/* more is to be written for want of room than one turn does */
-	uint64_t linger_ns;		/* the longest pre-roll that any rule in force asks for */
-	unsigned patience;		/* turns that a due window has waited for threads */
-	uint64_t looked_ns, narrowed_ns, closed_ns;	/* when the pool was looked through, the pin narrowed, files closed */
-	bool all_ended;			/* persist_all, oneshot: the pool is full */
+	uint64_t done_ns;			    /* see above; 0: nothing is written yet */
+	struct detail_spool *spool;		    /* index circular: chunks kept until the end. NULL: none */
+	bool late;				    /* events of times up to done_ns were drained behind that */
+	bool behind;				    /* more is to be written for want of room than one turn does */
+	uint64_t linger_ns;			    /* the longest pre-roll that any rule in force asks for */
+	unsigned patience;			    /* turns that a due window has waited for threads */
+	uint64_t looked_ns, narrowed_ns, closed_ns; /* when the pool was looked through, the pin narrowed, files closed */
+	bool all_ended;				    /* persist_all, oneshot: the pool is full */
 	bool finished;
-	struct ada_error error;		/* first failure of a detail file */
+	struct ada_error error; /* first failure of a detail file */
 	/* Metrics */
 	uint64_t dumps, settled, settled_ns, settled_events, persisted, refused;
 	double pool_use_sum;
-	uint64_t rate_ns, rate_chunks;	/* when the rate was measured, sealed_head then */
+	uint64_t rate_ns, rate_chunks; /* when the rate was measured, sealed_head then */
 	double chunks_per_second;
 	bool advised;
 	char advice[256], advice_told[256];
 	uint64_t own_marks;
 	struct ada_mark_last own_last;
-	struct ada_detail_metrics metrics;	/* what of them is of the segment, as it was when last looked at */
+	struct ada_detail_metrics metrics; /* what of them is of the segment, as it was when last looked at */
 };
 
 /* --- what the index lane tells of (lane.h): detail_place.c, detail_lost.c */
@@ -99,18 +101,18 @@ void ada_details_overwritten(struct ada_details *details, uint32_t thread, uint6
 void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 
 /* --- detail_place.c --- */
-struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread);	/* NULL: no memory, or no such thread */
+struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread); /* NULL: no memory, or no such thread */
 /* The chunk's memory, or NULL: it is gone (or spooled: see there). *claimed: an agent is about to decide. */
 const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed);
 const struct ada_detail *ada_detail_record(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place,
 					   uint64_t seq);
-size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq);	/* position, or places.count */
+size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq); /* position, or places.count */
 uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter);
 uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t counter);
 /* Cuts windows that begin by `until_ns` where detail is missing. False: a chunk's fate is not decided yet, so nothing was cut;
  * `decided`: it counts as gone. */
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
-void ada_detail_forget(struct ada_details *details, bool now);	/* places whose chunks are gone */
+void ada_detail_forget(struct ada_details *details, bool now); /* places whose chunks are gone */
 
 /* How many chunks the events between the two fill; 0: not known any more. */
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
@@ -132,10 +134,13 @@ void ada_detail_settle_losses(const struct ada_details *details, struct ada_wind
 /* --- detail_pin.c --- */
 struct ada_pin ada_detail_pin(const struct ada_details *details);
 /* Narrows what was `seen` to what windows still want; then gives HELD chunks back that it doesn't hold (`look`). */
-bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look);	/* false: a mark came meanwhile */
-void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end);	/* counters */
-uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns);		/* about: inverse of the clock */
-struct detail_pool { uint32_t ready, free, recyclable, pinned, open, held; bool growing; };	/* pinned: held ones included */
+bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look); /* false: a mark came meanwhile */
+void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end);    /* counters */
+uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns);	     /* about: inverse of the clock */
+struct detail_pool {
+	uint32_t ready, free, recyclable, pinned, open, held;
+	bool growing;
+}; /* pinned: held ones included */
 struct detail_pool ada_detail_pool(const struct ada_details *details);
 
 /* Index circular: chunks that windows want go to the spool, the others back. */
@@ -153,5 +158,5 @@ void ada_detail_rate(struct ada_details *details, uint64_t now_ns);
 /* Sets sufficient_bytes of windows that were cut, by the rate; of one that is being settled, by what there was. */
 void ada_detail_suffice(struct ada_details *details);
 void ada_detail_size(const struct ada_details *details, struct ada_window *window);
-void ada_detail_keep_metrics(struct ada_details *details);	/* before the segment is gone */
+void ada_detail_keep_metrics(struct ada_details *details); /* before the segment is gone */
 #endif

@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "recorder/detail/detail_state.h"
 
-static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int rc)
+static int failed(struct ada_details *details, struct detail_thread *thread, uint32_t number, int status)
 {
-	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
 	char shown[PATH_MAX];
 	thread->failed = true;
 	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
@@ -18,10 +18,10 @@ static int failed(struct ada_details *details, struct detail_thread *thread, uin
 
 static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
 {
-	int rc = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
+	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
 	thread->writer = NULL;
 	thread->in_window = false;
-	return rc ? failed(details, thread, number, rc) : 0;
+	return status ? failed(details, thread, number, status) : 0;
 }
 
 static int open_file(struct ada_details *details, struct detail_thread *thread, uint32_t number, uint32_t segment)
@@ -29,24 +29,24 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 	char directory[PATH_MAX], path[PATH_MAX];
 	struct ada_lane *lane = &details->drain->lanes.items[number];
 	struct atf_detail_options options = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = details->options.lane.sink };
-	int rc = close_file(details, thread, number);
-	if (rc)
-		return rc;
+	int status = close_file(details, thread, number);
+	if (status)
+		return status;
 	if (ada_path(directory, "%s/thread_%u", details->drain->directory, number) ||
-	    atf_detail_path(path, sizeof(path), directory, segment)) {
+	    atf_detail_path(path, sizeof path, directory, segment)) {
 		errno = ENAMETOOLONG;
 		return failed(details, thread, number, -ATF_ERROR_SYSTEM);
 	}
 	ada_lane_spare_files(&details->options.lane);
 	do
-		rc = atf_detail_writer_open(&thread->writer, path, &options);
-	while (rc && ada_lane_room_made(&details->options.lane));
-	if (rc) {
+		status = atf_detail_writer_open(&thread->writer, path, &options);
+	while (status && ada_lane_room_made(&details->options.lane));
+	if (status) {
 		int code = errno;
 		thread->writer = NULL;
 		unlink(path);
 		errno = code;
-		return failed(details, thread, number, rc);
+		return failed(details, thread, number, status);
 	}
 	thread->segment = segment;
 	ada_lane_has_detail(lane, details->drain->directory, segment);
@@ -55,18 +55,20 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 
 static AtfDetailWindow entry_of(const struct ada_window *window, uint64_t end_ns)
 {
-	return (AtfDetailWindow){ .start_ns = window->start_ns, .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
-				  .marked_ns = window->marked_ns, .window_id = window->id,
+	return (AtfDetailWindow){ .start_ns = window->start_ns,
+				  .end_ns = end_ns < window->end_ns ? end_ns : window->end_ns,
+				  .marked_ns = window->marked_ns,
+				  .window_id = window->id,
 				  .marked_count = window->marked_count < UINT32_MAX ? (uint32_t)window->marked_count : UINT32_MAX };
 }
 
-struct pass {				/* over one thread */
+struct pass { /* over one thread */
 	struct ada_details *details;
 	struct detail_thread *thread;
 	uint32_t number;
-	uint64_t until_ns;		/* what is later is left for another time */
-	struct ada_window *window;	/* that held the record before */
-	uint8_t stack[ADA_DETAIL_STACK_MAX];	/* of the record at hand */
+	uint64_t until_ns;		     /* what is later is left for another time */
+	struct ada_window *window;	     /* that held the record before */
+	uint8_t stack[ADA_DETAIL_STACK_MAX]; /* of the record at hand */
 };
 
 /* A copy: what `agent wrote` goes as it is; what a reader computes with is bounded. */
@@ -78,16 +80,16 @@ static void decode(struct pass *pass, const struct ada_detail *from, struct atf_
 	record->function_id = from->function_id;
 	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
 	record->flags = call ? from->flags & ADA_DETAIL_FLAG_VECTORS : 0;
-	memcpy(record->x, from->x, sizeof(record->x));
+	memcpy(record->x, from->x, sizeof record->x);
 	if (!call)
-		memset(&record->x[4], 0, 4 * sizeof(record->x[0]));
+		memset(&record->x[4], 0, 4 * sizeof record->x[0]);
 	record->lr = from->lr;
 	record->fp = from->fp;
 	record->sp = from->sp;
-	record->stack_size = size < asked ? size : asked;	/* the agent captures words of 16 bytes */
+	record->stack_size = size < asked ? size : asked; /* the agent captures words of 16 bytes */
 	record->stack = memcpy(pass->stack, from->stack, record->stack_size);
 	if (record->flags)
-		memcpy(record->vectors, from->stack + room, sizeof(record->vectors));
+		memcpy(record->vectors, from->stack + room, sizeof record->vectors);
 }
 
 static struct ada_window *window_of(struct pass *pass, uint64_t ns)
@@ -111,36 +113,36 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 {
 	struct detail_thread *thread = pass->thread;
 	struct ada_window *window = pass->window;
-	int rc = 0;
+	int status = 0;
 	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
 	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
 		finish_entry(pass);
-		rc = open_file(pass->details, thread, pass->number, place->segment);
+		status = open_file(pass->details, thread, pass->number, place->segment);
 	}
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	if (!thread->in_window || thread->window != window->id) {
 		finish_entry(pass);
 		AtfDetailWindow entry = entry_of(window, pass->until_ns);
 		entry.first_detail_seq = record->detail_seq;
-		rc = atf_detail_writer_window(thread->writer, &entry);
-		thread->in_window = !rc;
+		status = atf_detail_writer_window(thread->writer, &entry);
+		thread->in_window = !status;
 		thread->window = window->id;
 	}
-	rc = rc ? rc : atf_detail_writer_append(thread->writer, record);
-	if (rc == -ATF_ERROR_RANGE) {
-		pass->details->refused++;	/* numbers that contradict each other: an agent gone wrong */
+	status = status ? status : atf_detail_writer_append(thread->writer, record);
+	if (status == -ATF_ERROR_RANGE) {
+		pass->details->refused++; /* numbers that contradict each other: an agent gone wrong */
 		return 0;
 	}
-	if (rc)
-		return failed(pass->details, thread, pass->number, rc);
+	if (status)
+		return failed(pass->details, thread, pass->number, status);
 	thread->last_ns = record->timestamp_ns;
 	thread->touched = true;
 	thread->persisted++;
 	pass->details->persisted++;
 	window->event_count++;
-	if (window->settled)		/* committed late */
+	if (window->settled) /* committed late */
 		pass->details->settled_events++;
 	return 0;
 }
@@ -252,15 +254,15 @@ static void update_entries(struct ada_details *details, const struct ada_window 
 	AtfDetailWindow entry = entry_of(window, end_ns);
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
-		int rc = 0;
+		int status = 0;
 		if (!thread->writer || !thread->in_window || thread->window != window->id)
 			continue;
-		rc = atf_detail_writer_window_update(thread->writer, &entry);
-		if (!rc && thread->touched)
-			rc = atf_detail_writer_flush(thread->writer);
+		status = atf_detail_writer_window_update(thread->writer, &entry);
+		if (!status && thread->touched)
+			status = atf_detail_writer_flush(thread->writer);
 		thread->touched = false;
-		if (rc)
-			failed(details, thread, i, rc);
+		if (status)
+			failed(details, thread, i, status);
 	}
 }
 
@@ -298,7 +300,7 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 		write_thread(details, i, done);
 	if (done > details->done_ns)
 		details->done_ns = done;
-	bool before = true;		/* all before it are settled: else it waits, nobody would look at them any more */
+	bool before = true; /* all before it are settled: else it waits, nobody would look at them any more */
 	for (size_t i = first; i < count; i++) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
 		if (window->start_ns > until_ns)
@@ -322,10 +324,10 @@ bool ada_detail_write_late(struct ada_details *details)
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
 		write_thread(details, i, details->done_ns);
-		int rc = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
+		int status = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
 		thread->touched = false;
-		if (rc)
-			failed(details, thread, i, rc);
+		if (status)
+			failed(details, thread, i, status);
 	}
 	return details->persisted > before;
 }

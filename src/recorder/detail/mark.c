@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include "base/clock.h"
 
-#define STUCK_NS 1000000000ull			/* a place reserved but not written for so long is given up */
-#define PLACES_MISSING 16			/* of a window, then the rest is looked up another time */
-#define NO_THREAD_POST_NS 1000000000ull		/* for a post-roll in events of a mark without thread */
+#define STUCK_NS 1000000000ull		/* a place reserved but not written for so long is given up */
+#define PLACES_MISSING 16		/* of a window, then the rest is looked up another time */
+#define NO_THREAD_POST_NS 1000000000ull /* for a post-roll in events of a mark without thread */
 
-struct post_roll {				/* one a thread: the furthest that its marks asked for */
+struct post_roll { /* one a thread: the furthest that its marks asked for */
 	uint32_t thread;
-	uint64_t seq;				/* ends with this event */
-	uint64_t least_ns;			/* but not before */
-	uint64_t mark_ns;			/* of the last of its marks */
+	uint64_t seq;	   /* ends with this event */
+	uint64_t least_ns; /* but not before */
+	uint64_t mark_ns;  /* of the last of its marks */
 };
 
 struct ada_marks {
@@ -19,10 +19,10 @@ struct ada_marks {
 	struct ada_windows *windows;
 	struct ada_mark_source source;
 	ADA_ARRAY(struct post_roll) open;
-	uint64_t tail;				/* places before it are read */
-	uint64_t read[ADA_MARKS / 64];		/* of those behind it: bit n % ADA_MARKS */
-	uint64_t stuck, stuck_ns;		/* place that was not ready, and since when */
-	size_t placed;				/* so many windows are settled and have their marks' places */
+	uint64_t tail;		       /* places before it are read */
+	uint64_t read[ADA_MARKS / 64]; /* of those behind it: bit n % ADA_MARKS */
+	uint64_t stuck, stuck_ns;      /* place that was not ready, and since when */
+	size_t placed;		       /* so many windows are settled and have their marks' places */
 	struct ada_marks_seen seen;
 	struct ada_mark_last last;
 };
@@ -30,7 +30,7 @@ struct ada_marks {
 int ada_marks_open(struct ada_marks **result, struct ada_segment *segment, struct ada_windows *windows,
 		   const struct ada_mark_source *source)
 {
-	struct ada_marks *marks = calloc(1, sizeof(*marks));
+	struct ada_marks *marks = calloc(1, sizeof *marks);
 	if (!marks)
 		return -ENOMEM;
 	marks->segment = segment;
@@ -105,7 +105,7 @@ static void pre_roll(const struct ada_marks *marks, const struct ada_mark *mark,
 {
 	uint64_t wanted = mark->pre_events <= mark->seq ? mark->seq - mark->pre_events : 0, ns;
 	if (window->thread == ADA_NONE) {
-		window->start_ns = 0;			/* unknown: all that there is */
+		window->start_ns = 0; /* unknown: all that there is */
 		return;
 	}
 	if (mark->pre_events > mark->seq)
@@ -134,7 +134,7 @@ static bool post_roll_end(const struct ada_marks *marks, const struct post_roll 
 		*shorts = ADA_SHORT_THREAD;
 		if (!committed || time_of(marks, roll->thread, committed - 1, &ns) != ADA_MARK_KNOWN)
 			ns = roll->mark_ns;
-	} else if (answer == ADA_MARK_GONE) {		/* as far as there are events of it: behind them is a hole */
+	} else if (answer == ADA_MARK_GONE) { /* as far as there are events of it: behind them is a hole */
 		uint64_t next = roll->seq + 1;
 		while (next < committed && next < roll->seq + ADA_CHUNK_EVENTS && time_of(marks, roll->thread, next, &ns) != ADA_MARK_KNOWN)
 			next++;
@@ -209,12 +209,19 @@ static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 	}
 	/* What is committed may be told too late here, while its chunk is on its way to the drain: no test of seq. */
 	bool event = mark->thread < ada_segment_threads_seen(marks->segment) && mark->seq != UINT64_MAX;
-	struct ada_window_mark window = {
-		.ns = ns_of(marks, mark->counter), .rules = mark->rules, .version = mark->version,
-		.thread = event ? mark->thread : ADA_NONE, .seq = mark->seq, .index_seq = UINT64_MAX, .function_id = mark->function_id,
-		.value = mark->value, .pre_ns = roll_of(marks, mark->pre_ticks, mark->counter), .pre_events = mark->pre_events,
-		.post_ns = roll_of(marks, mark->post_ticks, mark->counter), .post_events = mark->post_events,
-		.pin_start = mark->pin_start };
+	struct ada_window_mark window = { .ns = ns_of(marks, mark->counter),
+					  .rules = mark->rules,
+					  .version = mark->version,
+					  .thread = event ? mark->thread : ADA_NONE,
+					  .seq = mark->seq,
+					  .index_seq = UINT64_MAX,
+					  .function_id = mark->function_id,
+					  .value = mark->value,
+					  .pre_ns = roll_of(marks, mark->pre_ticks, mark->counter),
+					  .pre_events = mark->pre_events,
+					  .post_ns = roll_of(marks, mark->post_ticks, mark->counter),
+					  .post_events = mark->post_events,
+					  .pin_start = mark->pin_start };
 	window.start_ns = window.pre_ns < window.ns ? window.ns - window.pre_ns : 0;
 	window.end_ns = window.post_ns < ADA_WINDOW_OPEN - 1 - window.ns ? window.ns + window.post_ns : ADA_WINDOW_OPEN - 1;
 	if (mark->pre_events)
@@ -243,7 +250,7 @@ void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uin
 {
 	struct ada_detail_control *control = &marks->segment->shm->detail;
 	uint64_t settled = __atomic_load_n(&control->settled, __ATOMIC_RELAXED), now = ada_clock_counter();
-	if (marks->tail - settled > ADA_MARKS)		/* those are overwritten, or no one of ours wrote that number */
+	if (marks->tail - settled > ADA_MARKS) /* those are overwritten, or no one of ours wrote that number */
 		settled = marks->tail - (marks->tail < ADA_MARKS ? marks->tail : ADA_MARKS);
 	while (settled < marks->tail) {
 		const struct ada_mark *mark = &marks->segment->marks[settled % ADA_MARKS];
@@ -279,8 +286,13 @@ static bool enter_missed(struct ada_marks *marks)
 	end = end && end < now ? end : now;
 	__atomic_store_n(&detail->own_end, own_start == UINT64_MAX ? end : later(own_end, end), __ATOMIC_RELAXED);
 	__atomic_store_n(&detail->own_start, start && start < own_start ? start : own_start, __ATOMIC_RELEASE);
-	struct ada_window_mark window = { .rules = rules, .version = marks->last.version, .thread = ADA_NONE, .index_seq = UINT64_MAX,
-					  .seq = UINT64_MAX, .more = missed - 1, .pin_start = start };
+	struct ada_window_mark window = { .rules = rules,
+					  .version = marks->last.version,
+					  .thread = ADA_NONE,
+					  .index_seq = UINT64_MAX,
+					  .seq = UINT64_MAX,
+					  .more = missed - 1,
+					  .pin_start = start };
 	window.ns = marks->last.ns ? marks->last.ns : ns_of(marks, now);
 	window.start_ns = start > 1 && start <= now ? ns_before(marks, start, window.ns) : window.ns;
 	window.end_ns = later(ns_of(marks, end), window.ns);
@@ -318,7 +330,7 @@ static bool read_ring(struct ada_marks *marks, bool final)
 	struct ada_mark_control *control = &marks->segment->shm->marks;
 	uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE);
 	bool changed = false;
-	if (head - marks->tail > ADA_MARKS) {		/* no agent does that */
+	if (head - marks->tail > ADA_MARKS) { /* no agent does that */
 		marks->seen.unreadable++;
 		return false;
 	}
@@ -353,7 +365,7 @@ static bool place_marks(const struct ada_marks *marks, struct ada_window *window
 			continue;
 		enum ada_mark_answer answer = marks->source.place(marks->source.context, mark->thread, mark->seq, &mark->segment,
 								  &mark->index_seq);
-		missing += answer == ADA_MARK_LATER;	/* as those behind it, most likely */
+		missing += answer == ADA_MARK_LATER; /* as those behind it, most likely */
 		if (answer != ADA_MARK_KNOWN)
 			mark->index_seq = UINT64_MAX;
 	}
@@ -365,7 +377,7 @@ static void place(struct ada_marks *marks)
 	for (size_t i = marks->placed; i < ada_windows_count(marks->windows); i++) {
 		struct ada_window *window = ada_windows_at(marks->windows, i);
 		bool all = place_marks(marks, window);
-		if (window->settled && all && i == marks->placed)		/* the drain may come to its marks later */
+		if (window->settled && all && i == marks->placed) /* the drain may come to its marks later */
 			marks->placed++;
 	}
 }
@@ -389,7 +401,7 @@ void ada_marks_finish(struct ada_marks *marks, uint64_t end_ns)
 {
 	turn(marks, true);
 	resolve(marks, true);
-	marks->open.count = 0;				/* the rest ends with the process: ada_windows_end */
+	marks->open.count = 0; /* the rest ends with the process: ada_windows_end */
 }
 
 struct ada_mark_last ada_marks_last(const struct ada_marks *marks)

@@ -10,9 +10,9 @@
 #include "recorder/detail/window.h"
 #include "recorder/index/segment.h"
 
-#define ADA_MARK_TICKET_OTHERS (1ull << 63)	/* tickets with this bit are not of mark.c: its own stay below */
+#define ADA_MARK_TICKET_OTHERS (1ull << 63) /* tickets with this bit are not of mark.c: its own stay below */
 
-enum ada_mark_answer { ADA_MARK_LATER, ADA_MARK_KNOWN, ADA_MARK_GONE };	/* not committed or drained yet; found; no longer there */
+enum ada_mark_answer { ADA_MARK_LATER, ADA_MARK_KNOWN, ADA_MARK_GONE }; /* not committed or drained yet; found; no longer there */
 
 /* What is asked of the lanes; answered by detail.c. `seq` as the ring numbers a thread's events. */
 struct ada_mark_source {
@@ -24,8 +24,8 @@ struct ada_mark_source {
 	enum ada_mark_answer (*time)(void *context, uint32_t thread, uint64_t seq, uint64_t *ns);
 	/* Where it is in the index files: once it is drained. */
 	enum ada_mark_answer (*place)(void *context, uint32_t thread, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
-	uint64_t (*committed)(void *context, uint32_t thread);	/* seq behind the thread's last event */
-	bool (*ended)(void *context, uint32_t thread);		/* no event of it comes any more */
+	uint64_t (*committed)(void *context, uint32_t thread); /* seq behind the thread's last event */
+	bool (*ended)(void *context, uint32_t thread);	       /* no event of it comes any more */
 };
 
 struct ada_marks;
@@ -45,12 +45,15 @@ void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uin
 void ada_marks_close(struct ada_marks *marks);
 
 /* Of the mark entered last; ns 0: none yet. */
-struct ada_mark_last { uint64_t ns, rules; uint32_t version; };
+struct ada_mark_last {
+	uint64_t ns, rules;
+	uint32_t version;
+};
 struct ada_mark_last ada_marks_last(const struct ada_marks *marks);
 struct ada_marks_seen {
-	uint64_t entered;		/* marks, the missed ones included */
-	uint64_t missed;		/* told by number only: the ring was full */
-	uint64_t unreadable;		/* places that their thread never finished, or that made no sense */
+	uint64_t entered;    /* marks, the missed ones included */
+	uint64_t missed;     /* told by number only: the ring was full */
+	uint64_t unreadable; /* places that their thread never finished, or that made no sense */
 };
 struct ada_marks_seen ada_marks_seen(const struct ada_marks *marks);
 #endif

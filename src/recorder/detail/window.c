@@ -5,7 +5,7 @@
 
 struct ada_windows *ada_windows_open(uint64_t start_ns)
 {
-	struct ada_windows *windows = calloc(1, sizeof(*windows));
+	struct ada_windows *windows = calloc(1, sizeof *windows);
 	if (windows) {
 		windows->start_ns = start_ns;
 		windows->ended_ns = UINT64_MAX;
@@ -58,7 +58,7 @@ int ada_windows_insert(struct ada_windows *windows, size_t i, struct ada_window_
 	if (ada_array_push(&windows->list, entry))
 		return -ENOMEM;
 	struct ada_window_entry **place = windows->list.items + i;
-	memmove(place + 1, place, (windows->list.count - 1 - i) * sizeof(*place));
+	memmove(place + 1, place, (windows->list.count - 1 - i) * sizeof *place);
 	*place = entry;
 	number_from(windows, i);
 	return 0;
@@ -70,7 +70,7 @@ void ada_windows_remove(struct ada_windows *windows, size_t i)
 	windows->marks_kept -= (*place)->window.marks.count;
 	free_entry(*place);
 	windows->list.count--;
-	memmove(place, place + 1, (windows->list.count - i) * sizeof(*place));
+	memmove(place, place + 1, (windows->list.count - i) * sizeof *place);
 	number_from(windows, i);
 }
 
@@ -204,7 +204,7 @@ void ada_windows_join(struct ada_windows *windows, size_t i)
 static int add_stretch(struct ada_windows *windows, const struct ada_window_mark *mark, uint64_t start, uint64_t cap, uint32_t shorts,
 		       bool here)
 {
-	struct ada_window_entry *entry = calloc(1, sizeof(*entry));
+	struct ada_window_entry *entry = calloc(1, sizeof *entry);
 	if (!entry)
 		return -ENOMEM;
 	bool over = windows->ended_ns != UINT64_MAX, open = mark->end_ns == ADA_WINDOW_OPEN;
@@ -212,17 +212,17 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
 	entry->known_end = open ? over ? windows->ended_ns : mark->ns : most(mark->end_ns, mark->ns);
 	entry->cap = over ? least(cap, windows->ended_ns) : cap;
 	entry->keeps = mark->none && open && !over;
-	int rc = open && !entry->keeps && !over ? ada_array_push(&entry->tickets, mark->ticket) : 0;
+	int status = open && !entry->keeps && !over ? ada_array_push(&entry->tickets, mark->ticket) : 0;
 	note_mark(windows, &entry->window, mark, here);
 	ada_window_entry_bound(entry);
 	size_t i = ada_windows_find(windows, start);
 	while (i < windows->list.count && windows->list.items[i]->window.start_ns <= start)
 		i++;
-	rc = rc ? rc : ada_windows_insert(windows, i, entry);
-	if (rc) {
+	status = status ? status : ada_windows_insert(windows, i, entry);
+	if (status) {
 		windows->marks_kept -= entry->window.marks.count;
 		free_entry(entry);
-		return rc;
+		return status;
 	}
 	ada_windows_join(windows, i);
 	return 0;
@@ -270,7 +270,13 @@ static const struct ada_window *last_frozen(const struct ada_windows *windows)
 }
 
 /* The stretches of [next, end] between holes, one after the other. */
-struct stretch { uint64_t next, end; size_t hole; bool over; uint64_t from, cap; uint32_t carried, why; };
+struct stretch {
+	uint64_t next, end;
+	size_t hole;
+	bool over;
+	uint64_t from, cap;
+	uint32_t carried, why;
+};
 
 static bool next_stretch(const struct ada_windows *windows, struct stretch *stretch)
 {
@@ -300,22 +306,22 @@ static int add_stretches(struct ada_windows *windows, const struct ada_window_ma
 	struct stretch stretch = all;
 	uint64_t home = 0;
 	size_t count = 0;
-	int rc = 0;
+	int status = 0;
 	while (next_stretch(windows, &stretch))
 		if (!count++ || stretch.from <= mark->ns)
 			home = stretch.from;
-	if (!count) {			/* all of it is in one hole: empty, right behind that */
+	if (!count) { /* all of it is in one hole: empty, right behind that */
 		const struct ada_hole *hole = &windows->holes.items[all.hole];
 		uint64_t behind = hole->to == UINT64_MAX ? hole->to : hole->to + 1;
 		return add_stretch(windows, mark, behind, UINT64_MAX, shorts | hole->why, true);
 	}
-	for (stretch = all; !rc && next_stretch(windows, &stretch);) {
+	for (stretch = all; !status && next_stretch(windows, &stretch);) {
 		/* History ends there: what is older is no part of a pre-roll any more. */
 		if (stretch.from < home && stretch.carried & ADA_SHORT_OVERRUN)
 			continue;
-		rc = add_stretch(windows, mark, stretch.from, stretch.cap, stretch.why, stretch.from == home);
+		status = add_stretch(windows, mark, stretch.from, stretch.cap, stretch.why, stretch.from == home);
 	}
-	return rc;
+	return status;
 }
 
 int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark)

@@ -14,58 +14,58 @@
 #include <stdint.h>
 #include "base/array.h"
 
-#define ADA_WINDOW_MARKS_KEPT 1000		/* of each window, the first ones; markedCount counts all */
-#define ADA_WINDOW_MARKS_FEW 10			/* once all windows together keep ADA_WINDOWS_MARKS_KEPT */
+#define ADA_WINDOW_MARKS_KEPT 1000 /* of each window, the first ones; markedCount counts all */
+#define ADA_WINDOW_MARKS_FEW 10	   /* once all windows together keep ADA_WINDOWS_MARKS_KEPT */
 #define ADA_WINDOWS_MARKS_KEPT 100000
 #define ADA_WINDOW_OPEN UINT64_MAX
 
 struct ada_window_mark {
 	uint64_t ns;
-	uint64_t rules;			/* slots */
-	uint32_t version;		/* of the policy */
-	uint32_t thread;		/* UINT32_MAX: none */
-	uint32_t segment;		/* index file that index_seq counts in */
-	uint64_t index_seq;		/* UINT64_MAX: no event, or its place is not known yet */
-	uint64_t seq;			/* the same as the ring counts */
+	uint64_t rules;	    /* slots */
+	uint32_t version;   /* of the policy */
+	uint32_t thread;    /* UINT32_MAX: none */
+	uint32_t segment;   /* index file that index_seq counts in */
+	uint64_t index_seq; /* UINT64_MAX: no event, or its place is not known yet */
+	uint64_t seq;	    /* the same as the ring counts */
 	uint64_t function_id, value;
-	uint64_t more;			/* marks that it stands for beside itself (the ring was full) */
-	bool none;			/* no mark at all: it only keeps all (--detail-mode=streaming) */
-	uint64_t start_ns, end_ns;	/* the window that it asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */
-	uint64_t ticket;		/* with an open end: whoever resolves it names this. Several marks may share one */
-	uint64_t pre_ns, pre_events, post_ns, post_events;	/* the rolls that were asked for */
-	uint64_t pin_start;		/* counter from which on chunks were pinned for it */
-	uint32_t shorts;		/* known from the start: its thread had no more events before it */
+	uint64_t more;		   /* marks that it stands for beside itself (the ring was full) */
+	bool none;		   /* no mark at all: it only keeps all (--detail-mode=streaming) */
+	uint64_t start_ns, end_ns; /* the window that it asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */
+	uint64_t ticket;	   /* with an open end: whoever resolves it names this. Several marks may share one */
+	uint64_t pre_ns, pre_events, post_ns, post_events; /* the rolls that were asked for */
+	uint64_t pin_start;				   /* counter from which on chunks were pinned for it */
+	uint32_t shorts;				   /* known from the start: its thread had no more events before it */
 };
 
-enum ada_window_short {			/* bits: why a window has less than was asked */
-	ADA_SHORT_STARTUP = 1,		/* recording began after its pre-roll would have */
-	ADA_SHORT_OVERRUN = 2,		/* the buffer no longer held the pre-roll */
-	ADA_SHORT_EXIT = 4,		/* the process ended in the post-roll */
-	ADA_SHORT_STARVED = 8,		/* no free chunk: detail was not captured; the window was cut there */
-	ADA_SHORT_STOPPED = 16,		/* the recording was ended */
-	ADA_SHORT_FROZEN = 32,		/* it was being written when a longer pre-roll was asked for */
-	ADA_SHORT_DISK = 64,		/* detail files can't be written */
-	ADA_SHORT_THREAD = 128,		/* its thread ended in a post-roll counted in events */
-	ADA_SHORT_LOST = 256,		/* the index lost events that may have belonged to it */
-	ADA_SHORT_LATE = 512,		/* events were committed when it was written, and drained when their detail was gone */
+enum ada_window_short {				/* bits: why a window has less than was asked */
+			ADA_SHORT_STARTUP = 1,	/* recording began after its pre-roll would have */
+			ADA_SHORT_OVERRUN = 2,	/* the buffer no longer held the pre-roll */
+			ADA_SHORT_EXIT = 4,	/* the process ended in the post-roll */
+			ADA_SHORT_STARVED = 8,	/* no free chunk: detail was not captured; the window was cut there */
+			ADA_SHORT_STOPPED = 16, /* the recording was ended */
+			ADA_SHORT_FROZEN = 32,	/* it was being written when a longer pre-roll was asked for */
+			ADA_SHORT_DISK = 64,	/* detail files can't be written */
+			ADA_SHORT_THREAD = 128, /* its thread ended in a post-roll counted in events */
+			ADA_SHORT_LOST = 256,	/* the index lost events that may have belonged to it */
+			ADA_SHORT_LATE = 512,	/* events were committed when it was written, and drained when their detail was gone */
 };
 
 struct ada_window {
-	uint32_t id;			/* position in the manifest, by start; final once it and all before it are frozen or settled */
-	uint64_t start_ns, end_ns;	/* as cut so far, inclusive; end ADA_WINDOW_OPEN */
-	uint64_t marked_ns, last_marked_ns;	/* outside the bounds where a hole took the marked event's detail */
-	uint64_t asked_start_ns, asked_end_ns;	/* as the marks asked, before any cut */
-	uint64_t pre_ns, pre_events, post_ns, post_events;	/* the longest rolls of its marks */
-	uint64_t pin_start;		/* the lowest of its marks; UINT64_MAX: none */
-	uint64_t rules;			/* slots of all marks */
-	uint32_t version;		/* of the policy at its first mark */
-	uint32_t shorts;		/* enum ada_window_short */
-	uint64_t sufficient_bytes;	/* detail buffer that would have held it; 0: it did, or not known */
+	uint32_t id;			    /* position in the manifest, by start; final once it and all before it are frozen or settled */
+	uint64_t start_ns, end_ns;	    /* as cut so far, inclusive; end ADA_WINDOW_OPEN */
+	uint64_t marked_ns, last_marked_ns; /* outside the bounds where a hole took the marked event's detail */
+	uint64_t asked_start_ns, asked_end_ns;		   /* as the marks asked, before any cut */
+	uint64_t pre_ns, pre_events, post_ns, post_events; /* the longest rolls of its marks */
+	uint64_t pin_start;				   /* the lowest of its marks; UINT64_MAX: none */
+	uint64_t rules;					   /* slots of all marks */
+	uint32_t version;				   /* of the policy at its first mark */
+	uint32_t shorts;				   /* enum ada_window_short */
+	uint64_t sufficient_bytes;			   /* detail buffer that would have held it; 0: it did, or not known */
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
-	uint64_t lost;			/* events that the index lost, at most, once it is settled (ADA_SHORT_LOST) */
-	uint64_t event_count;		/* records written, all threads; whoever writes sets it, and: */
-	uint64_t written_ns;		/* records up to here are written: a late end of a post-roll takes nothing back */
+	uint64_t lost;	      /* events that the index lost, at most, once it is settled (ADA_SHORT_LOST) */
+	uint64_t event_count; /* records written, all threads; whoever writes sets it, and: */
+	uint64_t written_ns;  /* records up to here are written: a late end of a post-roll takes nothing back */
 	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A
 	 * settled window's bounds never change; one that is frozen and closed isn't extended either: a new one begins right behind it. */
 	bool closed, frozen, settled;
@@ -75,7 +75,7 @@ struct ada_windows;
 /* start_ns: recording began then; nothing reaches back further. */
 struct ada_windows *ada_windows_open(uint64_t start_ns);
 void ada_windows_close(struct ada_windows *windows);
-int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark);	/* 0 or -ENOMEM */
+int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark); /* 0 or -ENOMEM */
 /* The post-roll of all marks with this ticket ends here. */
 void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns);
 /* ... earlier than asked, and why. */

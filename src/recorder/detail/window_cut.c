@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "recorder/detail/window_list.h"
 
-#define HOLES_KEPT 1024				/* beyond, the two oldest become one: less is kept, never a hole within a window */
+#define HOLES_KEPT 1024 /* beyond, the two oldest become one: less is kept, never a hole within a window */
 
 size_t ada_windows_hole_at(const struct ada_windows *windows, uint64_t ns)
 {
@@ -25,9 +25,9 @@ static bool remember(struct ada_windows *windows, struct ada_hole *told)
 		if (ada_array_push(&windows->holes, hole))
 			return false;
 		end = windows->holes.count - 1;
-		memmove(&windows->holes.items[i + 1], &windows->holes.items[i], (end - i) * sizeof(hole));
+		memmove(&windows->holes.items[i + 1], &windows->holes.items[i], (end - i) * sizeof hole);
 	} else {
-		memmove(&windows->holes.items[i + 1], &windows->holes.items[end], (windows->holes.count - end) * sizeof(hole));
+		memmove(&windows->holes.items[i + 1], &windows->holes.items[end], (windows->holes.count - end) * sizeof hole);
 		windows->holes.count -= end - i - 1;
 	}
 	windows->holes.items[i] = hole;
@@ -43,7 +43,7 @@ static void forget(struct ada_windows *windows)
 	struct ada_hole *holes = windows->holes.items;
 	holes[1].from = holes[0].from;
 	holes[1].why |= holes[0].why;
-	memmove(holes, holes + 1, --windows->holes.count * sizeof(*holes));
+	memmove(holes, holes + 1, --windows->holes.count * sizeof *holes);
 }
 
 /* The marks behind the hole go to the right part, and those that were only counted. */
@@ -62,7 +62,7 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 		mine += untold;
 	right->marked_count = theirs;
 	left->marked_count = mine;
-	if (!theirs || !mine) {			/* all on one side: the other keeps its times to tell what it was part of */
+	if (!theirs || !mine) { /* all on one side: the other keeps its times to tell what it was part of */
 		if (!mine && theirs) {
 			right->marks.items = left->marks.items;
 			right->marks.count = left->marks.count;
@@ -83,7 +83,7 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 /* A window that goes on behind the hole: two. False: no memory, then the part behind it is given up. */
 static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
 {
-	struct ada_window_entry *left = windows->list.items[i], *right = calloc(1, sizeof(*right));
+	struct ada_window_entry *left = windows->list.items[i], *right = calloc(1, sizeof *right);
 	if (!right)
 		return false;
 	*right = *left;
@@ -115,9 +115,9 @@ static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *ho
 	struct ada_window_entry *entry = windows->list.items[i];
 	struct ada_window *window = &entry->window;
 	if (hole->from <= window->start_ns && window->frozen)
-		return false;			/* too late to say so: it is written */
+		return false; /* too late to say so: it is written */
 	window->shorts |= hole->why;
-	if (hole->from <= window->start_ns) {		/* where that is all of it: empty, right behind */
+	if (hole->from <= window->start_ns) { /* where that is all of it: empty, right behind */
 		window->start_ns = hole->to < UINT64_MAX ? hole->to + 1 : UINT64_MAX;
 		entry->cap = entry->cap < window->start_ns ? windows->ended_ns : entry->cap;
 		ada_window_entry_bound(entry);

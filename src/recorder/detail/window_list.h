@@ -4,22 +4,25 @@
 #include "recorder/detail/window.h"
 
 struct ada_window_entry {
-	struct ada_window window;	/* first: pointers are handed out */
-	uint64_t known_end;		/* latest end of its marks' post-rolls, of those that are known */
-	uint64_t cap;			/* a hole begins behind it; UINT64_MAX: none */
-	ADA_ARRAY(uint64_t) tickets;	/* post-rolls that go on */
-	bool keeps;			/* never ends by itself */
+	struct ada_window window;    /* first: pointers are handed out */
+	uint64_t known_end;	     /* latest end of its marks' post-rolls, of those that are known */
+	uint64_t cap;		     /* a hole begins behind it; UINT64_MAX: none */
+	ADA_ARRAY(uint64_t) tickets; /* post-rolls that go on */
+	bool keeps;		     /* never ends by itself */
 };
 
-struct ada_hole { uint64_t from, to; uint32_t why; };
+struct ada_hole {
+	uint64_t from, to;
+	uint32_t why;
+};
 
 struct ada_windows {
-	ADA_ARRAY(struct ada_window_entry *) list;	/* by start; ends rise, too */
-	ADA_ARRAY(struct ada_hole) holes;		/* by start; neither overlap nor touch */
+	ADA_ARRAY(struct ada_window_entry *) list; /* by start; ends rise, too */
+	ADA_ARRAY(struct ada_hole) holes;	   /* by start; neither overlap nor touch */
 	uint64_t start_ns;
-	uint64_t ended_ns;		/* UINT64_MAX: goes on */
+	uint64_t ended_ns; /* UINT64_MAX: goes on */
 	uint32_t ended_why;
-	size_t settled;			/* so many at the list's start are settled: looked at no more */
+	size_t settled; /* so many at the list's start are settled: looked at no more */
 	size_t marks_kept;
 	uint64_t late;
 };

@@ -53,7 +53,7 @@ void ada_json_count(json_object *object, const char *key, uint64_t count)
 json_object *ada_json_address_of(uint64_t address)
 {
 	char text[24];
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	snprintf(text, sizeof text, "0x%" PRIx64, address);
 	return json_object_new_string(text);
 }
 
@@ -94,9 +94,9 @@ json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *prog
 int ada_json_replace(const char *path, json_object *object, struct ada_error *error)
 {
 	size_t length;
-	const char *text = json_object_to_json_string_length(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-							     JSON_C_TO_STRING_NOSLASHESCAPE, &length);
-	int rc = text ? ada_seal_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
+	const char *text = json_object_to_json_string_length(
+		object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+	int status = text ? ada_seal_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
 	json_object_put(object);
-	return rc;
+	return status;
 }

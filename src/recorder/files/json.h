@@ -11,9 +11,9 @@
 json_object *ada_json_text_of(const char *bytes, size_t length);
 json_object *ada_json_address_of(uint64_t address);
 json_object *ada_json_clock_of(struct ada_clock *clock);
-json_object *ada_json_crash_of(const struct ada_crash *crash, uint64_t ns);	/* NULL: there was none */
+json_object *ada_json_crash_of(const struct ada_crash *crash, uint64_t ns); /* NULL: there was none */
 void ada_json_count(json_object *object, const char *key, uint64_t count);
-int ada_json_replace(const char *path, json_object *object, struct ada_error *error);	/* puts the object */
+int ada_json_replace(const char *path, json_object *object, struct ada_error *error); /* puts the object */
 json_object *ada_json_clock_of(struct ada_clock *clock);
 json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *program);
 #endif

@@ -42,21 +42,21 @@ static int replace_by_reserve(const struct ada_paper *paper, json_object *object
 	struct ada_error unused = { "" };
 	pthread_mutex_lock(&one);
 	ada_session_free_reserve(paper->session);
-	int rc = ada_json_replace(paper->path, object, error);
+	int status = ada_json_replace(paper->path, object, error);
 	if (make_reserve(paper->session, &unused))
-		ada_session_free_reserve(paper->session);	/* not even as much of it as there is room for */
+		ada_session_free_reserve(paper->session); /* not even as much of it as there is room for */
 	pthread_mutex_unlock(&one);
-	return rc;
+	return status;
 }
 
 int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error)
 {
 	struct ada_error why = { "" };
-	int rc = ada_json_replace(paper->path, json_object_get(object), &why);
-	if (paper->session && (rc == -ENOSPC || rc == -EDQUOT))
+	int status = ada_json_replace(paper->path, json_object_get(object), &why);
+	if (paper->session && (status == -ENOSPC || status == -EDQUOT))
 		return replace_by_reserve(paper, object, error);
 	json_object_put(object);
-	return rc ? ada_error_set(error, -rc, "%s", why.text) : 0;
+	return status ? ada_error_set(error, -status, "%s", why.text) : 0;
 }
 
 static void name_session(struct ada_session *session)
@@ -67,19 +67,19 @@ static void name_session(struct ada_session *session)
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);
 	gmtime_r(&now.tv_sec, &utc);
-	stamp(session->name, sizeof(session->name), "session_%Y%m%d_%H%M%S", &local);
-	stamp(session->started, sizeof(session->started), "%Y-%m-%dT%H:%M:%S", &utc);
+	stamp(session->name, sizeof session->name, "session_%Y%m%d_%H%M%S", &local);
+	stamp(session->started, sizeof session->started, "%Y-%m-%dT%H:%M:%S", &utc);
 	size_t length = strlen(session->started);
-	snprintf(session->started + length, sizeof(session->started) - length, ".%09ldZ", now.tv_nsec);
+	snprintf(session->started + length, sizeof session->started - length, ".%09ldZ", now.tv_nsec);
 }
 
 /* In what was made of --output: other users may write there, so nothing else is taken for it. */
 static int add_directory(struct ada_session *session, struct ada_error *error)
 {
-	char base[sizeof(session->name)];
-	memcpy(base, session->name, sizeof(base));
+	char base[sizeof session->name];
+	memcpy(base, session->name, sizeof base);
 	for (int number = 2; (session->fd = ada_directory_add(session->output_fd, session->name)) == -EEXIST; number++)
-		snprintf(session->name, sizeof(session->name), "%.32s_%d", base, number);
+		snprintf(session->name, sizeof session->name, "%.32s_%d", base, number);
 	if (session->fd == -EPERM)
 		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
 	if (session->fd < 0)
@@ -88,7 +88,8 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 	flock(session->fd, LOCK_EX | LOCK_NB);
 	ada_directory_path(session->fd, session->root);
 	return ada_path(session->directory, "%s/%s", session->output, session->name) ?
-	       ada_error_system(error, ENAMETOOLONG, "%s", session->output) : 0;
+		       ada_error_system(error, ENAMETOOLONG, "%s", session->output) :
+		       0;
 }
 
 int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
@@ -98,22 +99,22 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 	if (session->output_fd < 0)
 		return session->output_fd;
 	ada_directory_path(session->output_fd, place);
-	int rc = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
-	if (!rc) {
+	int status = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
+	if (!status) {
 		name_session(session);
-		rc = add_directory(session, error);
+		status = add_directory(session, error);
 	}
-	if (!rc)
-		rc = make_reserve(session, error);
-	if (rc)
+	if (!status)
+		status = make_reserve(session, error);
+	if (status)
 		ada_session_remove(session);
-	return rc;
+	return status;
 }
 
 int ada_session_publish(const struct ada_session *session, struct ada_error *error)
 {
 	char temporary[40];
-	snprintf(temporary, sizeof(temporary), ".latest.%d", getpid());
+	snprintf(temporary, sizeof temporary, ".latest.%d", getpid());
 	unlinkat(session->output_fd, temporary, 0);
 	if (symlinkat(session->name, session->output_fd, temporary) ||
 	    renameat(session->output_fd, temporary, session->output_fd, "latest")) {

@@ -13,10 +13,10 @@ struct ada_scribe {
 	pthread_mutex_t lock;
 	pthread_cond_t news, done;
 	struct ada_paper *head, *tail;
-	size_t left;			/* papers that wait or are being written */
+	size_t left; /* papers that wait or are being written */
 	bool quit;
 	pthread_t threads[THREADS];
-	size_t count;			/* of threads; 0: whoever asks writes */
+	size_t count; /* of threads; 0: whoever asks writes */
 };
 
 /* Under the lock, which it lets go meanwhile. */
@@ -62,7 +62,7 @@ static void *run(void *argument)
 		}
 		scribe->head = paper->next;
 		write_paper(scribe, paper);
-		if (paper->object) {		/* came meanwhile: no other thread may write it beside this one */
+		if (paper->object) { /* came meanwhile: no other thread may write it beside this one */
 			queue(scribe, paper, false);
 			continue;
 		}
@@ -76,7 +76,7 @@ static void *run(void *argument)
 
 int ada_scribe_open(struct ada_scribe **result)
 {
-	struct ada_scribe *scribe = calloc(1, sizeof(*scribe));
+	struct ada_scribe *scribe = calloc(1, sizeof *scribe);
 	*result = scribe;
 	if (!scribe)
 		return -ENOMEM;

@@ -10,10 +10,10 @@
 /* A file that is written anew again and again: {0} and its path. It lives until ada_scribe_wait has returned. */
 struct ada_paper {
 	char path[PATH_MAX];
-	const struct ada_session *session;	/* whose reserve is its own where the disk is full; NULL: none */
+	const struct ada_session *session; /* whose reserve is its own where the disk is full; NULL: none */
 	/* The scribe's, under its lock */
 	struct ada_paper *next;
-	json_object *object;		/* what is to be written; NULL: nothing */
+	json_object *object; /* what is to be written; NULL: nothing */
 	bool busy;
 	/* Any thread's to read by the functions below */
 	bool pending;
@@ -24,8 +24,8 @@ struct ada_scribe;
 int ada_scribe_open(struct ada_scribe **scribe);
 /* Takes the object. What the paper was to hold and isn't begun is not written any more. `first`: before all others. */
 void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first);
-void ada_scribe_wait(struct ada_scribe *scribe);	/* until all is written */
-void ada_scribe_close(struct ada_scribe *scribe);	/* NULL: nothing */
+void ada_scribe_wait(struct ada_scribe *scribe);  /* until all is written */
+void ada_scribe_close(struct ada_scribe *scribe); /* NULL: nothing */
 
 static inline bool ada_paper_pending(const struct ada_paper *paper)
 {

@@ -9,12 +9,14 @@
 #include "base/file.h"
 
 #define GROUPS "/sys/fs/cgroup"
-#define SHARE 4				/* the pools' of what a group leaves: one part in ... */
-#define MACHINE_SHARE 8			/* the machine's memory that the pools leave alone */
-#define UNLIMITED (1ull << 62)		/* version 1 says so by a huge number */
+#define SHARE 4		       /* the pools' of what a group leaves: one part in ... */
+#define MACHINE_SHARE 8	       /* the machine's memory that the pools leave alone */
+#define UNLIMITED (1ull << 62) /* version 1 says so by a huge number */
 
 /* Files of a control group, by version. Page cache counts as used there, though it goes when it must. */
-struct names { const char *limit, *used, *inactive, *active; };
+struct names {
+	const char *limit, *used, *inactive, *active;
+};
 static const struct names version_1 = { "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file" };
 static const struct names version_2 = { "memory.max", "memory.current", "inactive_file", "active_file" };
 
@@ -50,13 +52,13 @@ static bool read_file(const char *directory, const char *name, char *text, size_
 static uint64_t group_left(const char *directory, const struct names *names)
 {
 	char text[8192];
-	if (!read_file(directory, names->limit, text, sizeof(text)) || !strncmp(text, "max", 3))
+	if (!read_file(directory, names->limit, text, sizeof text) || !strncmp(text, "max", 3))
 		return UINT64_MAX;
 	uint64_t limit = strtoull(text, NULL, 10);
-	if (limit >= UNLIMITED || !read_file(directory, names->used, text, sizeof(text)))
+	if (limit >= UNLIMITED || !read_file(directory, names->used, text, sizeof text))
 		return UINT64_MAX;
 	uint64_t used = strtoull(text, NULL, 10), cache = 0;
-	if (read_file(directory, "memory.stat", text, sizeof(text)))
+	if (read_file(directory, "memory.stat", text, sizeof text))
 		cache = number_of(text, names->inactive) + number_of(text, names->active);
 	used = used > cache ? used - cache : 0;
 	return used < limit ? limit - used : 0;
@@ -115,7 +117,7 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 static uint64_t machine_room(void)
 {
 	char text[4096];
-	if (!read_text("/proc/meminfo", text, sizeof(text)))
+	if (!read_text("/proc/meminfo", text, sizeof text))
 		return UINT64_MAX;
 	uint64_t all = number_of(text, "MemTotal") << 10, available = number_of(text, "MemAvailable") << 10;
 	return available > all / MACHINE_SHARE ? available - all / MACHINE_SHARE : 0;
@@ -124,8 +126,8 @@ static uint64_t machine_room(void)
 uint64_t ada_limit_left(pid_t pid)
 {
 	char path[40], groups[8192];
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	return read_text(path, groups, sizeof(groups)) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
+	snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+	return read_text(path, groups, sizeof groups) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
 }
 
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)

@@ -8,7 +8,7 @@
 /* `pid`: who would be charged. `used_bytes`: what the pools have taken already. */
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes);
 
-uint64_t ada_limit_left(pid_t pid);	/* what its control groups leave it; UINT64_MAX: no limit, or not to be read */
+uint64_t ada_limit_left(pid_t pid); /* what its control groups leave it; UINT64_MAX: no limit, or not to be read */
 
 /* A part of it: what is left below `root`/PATH and the directories above it, by the names of one version's files; the groups of a
  * process are as in /proc/PID/cgroup. UINT64_MAX: no limit. */

@@ -16,7 +16,7 @@ static void *hold(void *argument)
 	presence->list.futex_offset = (char *)&page->owner - (char *)&presence->entry;
 	presence->entry.next = &presence->list.list;
 	/* In the place of libc's list: this thread uses no mutex. A kernel without it leaves the beats, which end as well. */
-	syscall(SYS_set_robust_list, &presence->list, sizeof(presence->list));
+	syscall(SYS_set_robust_list, &presence->list, sizeof presence->list);
 	__atomic_store_n(&page->owner, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	sem_post(&presence->held);
 	while (poll(&quit, 1, ADA_PRESENCE_BEAT_MS) <= 0)
@@ -41,11 +41,11 @@ static int make_page(struct ada_presence_held *presence)
 int ada_presence_open(struct ada_presence_held *presence, struct ada_error *error)
 {
 	*presence = (struct ada_presence_held){ .fd = -1, .quit = eventfd(0, EFD_CLOEXEC) };
-	int rc = presence->quit < 0 ? -errno : make_page(presence);
-	if (!rc && !sem_init(&presence->held, 0, 0))
-		rc = -pthread_create(&presence->thread, NULL, hold, presence);
-	if (rc)
-		return ada_error_system(error, -rc, "ada can't start");
+	int status = presence->quit < 0 ? -errno : make_page(presence);
+	if (!status && !sem_init(&presence->held, 0, 0))
+		status = -pthread_create(&presence->thread, NULL, hold, presence);
+	if (status)
+		return ada_error_system(error, -status, "ada can't start");
 	presence->running = true;
 	while (sem_wait(&presence->held) && errno == EINTR)
 		;

@@ -11,16 +11,16 @@
 #include "base/error.h"
 
 struct ada_presence_held {
-	int fd;				/* of the page, for agents: nobody can write by it. -1: not open */
+	int fd; /* of the page, for agents: nobody can write by it. -1: not open */
 	int quit;
 	struct ada_presence *page;
 	pthread_t thread;
 	bool running;
 	sem_t held;
-	struct robust_list_head list;	/* the kernel's way to the page: the thread's alone, libc's is another */
+	struct robust_list_head list; /* the kernel's way to the page: the thread's alone, libc's is another */
 	struct robust_list entry;
 };
 
-int ada_presence_open(struct ada_presence_held *presence, struct ada_error *error);	/* where it stays until it is closed */
+int ada_presence_open(struct ada_presence_held *presence, struct ada_error *error); /* where it stays until it is closed */
 void ada_presence_close(struct ada_presence_held *presence);
 #endif

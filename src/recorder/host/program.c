@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "elf/elf.h"
 
-#define SCRIPT_DEPTH_MAX 4		/* the kernel's: a script's interpreter may be a script */
+#define SCRIPT_DEPTH_MAX 4 /* the kernel's: a script's interpreter may be a script */
 
 static int look_up(char *path, const char *name, int *exit_status, struct ada_error *error)
 {
@@ -29,11 +29,11 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 	bool denied = false;
 	if (!list)
 		list = "/bin:/usr/bin";
-	for (const char *start = list, *end; ; start = end + 1) {
+	for (const char *start = list, *end;; start = end + 1) {
 		end = strchrnul(start, ':');
 		struct stat info;
-		int rc = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
-		if (!rc && !stat(path, &info) && S_ISREG(info.st_mode)) {
+		int status = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
+		if (!status && !stat(path, &info) && S_ISREG(info.st_mode)) {
 			if (!faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
 				return 0;
 			denied = true;
@@ -66,7 +66,8 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 		return ada_error_set(error, EPERM, "%s: is %s: the loader lets nothing into it; trace a copy without that bit", path,
 				     setgid && !(info.st_mode & S_ISUID) ? "setgid" : "setuid");
 	if (geteuid() && getxattr(path, "security.capability", NULL, 0) > 0)
-		return ada_error_set(error, EPERM, "%s: has file capabilities: the loader lets nothing into it; trace a copy without them", path);
+		return ada_error_set(error, EPERM, "%s: has file capabilities: the loader lets nothing into it; trace a copy without them",
+				     path);
 	return 0;
 }
 
@@ -78,34 +79,35 @@ static int classify(const char *path, char *interpreter, struct ada_error *error
 		return ada_error_system(error, errno, "%s: can't be read, so not be traced", path);
 	if (ada_elf_script(path, interpreter, PATH_MAX))
 		return *interpreter ? 1 : ada_error_set(error, ENOEXEC, "%s: a script whose first line names no interpreter", path);
-	int rc = ada_elf_open(&elf, path, error);
-	if (rc)
-		return rc;
-	rc = ada_elf_check_program(elf, error);
+	int status = ada_elf_open(&elf, path, error);
+	if (status)
+		return status;
+	status = ada_elf_check_program(elf, error);
 	ada_elf_close(elf);
-	return rc;
+	return status;
 }
 
 int ada_program_find(struct ada_program *program, const char *name, int *exit_status, struct ada_error *error)
 {
 	char interpreter[PATH_MAX];
 	*exit_status = ADA_EXIT_NOT_EXECUTABLE;
-	int rc = look_up(program->path, name, exit_status, error);
-	if (rc)
-		return ada_error_system(error, -rc, "%s", name);
+	int status = look_up(program->path, name, exit_status, error);
+	if (status)
+		return ada_error_system(error, -status, "%s", name);
 	strcpy(program->executable, program->path);
 	for (int depth = 0;; depth++) {
-		rc = check_mode(program->executable, exit_status, error);
-		if (!rc)
-			rc = classify(program->executable, interpreter, error);
-		if (rc < 0 && depth) {
+		status = check_mode(program->executable, exit_status, error);
+		if (!status)
+			status = classify(program->executable, interpreter, error);
+		if (status < 0 && depth) {
 			struct ada_error inner = *error;
 			error->text[0] = 0;
 			*exit_status = ADA_EXIT_NOT_EXECUTABLE;
-			return ada_error_set(error, -rc, "%s: a script whose interpreter can't be traced: %s", program->path, inner.text);
+			return ada_error_set(error, -status, "%s: a script whose interpreter can't be traced: %s", program->path,
+					     inner.text);
 		}
-		if (rc <= 0)
-			return rc;
+		if (status <= 0)
+			return status;
 		if (depth == SCRIPT_DEPTH_MAX)
 			return ada_error_set(error, ELOOP, "%s: a script whose interpreters are scripts, too many of them", program->path);
 		strcpy(program->executable, interpreter);

@@ -5,8 +5,8 @@
 #include "base/error.h"
 
 struct ada_program {
-	char path[PATH_MAX];		/* what is executed: absolute, or as the user gave it */
-	char executable[PATH_MAX];	/* the ELF file that then runs: `path`, or a script's interpreter */
+	char path[PATH_MAX];	   /* what is executed: absolute, or as the user gave it */
+	char executable[PATH_MAX]; /* the ELF file that then runs: `path`, or a script's interpreter */
 };
 
 /* Finds `name` like execvp and follows a script to its interpreter. 0; or -errno, and *exit_status is 126 or 127. */

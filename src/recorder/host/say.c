@@ -9,16 +9,16 @@
 #include <unistd.h>
 #include "base/array.h"
 
-#define BYTES_MAX (4u << 20)		/* that nobody has taken */
+#define BYTES_MAX (4u << 20) /* that nobody has taken */
 
 /* Of the process, as stderr is. */
 static struct {
-	pthread_mutex_t lock;		/* nothing under it waits */
+	pthread_mutex_t lock; /* nothing under it waits */
 	pthread_cond_t news;
 	pthread_t thread;
 	bool running, quit, writing;
 	ADA_ARRAY(char) text;
-	size_t dropped;			/* how often there was no room */
+	size_t dropped; /* how often there was no room */
 } say = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
 
 /* What can't be written is no one's concern: stderr may be closed. */
@@ -54,7 +54,7 @@ static void *run(void *argument)
 		free(text);
 		if (dropped) {
 			char told[80];
-			put(told, (size_t)snprintf(told, sizeof(told), "ada: and %zu more lines, while nobody took these\n", dropped));
+			put(told, (size_t)snprintf(told, sizeof told, "ada: and %zu more lines, while nobody took these\n", dropped));
 		}
 		pthread_mutex_lock(&say.lock);
 		say.writing = false;

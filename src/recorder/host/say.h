@@ -4,9 +4,9 @@
 #define ADA_RECORDER_SAY_H
 #include <stdbool.h>
 
-void ada_say_open(void);	/* before this, after ada_say_close, and without a thread: what is said is written at once */
+void ada_say_open(void); /* before this, after ada_say_close, and without a thread: what is said is written at once */
 /* As it is; lines end with \n. Any thread, under any lock. */
 void ada_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-bool ada_say_is_through(void);	/* all is written */
-void ada_say_close(void);	/* waits until it is */
+bool ada_say_is_through(void); /* all is written */
+void ada_say_close(void);      /* waits until it is */
 #endif

@@ -14,7 +14,10 @@
 
 extern char **environ;
 
-struct environment { char **items; char *preload, *socket; };
+struct environment {
+	char **items;
+	char *preload, *socket;
+};
 
 static void environment_free(struct environment *environment)
 {
@@ -40,7 +43,7 @@ static int environment_make(struct environment *environment, const char *agent, 
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], ADA_ENV_SOCKET "=", sizeof(ADA_ENV_SOCKET)))
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], ADA_ENV_SOCKET "=", sizeof ADA_ENV_SOCKET))
 			environment->items[kept++] = environ[i];
 	environment->items[kept++] = environment->preload;
 	environment->items[kept] = environment->socket;
@@ -53,7 +56,7 @@ static void __attribute__((noreturn)) child_run(const struct ada_spawn *spawn, c
 	sigprocmask(SIG_SETMASK, &spawn->inheritance->mask, NULL);
 	execve(spawn->path, spawn->arguments, environment);
 	int code = errno;
-	while (write(report, &code, sizeof(code)) < 0 && errno == EINTR)
+	while (write(report, &code, sizeof code) < 0 && errno == EINTR)
 		;
 	_exit(ADA_EXIT_NOT_EXECUTABLE);
 }
@@ -77,9 +80,9 @@ pid_t ada_spawn(const struct ada_spawn *spawn, struct ada_error *error)
 		pid = ada_error_system(error, fork_code, "fork");
 	} else {
 		ssize_t got;
-		while ((got = read(report[0], &code, sizeof(code))) < 0 && errno == EINTR)
+		while ((got = read(report[0], &code, sizeof code)) < 0 && errno == EINTR)
 			;
-		if (got == sizeof(code))
+		if (got == sizeof code)
 			pid = ada_error_system(error, code, "%s: can't be executed", spawn->path);
 	}
 	close(report[0]);
@@ -92,13 +95,13 @@ int ada_agent_find(char *path, const char *given, struct ada_error *error)
 	static const char *const places[] = { "libada-agent.so", "src/agent/libada-agent.so", "../agent/libada-agent.so",
 					      "../lib/ada/libada-agent.so", "../lib/x86_64-linux-gnu/ada/libada-agent.so" };
 	char own[PATH_MAX], candidate[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
 	if (length < 0)
 		return ada_error_system(error, errno, "/proc/self/exe");
 	own[length] = 0;
 	*strrchr(own, '/') = 0;
 	bool found = given && realpath(given, path);
-	for (size_t i = 0; !given && !found && i < sizeof(places) / sizeof(*places); i++)
+	for (size_t i = 0; !given && !found && i < sizeof places / sizeof *places; i++)
 		found = !ada_path(candidate, "%s/%s", own, places[i]) && realpath(candidate, path);
 	if (!found)
 		return ada_error_set(error, ENOENT, "libada-agent.so is not where it belongs, near %s: build or install ada again", own);

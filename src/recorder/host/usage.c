@@ -9,7 +9,7 @@
 #include "recorder/host/usage.h"
 
 #define SECOND_NS 1000000000ull
-#define NO_LIMIT (1ull << 60)		/* cgroup v1 says "none" by a number near 2^63 */
+#define NO_LIMIT (1ull << 60) /* cgroup v1 says "none" by a number near 2^63 */
 
 /* The kernel's own clock of the process: /proc/PID/stat counts in 10 ms. */
 bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns)
@@ -27,7 +27,7 @@ bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes)
 	char path[40], *text;
 	size_t length;
 	unsigned long long pages = 0;
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	snprintf(path, sizeof path, "/proc/%d/statm", pid);
 	if (ada_file_read(path, &text, &length, NULL))
 		return false;
 	bool found = sscanf(text, "%*u %llu", &pages) == 1;
@@ -71,8 +71,8 @@ static bool group_share(const char *directory, bool v2, double *share)
 {
 	char path[PATH_MAX];
 	uint64_t used, limit, idle = 0;
-	if (ada_path(path, "%s/%s", directory, v2 ? "memory.max" : "memory.limit_in_bytes") || !read_number(path, "", &limit) ||
-	    !limit || limit >= NO_LIMIT)
+	if (ada_path(path, "%s/%s", directory, v2 ? "memory.max" : "memory.limit_in_bytes") || !read_number(path, "", &limit) || !limit ||
+	    limit >= NO_LIMIT)
 		return false;
 	if (ada_path(path, "%s/%s", directory, v2 ? "memory.current" : "memory.usage_in_bytes") || !read_number(path, "", &used))
 		return false;

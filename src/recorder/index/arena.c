@@ -9,24 +9,24 @@
 #include "base/array.h"
 #include "recorder/index/arena_parts.h"
 
-#define SPACE_SHARE 8			/* of addresses, where they are limited: one part in ... */
-#define BLOCKS_LEAST 16u		/* with fewer it isn't worth it */
-#define TABLE_STEP (64u << 10)		/* memory that a table gets at a time */
-#define BLOCK_LEAST (16u << 10)		/* what a thread with few events costs */
-#define SIZES 5				/* of blocks: 16 to 256 KiB */
-#define IDLE_BYTES (32u << 20)		/* that blocks which nobody has may keep */
+#define SPACE_SHARE 8		/* of addresses, where they are limited: one part in ... */
+#define BLOCKS_LEAST 16u	/* with fewer it isn't worth it */
+#define TABLE_STEP (64u << 10)	/* memory that a table gets at a time */
+#define BLOCK_LEAST (16u << 10) /* what a thread with few events costs */
+#define SIZES 5			/* of blocks: 16 to 256 KiB */
+#define IDLE_BYTES (32u << 20)	/* that blocks which nobody has may keep */
 #define NO_BLOCK UINT32_MAX
 
 struct table {
 	uint8_t *start;
-	uint64_t ready;			/* bytes that have memory */
+	uint64_t ready; /* bytes that have memory */
 };
 
 struct ada_arena_writer {
 	struct ada_arena_map map;
 	int fd;
 	struct table providers, lanes, anchors, blocks;
-	ADA_ARRAY(uint32_t) free_lanes;	/* notes that were a thread's and are nobody's */
+	ADA_ARRAY(uint32_t) free_lanes; /* notes that were a thread's and are nobody's */
 	uint32_t *next;			/* of a free block, in its list */
 	uint8_t *sizes;			/* of each block's memory: 0 none, else BLOCK_LEAST << size - 1 */
 	uint32_t heads[SIZES + 1];	/* lists of free blocks, by size */
@@ -43,7 +43,7 @@ static int populate(struct ada_arena_writer *arena, uint8_t *from, uint64_t byte
 		return 0;
 	if (errno != EINVAL)
 		return -errno;
-	while (fallocate(arena->fd, 0, offset, (off_t)bytes))	/* a kernel without */
+	while (fallocate(arena->fd, 0, offset, (off_t)bytes)) /* a kernel without */
 		if (errno != EINTR)
 			return -errno;
 	return 0;
@@ -80,43 +80,47 @@ static void size_up(struct ada_arena *header, uint64_t space_bytes)
 
 static int make(struct ada_arena_writer *arena, const struct ada_shared *shared, struct ada_arena *header, struct ada_error *error)
 {
-	int rc = ada_shared_file(shared, ADA_SHARED_ARENA, header->total_bytes, &arena->fd, NULL, error);
-	if (rc)
-		return rc;
-	flock(arena->fd, LOCK_EX | LOCK_NB);	/* from here on it is alive */
-	rc = ada_arena_map(&arena->map, header, arena->fd);
-	if (rc)
-		return ada_error_system(error, -rc, "%s: no addresses", ada_shared_text(shared));
-	rc = populate(arena, (uint8_t *)arena->map.header, ADA_ARENA_HEADER_BYTES);
-	if (rc)
-		return ada_error_system(error, -rc, "no room in %s", ada_shared_text(shared));
+	int status = ada_shared_file(shared, ADA_SHARED_ARENA, header->total_bytes, &arena->fd, NULL, error);
+	if (status)
+		return status;
+	flock(arena->fd, LOCK_EX | LOCK_NB); /* from here on it is alive */
+	status = ada_arena_map(&arena->map, header, arena->fd);
+	if (status)
+		return ada_error_system(error, -status, "%s: no addresses", ada_shared_text(shared));
+	status = populate(arena, (uint8_t *)arena->map.header, ADA_ARENA_HEADER_BYTES);
+	if (status)
+		return ada_error_system(error, -status, "no room in %s", ada_shared_text(shared));
 	*arena->map.header = *header;
-	memcpy(arena->map.header->magic, ADA_ARENA_MAGIC, sizeof(header->magic));	/* last: whoever finds it finds all */
+	memcpy(arena->map.header->magic, ADA_ARENA_MAGIC, sizeof header->magic); /* last: whoever finds it finds all */
 	return 0;
 }
 
 int ada_arena_open(struct ada_arena_writer **result, const struct ada_shared *shared, const struct ada_arena_options *options,
 		   struct ada_error *error)
 {
-	struct ada_arena header = { .version = ADA_ARENA_VERSION, .header_bytes = sizeof(header), .start_ns = options->start_ns,
-				    .recorder_pid = (uint32_t)getpid(), .index_mode = options->index_mode,
-				    .segment_events = options->segment_events, .state = ADA_ARENA_RECORDING };
+	struct ada_arena header = { .version = ADA_ARENA_VERSION,
+				    .header_bytes = sizeof header,
+				    .start_ns = options->start_ns,
+				    .recorder_pid = (uint32_t)getpid(),
+				    .index_mode = options->index_mode,
+				    .segment_events = options->segment_events,
+				    .state = ADA_ARENA_RECORDING };
 	*result = NULL;
 	size_up(&header, options->space_bytes);
 	if (header.blocks < BLOCKS_LEAST)
 		return ada_error_set(error, ENOMEM, "the limit of address space (RLIMIT_AS) leaves no room for it");
 	ada_arena_lay_out(&header);
-	struct ada_arena_writer *arena = calloc(1, sizeof(*arena));
+	struct ada_arena_writer *arena = calloc(1, sizeof *arena);
 	if (!arena)
 		return ada_error_system(error, ENOMEM, "memory");
 	arena->fd = -1;
-	arena->next = calloc(header.blocks, sizeof(*arena->next));
-	arena->sizes = calloc(header.blocks, sizeof(*arena->sizes));
-	int rc = arena->next && arena->sizes ? make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
-	if (rc) {
+	arena->next = calloc(header.blocks, sizeof *arena->next);
+	arena->sizes = calloc(header.blocks, sizeof *arena->sizes);
+	int status = arena->next && arena->sizes ? make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
+	if (status) {
 		ada_arena_close(arena);
 		ada_shared_unlink(shared, ADA_SHARED_ARENA);
-		return rc;
+		return status;
 	}
 	for (size_t i = 0; i <= SIZES; i++)
 		arena->heads[i] = NO_BLOCK;
@@ -164,18 +168,19 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 	const struct ada_arena_clock *before = &header->clocks[header->clock_current];
 	size_t count = ada_clock_anchors(clock, &anchors), noted = before->anchors;
 	ada_clock_state(clock, &state);
-	if (count > noted && (count > header->anchors || !has_entry(arena, &arena->anchors, count - 1, sizeof(*anchors))))
-		return;				/* what was noted goes on */
+	if (count > noted && (count > header->anchors || !has_entry(arena, &arena->anchors, count - 1, sizeof *anchors)))
+		return; /* what was noted goes on */
 	if (count > noted)
-		memcpy(arena->map.anchors + noted, anchors + noted, (count - noted) * sizeof(*anchors));
-	header->clocks[!header->clock_current] = (struct ada_arena_clock){ .anchors = count, .fell = state.fell, .before = state.before,
-									   .young_until = state.young_until };
+		memcpy(arena->map.anchors + noted, anchors + noted, (count - noted) * sizeof *anchors);
+	header->clocks[!header->clock_current] = (struct ada_arena_clock){
+		.anchors = count, .fell = state.fell, .before = state.before, .young_until = state.young_until
+	};
 	__atomic_store_n(&header->clock_current, !header->clock_current, __ATOMIC_RELEASE);
 }
 
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note)
 {
-	if (!arena || number >= arena->map.header->providers || !has_entry(arena, &arena->providers, number, sizeof(*note)))
+	if (!arena || number >= arena->map.header->providers || !has_entry(arena, &arena->providers, number, sizeof *note))
 		return;
 	struct ada_arena_provider *entry = &arena->map.providers[number];
 	*entry = *note;
@@ -232,7 +237,7 @@ void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note)
 	if (!arena || !note)
 		return;
 	__atomic_store_n(&arena->map.lanes[note - 1].used, 0, __ATOMIC_RELEASE);
-	ada_array_push(&arena->free_lanes, note - 1);	/* without memory: it stays unused */
+	ada_array_push(&arena->free_lanes, note - 1); /* without memory: it stays unused */
 }
 
 /* --- blocks ------------------------------------------------------------------------------------------------------------- */
@@ -323,8 +328,7 @@ void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *bytes)
 {
 	uint32_t block = (uint32_t)((uint64_t)(bytes - arena->map.memory) / ADA_ARENA_BLOCK_BYTES);
 	__atomic_store_n(&arena->map.blocks[block].taken, 0, __ATOMIC_RELEASE);
-	if (arena->idle_bytes + bytes_of(arena->sizes[block]) > IDLE_BYTES &&
-	    !madvise(bytes, bytes_of(arena->sizes[block]), MADV_REMOVE))
+	if (arena->idle_bytes + bytes_of(arena->sizes[block]) > IDLE_BYTES && !madvise(bytes, bytes_of(arena->sizes[block]), MADV_REMOVE))
 		arena->sizes[block] = 0;
 	list_add(arena, block);
 }

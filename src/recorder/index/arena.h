@@ -46,7 +46,7 @@ void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t numb
 
 struct ada_arena_writer;
 struct ada_arena_options {
-	uint64_t space_bytes;		/* addresses that the recorder has left, or a file may have; UINT64_MAX: no limit */
+	uint64_t space_bytes; /* addresses that the recorder has left, or a file may have; UINT64_MAX: no limit */
 	uint64_t segment_events, start_ns;
 	uint32_t index_mode;
 };
@@ -54,11 +54,11 @@ struct ada_arena_options {
  * has no block to take and no note. */
 int ada_arena_open(struct ada_arena_writer **arena, const struct ada_shared *shared, const struct ada_arena_options *options,
 		   struct ada_error *error);
-int ada_arena_fd(const struct ada_arena_writer *arena);	/* whose lock it is: for the keeper. -1: none */
+int ada_arena_fd(const struct ada_arena_writer *arena); /* whose lock it is: for the keeper. -1: none */
 void ada_arena_end(struct ada_arena_writer *arena);	/* all is on the disk */
 void ada_arena_close(struct ada_arena_writer *arena);
 
-void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock *clock);	/* behind each calibration */
+void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock *clock); /* behind each calibration */
 /* Server threads, one at a time; the provider is STARTING then. */
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note);
 void ada_arena_note_provider_state(struct ada_arena_writer *arena, uint32_t number, enum ada_arena_provider_state state);
@@ -67,9 +67,9 @@ void ada_arena_note_provider_state(struct ada_arena_writer *arena, uint32_t numb
 uint32_t ada_arena_lane_take(struct ada_arena_writer *arena, uint32_t provider, uint32_t id);
 void ada_arena_lane_note(struct ada_arena_writer *arena, uint32_t note, const struct ada_arena_lane_state *state);
 void ada_arena_lane_last(struct ada_arena_writer *arena, uint32_t note, const struct ada_shm_thread *last);
-void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note);	/* its provider is FINISHED */
+void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note); /* its provider is FINISHED */
 
 /* Memory for a piece of that lane's file: up to *bytes of it, which becomes what it has (16 KiB to 256 KiB). NULL: none is to be had. */
 uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes);
-void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *block);	/* its bytes are in the file */
+void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *block); /* its bytes are in the file */
 #endif

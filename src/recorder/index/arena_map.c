@@ -35,19 +35,20 @@ int ada_arena_map(struct ada_arena_map *map, const struct ada_arena *layout, int
 				       .lanes = (struct ada_arena_lane *)(base + layout->lanes_offset),
 				       .anchors = (struct ada_arena_anchor *)(base + layout->anchors_offset),
 				       .blocks = (struct ada_arena_block *)(base + layout->blocks_offset),
-				       .memory = base + layout->memory_offset, .bytes = layout->total_bytes };
+				       .memory = base + layout->memory_offset,
+				       .bytes = layout->total_bytes };
 	return 0;
 }
 
 static bool agrees(const struct ada_arena *header)
 {
 	struct ada_arena again = *header;
-	if (memcmp(header->magic, ADA_ARENA_MAGIC, sizeof(header->magic)) || header->version != ADA_ARENA_VERSION ||
-	    header->header_bytes != sizeof(*header) || header->providers > ADA_ARENA_PROVIDERS_MAX || header->lanes > ADA_ARENA_LANES_MAX ||
+	if (memcmp(header->magic, ADA_ARENA_MAGIC, sizeof header->magic) || header->version != ADA_ARENA_VERSION ||
+	    header->header_bytes != sizeof *header || header->providers > ADA_ARENA_PROVIDERS_MAX || header->lanes > ADA_ARENA_LANES_MAX ||
 	    header->anchors > ADA_ARENA_ANCHORS_MAX || header->blocks > ADA_ARENA_BLOCKS_MAX)
 		return false;
 	ada_arena_lay_out(&again);
-	return !memcmp(&again, header, sizeof(again)) && header->providers_used <= header->providers &&
+	return !memcmp(&again, header, sizeof again) && header->providers_used <= header->providers &&
 	       header->lanes_used <= header->lanes && header->blocks_used <= header->blocks;
 }
 
@@ -57,15 +58,15 @@ int ada_arena_attach(struct ada_arena_map *map, int fd, struct ada_error *error)
 	struct ada_arena header;
 	struct stat info;
 	*map = (struct ada_arena_map){ 0 };
-	ssize_t length = pread(fd, &header, sizeof(header), 0);
+	ssize_t length = pread(fd, &header, sizeof header, 0);
 	if (length < 0 || fstat(fd, &info))
 		return ada_error_system(error, errno, "the recorder's memory can't be read");
-	if (!length || (length == sizeof(header) && !memcmp(header.magic, none, sizeof(none))))
+	if (!length || (length == sizeof header && !memcmp(header.magic, none, sizeof none)))
 		return ada_error_set(error, ENODATA, "the recorder's memory was never used");
-	if (length != sizeof(header) || !agrees(&header) || (uint64_t)info.st_size < header.total_bytes)
+	if (length != sizeof header || !agrees(&header) || (uint64_t)info.st_size < header.total_bytes)
 		return ada_error_set(error, EINVAL, "the recorder's memory is damaged, or of another version of ada");
-	int rc = ada_arena_map(map, &header, fd);
-	return rc ? ada_error_system(error, -rc, "the recorder's memory can't be mapped") : 0;
+	int status = ada_arena_map(map, &header, fd);
+	return status ? ada_error_system(error, -status, "the recorder's memory can't be mapped") : 0;
 }
 
 void ada_arena_detach(struct ada_arena_map *map)
@@ -83,7 +84,8 @@ void ada_arena_lane_state(const struct ada_arena_lane *lane, struct ada_arena_la
 int ada_arena_clock(const struct ada_arena_map *map, struct ada_clock **clock)
 {
 	static_assert(sizeof(struct ada_clock_anchor) == sizeof(struct ada_arena_anchor) &&
-		      offsetof(struct ada_clock_anchor, ns_per_tick) == offsetof(struct ada_arena_anchor, ns_per_tick), "same fields");
+			      offsetof(struct ada_clock_anchor, ns_per_tick) == offsetof(struct ada_arena_anchor, ns_per_tick),
+		      "same fields");
 	const struct ada_arena_clock *note = &map->header->clocks[__atomic_load_n(&map->header->clock_current, __ATOMIC_ACQUIRE) & 1];
 	struct ada_clock_state state = { .fell = note->fell, .before = note->before, .young_until = note->young_until };
 	*clock = NULL;
@@ -94,7 +96,12 @@ int ada_arena_clock(const struct ada_arena_map *map, struct ada_clock **clock)
 
 void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t number, struct ada_segment_options *options)
 {
-	*options = (struct ada_segment_options){ .index_buffer_bytes = provider->index_bytes, .detail_buffer_bytes = provider->detail_bytes,
-						 .detail_stack_bytes = provider->stack_bytes, .detail_mode = provider->detail_mode,
-						 .no_small = provider->no_small, .pid = provider->pid, .provider = number, .named = true };
+	*options = (struct ada_segment_options){ .index_buffer_bytes = provider->index_bytes,
+						 .detail_buffer_bytes = provider->detail_bytes,
+						 .detail_stack_bytes = provider->stack_bytes,
+						 .detail_mode = provider->detail_mode,
+						 .no_small = provider->no_small,
+						 .pid = provider->pid,
+						 .provider = number,
+						 .named = true };
 }

@@ -6,6 +6,6 @@
 
 #define ADA_ARENA_PAGE 4096u
 
-void ada_arena_lay_out(struct ada_arena *header);	/* offsets and size, from how many entries the tables have */
+void ada_arena_lay_out(struct ada_arena *header); /* offsets and size, from how many entries the tables have */
 int ada_arena_map(struct ada_arena_map *map, const struct ada_arena *layout, int fd);
 #endif

@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/hash.h"
 
-#define RESTING 64u		/* lanes that give their descriptors back at once where there is none left */
+#define RESTING 64u /* lanes that give their descriptors back at once where there is none left */
 
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options)
 {
 	*drain = (struct ada_drain){ .segment = segment, .options = *options, .pid = pid };
-	drain->consumed = calloc(segment->numbers, sizeof(*drain->consumed));
+	drain->consumed = calloc(segment->numbers, sizeof *drain->consumed);
 	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
 }
 
@@ -67,8 +67,8 @@ const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uin
 
 const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t id)
 {
-	if (id < ada_segment_threads_seen(drain->segment) && (id >= drain->lanes.count ||
-	    (drain->lanes.items[id].entry == ADA_NONE && !drain->lanes.items[id].given_back)))
+	if (id < ada_segment_threads_seen(drain->segment) &&
+	    (id >= drain->lanes.count || (drain->lanes.items[id].entry == ADA_NONE && !drain->lanes.items[id].given_back)))
 		ada_drain_meet(drain);
 	return id < drain->lanes.count && drain->lanes.items[id].given_back ? NULL : ada_drain_thread(drain, id);
 }
@@ -122,12 +122,12 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	if (detail.chunk >= drain->segment->detail_numbers)
 		detail.chunk = ADA_NONE;
 	struct ada_error error = { "" };
-	int rc = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
-	if (rc && !ada_lane_short_of_files(rc)) {
+	int status = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
+	if (status && !ada_lane_short_of_files(status)) {
 		drain->error = error;
 		fail(drain);
 	}
-	if (drain->failed || rc)	/* without a descriptor it is this thread's loss alone */
+	if (drain->failed || status) /* without a descriptor it is this thread's loss alone */
 		lose(drain, lane, seq, events, count);
 	ada_lane_note(lane, &drain->options);
 	drain->consumed[number] = end;
@@ -200,7 +200,7 @@ static bool thread_gone(const struct ada_drain *drain, const struct ada_table *n
 	if (__atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED)
 		return true;
 	if (ada_table_get(newest, thread->thread_id, &last) && last != i)
-		return true;		/* its id belongs to another thread by now */
+		return true; /* its id belongs to another thread by now */
 	return drain->tids_known && syscall(SYS_tgkill, drain->pid, thread->thread_id, 0) && errno == ESRCH;
 }
 
@@ -214,7 +214,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
 		fail(drain);
 	if (drain->failed)
-		lane->lost += untold;		/* no record tells of it */
+		lane->lost += untold; /* no record tells of it */
 	lane->told_lost += untold;
 }
 
@@ -309,10 +309,10 @@ void ada_drain_quiet(struct ada_drain *drain)
 {
 	struct ada_table newest = { 0 };
 	uint32_t count = ada_segment_thread_count(drain->segment);
-	int rc = 0;
-	for (uint32_t i = 0; i < count && !rc; i++)
-		rc = note_newest(drain, &newest, i);
-	for (uint32_t i = 0; i < count && !rc; i++)
+	int status = 0;
+	for (uint32_t i = 0; i < count && !status; i++)
+		status = note_newest(drain, &newest, i);
+	for (uint32_t i = 0; i < count && !status; i++)
 		look_at(drain, &newest, i);
 	ada_table_free(&newest);
 }
@@ -331,7 +331,10 @@ void ada_drain_open_chunks(struct ada_drain *drain)
 	}
 }
 
-struct place { uint64_t first_seq; uint32_t thread, chunk; };
+struct place {
+	uint64_t first_seq;
+	uint32_t thread, chunk;
+};
 
 static int compare_places(const void *left, const void *right)
 {
@@ -355,10 +358,11 @@ void ada_drain_finish(struct ada_drain *drain)
 {
 	ADA_ARRAY(struct place) places = { 0 };
 	ada_drain_sealed(drain);
-	for (uint32_t number = 0; number < ada_segment_chunk_end(drain->segment); number = ada_segment_chunk_after(drain->segment, number)) {
+	for (uint32_t number = 0; number < ada_segment_chunk_end(drain->segment);
+	     number = ada_segment_chunk_after(drain->segment, number)) {
 		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
 		    !ada_segment_chunk_reach(drain->segment, number))
-			continue;	/* its memory need not even be looked at */
+			continue; /* its memory need not even be looked at */
 		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
@@ -371,7 +375,7 @@ void ada_drain_finish(struct ada_drain *drain)
 		}
 	}
 	if (places.count)
-		qsort(places.items, places.count, sizeof(*places.items), compare_places);
+		qsort(places.items, places.count, sizeof *places.items, compare_places);
 	for (size_t i = 0; i < places.count; i++)
 		take(drain, places.items[i].chunk, false);
 	ada_array_free(&places);

@@ -10,14 +10,14 @@
 #include "recorder/index/arena.h"
 #include "recorder/index/sink.h"
 
-static int told(int rc, const struct ada_lane *lane, const char *directory, struct ada_error *error)
+static int told(int status, const struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
-	int code = rc == -ATF_ERROR_SYSTEM ? errno : rc == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
+	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
 	char shown[PATH_MAX];
 	directory = ada_directory_shown(directory, shown);
-	if (rc == -ATF_ERROR_SYSTEM)
+	if (status == -ATF_ERROR_SYSTEM)
 		return ada_error_system(error, code, "%s/thread_%u can't be written", directory, lane->id);
-	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(rc));
+	return ada_error_set(error, code, "%s/thread_%u can't be written: %s", directory, lane->id, atf_error_text(status));
 }
 
 void ada_lane_spare_files(const struct ada_lane_options *options)
@@ -43,18 +43,18 @@ bool ada_lane_rest(struct ada_lane *lane)
 static int wake(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
-	int rc = 0;
+	int status = 0;
 	if (!lane->rests)
 		return 0;
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1))
+	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count - 1))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
 	ada_lane_spare_files(options);
 	do
-		rc = atf_index_writer_wake(lane->writer, path);
-	while (rc && ada_lane_room_made(options));
-	lane->rests = rc;
-	return rc ? told(rc, lane, directory, error) : 0;
+		status = atf_index_writer_wake(lane->writer, path);
+	while (status && ada_lane_room_made(options));
+	lane->rests = status;
+	return status ? told(status, lane, directory, error) : 0;
 }
 
 /* Once it has anything to say. */
@@ -73,14 +73,21 @@ void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options
 		return;
 	size_t segments = lane->segments.count;
 	const struct ada_lane_stretch *stretch = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
-	struct ada_arena_lane_state state = {
-		.next_seq = lane->next_seq, .events = lane->events, .lost = lane->lost, .overwritten = lane->overwritten,
-		.gaps = lane->gaps, .segment_gaps = lane->segment_gaps, .told_lost = lane->told_lost, .last_ns = lane->last_ns,
-		.captured = lane->captured, .segment = segments ? (uint32_t)segments - 1 : ADA_NONE,
-		.segment_events = segments ? (uint32_t)lane->segments.items[segments - 1] : 0, .thread_id = lane->thread_id,
-		.flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) | (lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
-			 (lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0),
-	};
+	struct ada_arena_lane_state state = { .next_seq = lane->next_seq,
+					      .events = lane->events,
+					      .lost = lane->lost,
+					      .overwritten = lane->overwritten,
+					      .gaps = lane->gaps,
+					      .segment_gaps = lane->segment_gaps,
+					      .told_lost = lane->told_lost,
+					      .last_ns = lane->last_ns,
+					      .captured = lane->captured,
+					      .segment = segments ? (uint32_t)segments - 1 : ADA_NONE,
+					      .segment_events = segments ? (uint32_t)lane->segments.items[segments - 1] : 0,
+					      .thread_id = lane->thread_id,
+					      .flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) |
+						       (lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
+						       (lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0) };
 	if (stretch && stretch->segment + 1 == segments) {
 		state.stretch_seq = stretch->seq;
 		state.stretch_index_seq = stretch->index_seq;
@@ -104,10 +111,13 @@ void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *optio
 static int open_segment(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	char thread[PATH_MAX], path[PATH_MAX], shown[PATH_MAX];
-	struct atf_index_options writer = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = options->sink,
-					    .max_events = options->segment_events, .time_min_ns = lane->time_max_ns };
+	struct atf_index_options writer = { .thread_id = lane->thread_id,
+					    .arch = ATF_ARCH_X86_64,
+					    .sink = options->sink,
+					    .max_events = options->segment_events,
+					    .time_min_ns = lane->time_max_ns };
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count))
+	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
 	take_note(lane, options);
 	writer.owner = ada_sink_owner(lane->note, (uint32_t)lane->segments.count);
@@ -115,17 +125,17 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
 	if (ada_array_reserve(&lane->segments, 1))
 		return ada_error_system(error, ENOMEM, "%s", thread);
-	int rc;
+	int status;
 	ada_lane_spare_files(options);
 	do
-		rc = atf_index_writer_open(&lane->writer, path, &writer);
-	while (rc && ada_lane_room_made(options));
-	if (rc) {
+		status = atf_index_writer_open(&lane->writer, path, &writer);
+	while (status && ada_lane_room_made(options));
+	if (status) {
 		int code = errno;
-		unlink(path);			/* no room for its header: no segment */
+		unlink(path); /* no room for its header: no segment */
 		errno = code;
 		lane->writer = NULL;
-		return told(rc, lane, directory, error);
+		return told(status, lane, directory, error);
 	}
 	lane->segments.items[lane->segments.count++] = 0;
 	lane->segment_gaps = 0;
@@ -136,36 +146,36 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 
 static int close_segment(struct ada_lane *lane)
 {
-	int rc = 0;
+	int status = 0;
 	if (lane->writer) {
 		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
-		rc = atf_index_writer_close(lane->writer, lane->has_detail);
+		status = atf_index_writer_close(lane->writer, lane->has_detail);
 	}
 	lane->writer = NULL;
 	lane->unflushed = false;
-	return rc;
+	return status;
 }
 
 /* Room for up to `count` events, in the next segment where this one is full. */
 static int reserve(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, size_t count,
 		   struct ada_event **events, size_t *room, struct ada_error *error)
 {
-	int rc = wake(lane, options, directory, error);
-	if (!rc && !lane->writer)
-		rc = open_segment(lane, options, directory, error);
-	if (rc)
-		return rc;
-	rc = atf_index_writer_reserve(lane->writer, count, events, room);
-	if (rc == -ATF_ERROR_FULL) {
-		rc = close_segment(lane);
-		if (rc)
-			return told(rc, lane, directory, error);
-		rc = open_segment(lane, options, directory, error);
-		if (rc)
-			return rc;
-		rc = atf_index_writer_reserve(lane->writer, count, events, room);
+	int status = wake(lane, options, directory, error);
+	if (!status && !lane->writer)
+		status = open_segment(lane, options, directory, error);
+	if (status)
+		return status;
+	status = atf_index_writer_reserve(lane->writer, count, events, room);
+	if (status == -ATF_ERROR_FULL) {
+		status = close_segment(lane);
+		if (status)
+			return told(status, lane, directory, error);
+		status = open_segment(lane, options, directory, error);
+		if (status)
+			return status;
+		status = atf_index_writer_reserve(lane->writer, count, events, room);
 	}
-	return rc ? told(rc, lane, directory, error) : 0;
+	return status ? told(status, lane, directory, error) : 0;
 }
 
 /* Times must not fall: the writer would raise them, but the detail of the event has to have the same time. */
@@ -187,18 +197,17 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 			raise(lane, &events[i], lane->next_seq + i, detail != ADA_NONE);
 		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0) && options->details && !options->circular)
 			options->listener->lost(options->details, lane->last_ns, lane->ends ? UINT64_MAX : events[i].timestamp_ns,
-					 events[i].function_id);
+						events[i].function_id);
 		lane->last_ns = events[i].timestamp_ns;
-		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL :
-				       (uint32_t)captured++;
+		events[i].detail_seq = detail == ADA_NONE || events[i].detail_seq == ADA_NO_DETAIL ? ADA_NO_DETAIL : (uint32_t)captured++;
 		if (__builtin_expect(events[i].event_kind == ADA_EVENT_LOST, 0)) {
 			gaps++;
 			lost += events[i].function_id;
 		}
 	}
-	int rc = atf_index_writer_commit(lane->writer, count);
-	if (rc)
-		return told(rc, lane, directory, error);
+	int status = atf_index_writer_commit(lane->writer, count);
+	if (status)
+		return told(status, lane, directory, error);
 	lane->captured = captured;
 	lane->gaps += gaps;
 	lane->segment_gaps += gaps;
@@ -214,22 +223,23 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 {
 	struct ada_event *place;
 	size_t room;
-	int rc = reserve(lane, options, directory, 1, &place, &room, error);
-	if (rc)
-		return rc;
-	*place = (struct ada_event){ .timestamp_ns = counter, .function_id = count, .thread_id = lane->thread_id,
-				     .event_kind = ADA_EVENT_LOST };
+	int status = reserve(lane, options, directory, 1, &place, &room, error);
+	if (status)
+		return status;
+	*place = (struct ada_event){
+		.timestamp_ns = counter, .function_id = count, .thread_id = lane->thread_id, .event_kind = ADA_EVENT_LOST
+	};
 	return commit(lane, options, directory, place, 1, ADA_NONE, error);
 }
 
 /* What lies between next_seq and seq isn't there: readers must see so at this very place. */
-static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
-		    uint64_t counter, struct ada_error *error)
+static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq, uint64_t counter,
+		    struct ada_error *error)
 {
 	uint64_t missing = seq - lane->next_seq;
-	int rc = ada_lane_mark_lost(lane, options, directory, missing, counter, error);
-	if (rc)
-		return rc;
+	int status = ada_lane_mark_lost(lane, options, directory, missing, counter, error);
+	if (status)
+		return status;
 	if (options->circular)
 		lane->overwritten += missing;
 	if (options->circular && options->details)
@@ -244,7 +254,7 @@ static void note_stretch(struct ada_lane *lane, uint64_t seq, uint32_t segment, 
 	struct ada_lane_stretch stretch = { .seq = seq, .index_seq = index_seq, .segment = segment };
 	if (last && last->segment == segment && seq - last->seq == index_seq - last->index_seq)
 		return;
-	ada_array_push(&lane->stretches, stretch);	/* without memory: marks behind it have no place */
+	ada_array_push(&lane->stretches, stretch); /* without memory: marks behind it have no place */
 }
 
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
@@ -261,26 +271,31 @@ bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error)
 {
-	int rc = 0;
+	int status = 0;
 	if (!options->details && !options->numbers_detail)
 		detail.chunk = ADA_NONE;
 	if (count && seq > lane->next_seq)
-		rc = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);
+		status = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);
 	uint64_t lost_before = lane->lost;
-	while (count && !rc) {
+	while (count && !status) {
 		struct ada_event *place;
 		size_t room;
-		rc = reserve(lane, options, directory, count, &place, &room, error);
-		if (rc)
+		status = reserve(lane, options, directory, count, &place, &room, error);
+		if (status)
 			break;
-		memcpy(place, events, room * sizeof(*events));
-		struct ada_details_place where = { .thread = lane->id, .detail_chunk = detail.chunk, .seq = seq, .count = room,
-						   .chunk_seq = detail.chunk_seq, .segment = (uint32_t)lane->segments.count - 1,
+		memcpy(place, events, room * sizeof *events);
+		struct ada_details_place where = { .thread = lane->id,
+						   .detail_chunk = detail.chunk,
+						   .seq = seq,
+						   .count = room,
+						   .chunk_seq = detail.chunk_seq,
+						   .segment = (uint32_t)lane->segments.count - 1,
 						   .index_seq = lane->segments.items[lane->segments.count - 1],
-						   .detail_seq = lane->captured, .first_counter = events->timestamp_ns,
+						   .detail_seq = lane->captured,
+						   .first_counter = events->timestamp_ns,
 						   .last_counter = events[room - 1].timestamp_ns };
-		rc = commit(lane, options, directory, place, room, detail.chunk, error);
-		if (rc)
+		status = commit(lane, options, directory, place, room, detail.chunk, error);
+		if (status)
 			break;
 		note_stretch(lane, seq, where.segment, where.index_seq);
 		if (options->details)
@@ -291,7 +306,7 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		count -= room;
 	}
 	lane->told_lost += lane->lost - lost_before;
-	return rc;
+	return status;
 }
 
 void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment)
@@ -302,16 +317,16 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 		lane->has_detail = true;
 		return;
 	}
-	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_path(path, sizeof(path), thread, segment))
+	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_path(path, sizeof path, thread, segment))
 		return;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return;
 	off_t place = offsetof(AtfIndexHeader, flags);
-	if (pread(fd, &flags, sizeof(flags), place) == sizeof(flags)) {
+	if (pread(fd, &flags, sizeof flags, place) == sizeof flags) {
 		flags |= ATF_FLAG_HAS_DETAIL;
-		ssize_t written = pwrite(fd, &flags, sizeof(flags), place);
-		(void)written;		/* the detail file is there, flag or no flag */
+		ssize_t written = pwrite(fd, &flags, sizeof flags, place);
+		(void)written; /* the detail file is there, flag or no flag */
 	}
 	close(fd);
 }
@@ -321,8 +336,8 @@ int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_erro
 	if (!lane->writer || !lane->unflushed)
 		return 0;
 	lane->unflushed = false;
-	int rc = atf_index_writer_flush(lane->writer);
-	return rc ? told(rc, lane, directory, error) : 0;
+	int status = atf_index_writer_flush(lane->writer);
+	return status ? told(status, lane, directory, error) : 0;
 }
 
 /* How many LOST events the file holds. */
@@ -340,7 +355,7 @@ static uint64_t gaps_there(const char *path)
 	return gaps;
 }
 
-#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event))	/* that take as much room */
+#define FOOTER_EVENTS (sizeof(AtfIndexFooter) / sizeof(struct ada_event)) /* that take as much room */
 
 static uint64_t whole_events(const char *path)
 {
@@ -353,15 +368,15 @@ static uint64_t whole_events(const char *path)
 static uint64_t finish_file(const char *path)
 {
 	struct atf_message message;
-	int rc = atf_index_recover(path, &message);
+	int status = atf_index_recover(path, &message);
 	uint64_t there = whole_events(path);
-	if (rc == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT) && there >= FOOTER_EVENTS) {
+	if (status == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT) && there >= FOOTER_EVENTS) {
 		there -= FOOTER_EVENTS;
 		if (!truncate(path, (off_t)(sizeof(AtfIndexHeader) + there * sizeof(struct ada_event))))
-			rc = atf_index_recover(path, &message);
+			status = atf_index_recover(path, &message);
 		there = whole_events(path);
 	}
-	return rc ? there : there - FOOTER_EVENTS;
+	return status ? there : there - FOOTER_EVENTS;
 }
 
 /* After a failed write: what the last file really holds counts, the rest is lost. A LOST event that fell behind the cut was
@@ -370,10 +385,10 @@ static void settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 	if (!lane->segments.count || ada_path(thread, "%s/thread_%u", directory, lane->id) ||
-	    atf_index_path(path, sizeof(path), thread, (uint32_t)lane->segments.count - 1) || access(path, F_OK))
+	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count - 1) || access(path, F_OK))
 		return;
 	uint64_t *counted = &lane->segments.items[lane->segments.count - 1], there = finish_file(path);
-	lane->lost += *counted - there;		/* either may be larger */
+	lane->lost += *counted - there; /* either may be larger */
 	lane->events -= *counted - there;
 	*counted = there;
 	uint64_t cut = lane->segment_gaps - gaps_there(path);
@@ -384,16 +399,16 @@ static void settle(struct ada_lane *lane, const char *directory)
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
 	lane->closed = true;
-	int rc = wake(lane, options, directory, error);
-	if (rc)
-		return rc;
-	rc = close_segment(lane);
-	if (!rc)
+	int status = wake(lane, options, directory, error);
+	if (status)
+		return status;
+	status = close_segment(lane);
+	if (!status)
 		return 0;
-	int code = errno;		/* why it failed, not what settling met */
+	int code = errno; /* why it failed, not what settling met */
 	settle(lane, directory);
 	errno = code;
-	return told(rc, lane, directory, error);
+	return told(status, lane, directory, error);
 }
 
 void ada_lane_free(struct ada_lane *lane)

@@ -13,8 +13,12 @@
 struct ada_arena_writer;
 /* Who wants to know where events with detail went, and which ones are in no file: the detail store. */
 struct ada_details;
-struct ada_details_place { uint32_t thread, detail_chunk, segment; uint64_t chunk_seq, seq, index_seq, detail_seq; size_t count;
-			   uint64_t first_counter, last_counter; };
+struct ada_details_place {
+	uint32_t thread, detail_chunk, segment;
+	uint64_t chunk_seq, seq, index_seq, detail_seq;
+	size_t count;
+	uint64_t first_counter, last_counter;
+};
 struct ada_lane_listener {
 	/* `count` events of an index chunk that goes with this detail chunk (or ADA_NONE) are in a file. */
 	void (*drained)(struct ada_details *details, const struct ada_details_place *place);
@@ -23,54 +27,62 @@ struct ada_lane_listener {
 	/* `count` events of one thread between the two (to_ns UINT64_MAX: behind its last) are in no index file. */
 	void (*lost)(struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t count);
 };
-struct ada_lane_detail { uint32_t chunk; uint64_t chunk_seq; };	/* a detail chunk, and its first_seq */
-struct ada_lane_raised { uint64_t seq, ns; };
+struct ada_lane_detail {
+	uint32_t chunk;
+	uint64_t chunk_seq;
+}; /* a detail chunk, and its first_seq */
+struct ada_lane_raised {
+	uint64_t seq, ns;
+};
 #define ADA_LANE_RAISED_MAX 4096u
 
 struct ada_lane_options {
 	struct atf_sink *sink;
 	struct ada_clock *clock;
-	uint64_t segment_events;	/* 0: no limit but the format's */
-	struct ada_details *details;	/* NULL: no detail lane */
-	const struct ada_lane_listener *listener;	/* what it is told by */
-	bool numbers_detail;		/* without that: they are numbered all the same, for who looks which of them have none */
-	bool circular;			/* events that are not there were overwritten, as asked */
+	uint64_t segment_events;		  /* 0: no limit but the format's */
+	struct ada_details *details;		  /* NULL: no detail lane */
+	const struct ada_lane_listener *listener; /* what it is told by */
+	bool numbers_detail;			  /* without that: they are numbered all the same, for who looks which of them have none */
+	bool circular;				  /* events that are not there were overwritten, as asked */
 	/* Where there is no descriptor left: lays files of other lanes to rest. False: there were none. NULL: can't */
 	bool (*make_room)(void *context);
 	/* Before a file is opened: the same, where only those are left that all else needs. NULL: can't */
 	void (*spare_some)(void *context);
 	void *context;
-	struct ada_arena_writer *arena;	/* where it says what of its files counts; NULL: nowhere */
+	struct ada_arena_writer *arena; /* where it says what of its files counts; NULL: nowhere */
 	uint32_t provider;		/* whose lanes these are, there */
 };
 
 /* From `seq` on (as the agent numbers them) events follow one another in one file. */
-struct ada_lane_stretch { uint64_t seq, index_seq; uint32_t segment; };
+struct ada_lane_stretch {
+	uint64_t seq, index_seq;
+	uint32_t segment;
+};
 
 struct ada_lane {
 	uint32_t id, thread_id;
-	uint32_t entry;			/* of the thread table; ADA_NONE: not met yet, or given back */
-	bool given_back;		/* then: */
-	struct ada_shm_thread last;	/* the entry as it was */
-	uint32_t note;			/* of the arena; 0: none, or not yet */
-	bool noteless;			/* there was none to be had */
-	uint64_t next_seq;		/* as the agent numbers this thread's events */
+	uint32_t entry;		    /* of the thread table; ADA_NONE: not met yet, or given back */
+	bool given_back;	    /* then: */
+	struct ada_shm_thread last; /* the entry as it was */
+	uint32_t note;		    /* of the arena; 0: none, or not yet */
+	bool noteless;		    /* there was none to be had */
+	uint64_t next_seq;	    /* as the agent numbers this thread's events */
 	uint64_t events, lost, overwritten, gaps;
-	uint64_t segment_gaps;		/* of the segment being written */
-	uint64_t told_lost;		/* of lost: what the agent's own LOST records say */
-	ADA_ARRAY(uint64_t) segments;	/* events of each */
-	struct atf_index_writer *writer;	/* of the last segment; NULL: not open */
-	bool rests;			/* the writer has no descriptor: more are alive than this process may have */
-	uint64_t time_max_ns;		/* of the segments that are closed */
+	uint64_t segment_gaps;		 /* of the segment being written */
+	uint64_t told_lost;		 /* of lost: what the agent's own LOST records say */
+	ADA_ARRAY(uint64_t) segments;	 /* events of each */
+	struct atf_index_writer *writer; /* of the last segment; NULL: not open */
+	bool rests;			 /* the writer has no descriptor: more are alive than this process may have */
+	uint64_t time_max_ns;		 /* of the segments that are closed */
 	bool unflushed;
-	bool has_detail;		/* the segment being written has a detail file */
-	uint64_t captured;		/* events with detail in this segment: the next one's detail_seq */
+	bool has_detail;   /* the segment being written has a detail file */
+	uint64_t captured; /* events with detail in this segment: the next one's detail_seq */
 	uint64_t last_ns;
 	/* Events whose time fell, and what it was raised to, by their number; no more than ADA_LANE_RAISED_MAX */
 	ADA_ARRAY(struct ada_lane_raised) raised;
-	ADA_ARRAY(struct ada_lane_stretch) stretches;	/* a new one where a segment begins, or where a LOST record was put in */
-	bool closed;			/* the thread has ended and all is written */
-	bool ends;			/* no more comes: what is lost from here on was lost at any time behind the last event */
+	ADA_ARRAY(struct ada_lane_stretch) stretches; /* a new one where a segment begins, or where a LOST record was put in */
+	bool closed;				      /* the thread has ended and all is written */
+	bool ends; /* no more comes: what is lost from here on was lost at any time behind the last event */
 };
 
 /* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that
@@ -84,15 +96,15 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 /* A LOST record of `count` events behind the last one. */
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);
-bool ada_lane_rest(struct ada_lane *lane);	/* gives its descriptor back until it has more to write; false: it had none */
+bool ada_lane_rest(struct ada_lane *lane); /* gives its descriptor back until it has more to write; false: it had none */
 /* Before a file is opened: some descriptors stay for all that is no lane's. */
 void ada_lane_spare_files(const struct ada_lane_options *options);
 /* After a failure (errno) to open one: true where it may work now. */
 bool ada_lane_room_made(const struct ada_lane_options *options);
 /* No descriptor was to be had for what failed so. */
-static inline bool ada_lane_short_of_files(int rc)
+static inline bool ada_lane_short_of_files(int status)
 {
-	return rc == -EMFILE || rc == -ENFILE;
+	return status == -EMFILE || status == -ENFILE;
 }
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
 /* Where it fails, the counts are those of what is in the file. */
@@ -101,6 +113,6 @@ int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options
 void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options);
 /* The same of what the thread table says of it. */
 void ada_lane_note_last(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_shm_thread *last);
-void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options);	/* all of it is on the disk: its note is another's */
+void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options); /* all of it is on the disk: its note is another's */
 void ada_lane_free(struct ada_lane *lane);
 #endif

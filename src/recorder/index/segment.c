@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "recorder/index/segment_parts.h"
 
-#define CHUNKS_AT_START 64u		/* 2 MiB: what a program records until the first growth */
-#define DETAIL_AT_START 8u		/* 320 KiB each where the stack's 128 bytes are kept; DETAIL_AT_ONCE where nothing recycles */
+#define CHUNKS_AT_START 64u /* 2 MiB: what a program records until the first growth */
+#define DETAIL_AT_START 8u  /* 320 KiB each where the stack's 128 bytes are kept; DETAIL_AT_ONCE where nothing recycles */
 #define DETAIL_AT_ONCE 32u
 
 static uint64_t page_up(uint64_t bytes)
@@ -56,8 +56,9 @@ static void lay_out_small(const struct ada_segment *segment, struct ada_shm *shm
 {
 	shm->small_offset = page_up(end);
 	shm->detail_small_offset = shm->small_offset + (uint64_t)segment->small_chunks * ADA_SMALL_BYTES + ADA_SMALL_BEHIND;
-	shm->total_bytes = !segment->small_chunks ? end : shm->detail_small_offset +
-			   (uint64_t)segment->detail_small_chunks * ada_segment_detail_small_bytes(segment);
+	shm->total_bytes = !segment->small_chunks ? end :
+						    shm->detail_small_offset + (uint64_t)segment->detail_small_chunks *
+										       ada_segment_detail_small_bytes(segment);
 	shm->small_chunks = segment->small_chunks;
 	shm->detail_small_chunks = segment->detail_small_chunks;
 }
@@ -67,9 +68,9 @@ static void lay_out(struct ada_segment *segment, struct ada_shm *shm, const stru
 	segment->chunks = (uint32_t)(options->index_buffer_bytes / ADA_CHUNK_BYTES);
 	lay_out_detail(segment, shm, options);
 	count_small(segment, options);
-	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof(shm->magic));
+	memcpy(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic);
 	shm->version = ADA_WIRE_VERSION;
-	shm->header_bytes = sizeof(*shm);
+	shm->header_bytes = sizeof *shm;
 	shm->free_offset = ADA_PAGE;
 	shm->sealed_offset = shm->free_offset + page_up((segment->numbers + 63) / 64 * 8);
 	shm->heirs_offset = shm->sealed_offset + page_up(segment->numbers * sizeof(uint64_t));
@@ -124,10 +125,10 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 static int policy_begin(struct ada_segment *segment)
 {
 	return ada_segment_room(segment, segment->marks, ADA_MARKS * sizeof(struct ada_mark)) ?:
-	       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE) ?:
-	       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE) ?:
-	       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE) ?:
-	       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
+		       ada_segment_policy_room(segment, 0, ADA_POLICY_MASKS + ADA_PAGE)	      ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_CLASSES, ADA_PAGE)	      ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_FLAGS, ADA_PAGE)	      ?:
+		       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
 
 /* At a multiple of a huge page's size: the kernel itself sees to that only where a setting lets all of /dev/shm have them. */
@@ -153,15 +154,15 @@ static void *map_aligned(const struct ada_segment *segment)
 static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);
-	madvise(segment->shm, segment->total_bytes, MADV_DONTDUMP);	/* a recorder that crashes is dead at once, not when that is written */
+	madvise(segment->shm, segment->total_bytes, MADV_DONTDUMP); /* a recorder that crashes is dead at once, not when that is written */
 	if (segment->small_chunks)
 		madvise(segment->small_pool, layout->total_bytes - layout->small_offset, MADV_NOHUGEPAGE);
-	return ada_segment_room(segment, segment->shm, layout->modules_offset) ?: ada_segment_grow_tables(segment) ?:
-	       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
-	       policy_begin(segment) ?:
-	       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map,
-							  segment->maps_end - layout->detail_free_offset) : 0) ?:
-	       (scarce ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
+	return ada_segment_room(segment, segment->shm, layout->modules_offset)		     ?:
+		       ada_segment_grow_tables(segment)					     ?:
+		       ada_segment_room(segment, segment->threads_free, ADA_THREADS_MAX / 8) ?:
+		       policy_begin(segment)						     ?:
+		       (segment->detail_chunks ? ada_segment_room(segment, segment->detail_free_map, segment->maps_end - layout->detail_free_offset) : 0) ?:
+		       (scarce ? ada_segment_begin_small(segment) : ada_segment_grow_chunks(segment, CHUNKS_AT_START));
 }
 
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
@@ -172,18 +173,18 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	lay_out(segment, &layout, options);
 	char name[ADA_SHARED_NAME_BYTES];
 	ada_shared_segment_name(name, options->provider);
-	int rc = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
-	if (rc)
+	int status = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
+	if (status)
 		goto fail;
 	void *memory = map_aligned(segment);
 	if (memory == MAP_FAILED) {
-		rc = ada_error_system(error, errno, "%s", ada_shared_text(options->shared));
+		status = ada_error_system(error, errno, "%s", ada_shared_text(options->shared));
 		goto fail;
 	}
 	point(segment, memory, &layout);
-	rc = prepare(segment, &layout, options->scarce);
-	if (rc) {
-		rc = ada_error_system(error, -rc, "no room in %s for a buffer", ada_shared_text(options->shared));
+	status = prepare(segment, &layout, options->scarce);
+	if (status) {
+		status = ada_error_system(error, -status, "no room in %s for a buffer", ada_shared_text(options->shared));
 		goto fail;
 	}
 	layout.index_mode = options->index_mode;
@@ -199,7 +200,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	*segment->shm = layout;
 	segment->looked_ns = ada_clock_boottime_ns();
 	if (options->scarce)
-		segment->room_bytes = 0;	/* until more is allowed */
+		segment->room_bytes = 0; /* until more is allowed */
 	else
 		ada_segment_grow_detail(segment, ada_segment_recycles_detail(segment) ? DETAIL_AT_START : DETAIL_AT_ONCE);
 	return 0;
@@ -210,7 +211,7 @@ fail:
 	ada_segment_destroy(segment);
 	if (options->named)
 		ada_shared_unlink(options->shared, name);
-	return rc;
+	return status;
 }
 
 static bool makes_sense(const struct ada_segment_options *options)
@@ -239,9 +240,9 @@ int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_opt
 	}
 	void *memory = map_aligned(segment);
 	if (memory == MAP_FAILED) {
-		int rc = ada_error_system(error, errno, "the memory of process %u", options->pid);
+		int status = ada_error_system(error, errno, "the memory of process %u", options->pid);
 		ada_segment_destroy(segment);
-		return rc;
+		return status;
 	}
 	point(segment, memory, &layout);
 	return 0;

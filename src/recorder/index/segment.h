@@ -12,39 +12,39 @@
 
 struct ada_segment {
 	struct ada_shm *shm;
-	uint64_t *free_map;		/* small chunks' bits follow, from the next word on; detail_free_map likewise */
+	uint64_t *free_map; /* small chunks' bits follow, from the next word on; detail_free_map likewise */
 	uint64_t *sealed_ring;
 	struct ada_shm_heir *heirs;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
-	uint64_t *threads_free;		/* bitmap: entries that the next threads may have */
+	uint64_t *threads_free; /* bitmap: entries that the next threads may have */
 	uint8_t *pool, *small_pool;
 	struct ada_mark *marks;
-	uint8_t *policy;		/* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
+	uint8_t *policy; /* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
 	uint64_t *detail_free_map;
 	uint64_t *detail_sealed_ring, *detail_small_ring;
 	uint8_t *detail_pool, *detail_small_pool;
-	uint32_t detail_chunks;		/* 0: no detail lane */
-	uint32_t detail_chunk_bytes, detail_scale, detail_room;	/* as in the header, which the agent could change */
-	uint32_t stack_bytes;		/* as asked: what of a record is kept */
+	uint32_t detail_chunks;					/* 0: no detail lane */
+	uint32_t detail_chunk_bytes, detail_scale, detail_room; /* as in the header, which the agent could change */
+	uint32_t stack_bytes;					/* as asked: what of a record is kept */
 	enum ada_detail_mode detail_mode;
 	uint64_t total_bytes;
-	uint64_t maps_end;		/* what comes before the pools */
+	uint64_t maps_end; /* what comes before the pools */
 	uint32_t chunks;
-	uint32_t small_chunks, detail_small_chunks;	/* numbered from ada_small_first() on; only agents give them memory */
-	uint32_t numbers, detail_numbers;	/* of chunks of either class: behind the last one */
-	int fd;				/* for allocation and the question whether anyone still maps it */
+	uint32_t small_chunks, detail_small_chunks; /* numbered from ada_small_first() on; only agents give them memory */
+	uint32_t numbers, detail_numbers;	    /* of chunks of either class: behind the last one */
+	int fd;					    /* for allocation and the question whether anyone still maps it */
 	/* Allocated so far; written by the thread that grows it */
 	uint32_t chunks_ready;
-	uint32_t small_ready, detail_small_ready;	/* all before it were seen to have pages */
+	uint32_t small_ready, detail_small_ready; /* all before it were seen to have pages */
 	uint32_t threads_ready, modules_ready;
-	uint32_t detail_ready;		/* all before it have pages */
-	uint32_t detail_taken;		/* where detail_exhausted: up to here the agent took chunks itself */
-	uint64_t room_bytes;		/* that the pools may still get from here: ada_segment_allow */
-	bool exhausted;			/* there was no memory for the index when that was last said */
-	uint64_t looked_ns, sealed_then;	/* how fast the program is */
-	bool collapses;			/* huge pages don't come by themselves, and the kernel has given those asked for */
-	bool detail_exhausted;		/* or nearly so: the rest is for the index */
+	uint32_t detail_ready;		 /* all before it have pages */
+	uint32_t detail_taken;		 /* where detail_exhausted: up to here the agent took chunks itself */
+	uint64_t room_bytes;		 /* that the pools may still get from here: ada_segment_allow */
+	bool exhausted;			 /* there was no memory for the index when that was last said */
+	uint64_t looked_ns, sealed_then; /* how fast the program is */
+	bool collapses;			 /* huge pages don't come by themselves, and the kernel has given those asked for */
+	bool detail_exhausted;		 /* or nearly so: the rest is for the index */
 };
 
 struct ada_segment_options {
@@ -52,25 +52,25 @@ struct ada_segment_options {
 	uint64_t index_buffer_bytes;
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
-	uint64_t allowed_bytes;		/* that the agent may make itself until ada_segment_allow says more */
-	uint64_t detail_buffer_bytes;	/* 0: no detail lane */
+	uint64_t allowed_bytes;	      /* that the agent may make itself until ada_segment_allow says more */
+	uint64_t detail_buffer_bytes; /* 0: no detail lane */
 	uint32_t detail_stack_bytes;
 	enum ada_detail_mode detail_mode;
-	bool scarce;			/* limits leave little memory: it begins with about a megabyte */
-	bool no_small;			/* there is no address space to spare */
+	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
+	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
-	bool named;			/* in `shared`, by its provider's number */
+	bool named; /* in `shared`, by its provider's number */
 };
 
-uint64_t ada_segment_bytes(const struct ada_segment_options *options);	/* of the whole segment */
+uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
 /* Maps the one of a dead recorder, by the name that options->shared (only its directory counts) has for options->provider. All that the
  * other options say of its layout must be what it was made with; what its own header says of it is not believed. */
 int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error);
-void ada_segment_destroy(struct ada_segment *segment);	/* for the recorder: others may still have it */
+void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: others may still have it */
 /* Allocates ahead of what the agent has taken, a step at a time. */
-enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT };	/* of the next step: not now, soon, at once */
+enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT }; /* of the next step: not now, soon, at once */
 enum ada_growth ada_segment_grow(struct ada_segment *segment);
 /* How many bytes more the recorder may give to the pools, and the agent make for itself: each is charged to another control group.
  * Before the first time there is no limit to the recorder's. */

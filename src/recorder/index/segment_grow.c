@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "recorder/index/segment_parts.h"
 
-#define CHUNKS_SMALL 8u			/* 256 KiB */
-#define CHUNKS_AT_FIRST 256u		/* 8 MiB */
-#define CHUNKS_AHEAD 512u		/* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
+#define CHUNKS_SMALL 8u	     /* 256 KiB */
+#define CHUNKS_AT_FIRST 256u /* 8 MiB */
+#define CHUNKS_AHEAD 512u    /* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
 #define AHEAD_MS 10u
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
@@ -19,10 +19,10 @@
 #define DETAIL_AT_START 8u
 #define DETAIL_AHEAD 32u
 #define DETAIL_STEP 16u
-#define DETAIL_STEP_MAX 64u		/* 20 MiB: a few ms */
-#define SPARED 8			/* detail leaves this share of the memory for buffers alone */
-#define THREADS_STEP 1024u		/* 128 KiB */
-#define MODULES_STEP 128u		/* 64 KiB */
+#define DETAIL_STEP_MAX 64u /* 20 MiB: a few ms */
+#define SPARED 8	    /* detail leaves this share of the memory for buffers alone */
+#define THREADS_STEP 1024u  /* 128 KiB */
+#define MODULES_STEP 128u   /* 64 KiB */
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -51,10 +51,10 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 /* For a pool: allocated, zeroed, and in the recorder's page tables. */
 static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
-	int rc = allocate(segment, from, bytes);
-	for (uint64_t at = 0; !rc && at < bytes; at += ADA_HUGE_PAGE)
+	int status = allocate(segment, from, bytes);
+	for (uint64_t at = 0; !status && at < bytes; at += ADA_HUGE_PAGE)
 		madvise(from + at, bytes - at < ADA_HUGE_PAGE ? bytes - at : ADA_HUGE_PAGE, MADV_POPULATE_WRITE);
-	return rc;
+	return status;
 }
 
 /* The same, and it counts. */
@@ -62,10 +62,10 @@ static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t by
 {
 	if (bytes > segment->room_bytes)
 		return -ENOMEM;
-	int rc = pool_room(segment, from, bytes);
-	if (!rc && segment->room_bytes != UINT64_MAX)
+	int status = pool_room(segment, from, bytes);
+	if (!status && segment->room_bytes != UINT64_MAX)
 		segment->room_bytes -= bytes;
-	return rc;
+	return status;
 }
 
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes)
@@ -83,7 +83,7 @@ static bool is_resident(const void *start, size_t bytes)
 	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
 	size_t count = bytes / ADA_PAGE;
 	/* The last one first: pages are made in order, and there may be many chunks without any. */
-	if (count > sizeof(pages) || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
+	if (count > sizeof pages || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
 	    mincore((void *)start, bytes, pages))
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -130,9 +130,9 @@ bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32
 static bool small_reach(struct ada_segment *segment, uint32_t chunk)
 {
 	uint8_t *start = (uint8_t *)ada_segment_chunk(segment, chunk);
-	return small_is_there(segment, chunk) ||
-	       (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
-		!ada_segment_room(segment, start, ADA_SMALL_BYTES) && !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
+	return small_is_there(segment, chunk) || (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
+						  !ada_segment_room(segment, start, ADA_SMALL_BYTES) &&
+						  !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
 }
 
 static bool detail_small_reach(struct ada_segment *segment, uint32_t chunk)
@@ -175,14 +175,15 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	uint64_t bytes = (uint64_t)(end - first) * ADA_CHUNK_BYTES;
 	if (bytes <= segment->room_bytes)
 		collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
-	int rc = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
-	__atomic_store_n(&segment->shm->memory_ends, rc != 0, __ATOMIC_RELAXED);
-	if (rc)
-		return rc;
+	int status = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	__atomic_store_n(&segment->shm->memory_ends, status != 0, __ATOMIC_RELAXED);
+	if (status)
+		return status;
 	/* Before the bits: whoever sees a chunk in use finds it below. */
 	__atomic_store_n(&segment->chunks_ready, end, __ATOMIC_RELEASE);
 	/* What the agent has taken of it meanwhile is the agent's. */
-	while (front < end && !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	while (front < end &&
+	       !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	for (uint32_t chunk = front; chunk < end; chunk++)
 		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
@@ -195,9 +196,9 @@ int ada_segment_begin_small(struct ada_segment *segment)
 	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
 	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
 	madvise(segment->pool, bytes, MADV_NOHUGEPAGE);
-	int rc = ada_segment_room(segment, segment->pool, bytes);
-	if (rc)
-		return rc;
+	int status = ada_segment_room(segment, segment->pool, bytes);
+	if (status)
+		return status;
 	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
 	for (uint32_t chunk = 0; chunk < count; chunk++)
 		segment->free_map[chunk / 64] |= 1ull << chunk % 64;
@@ -219,12 +220,13 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = ada_huge_up(to) < all ? ada_huge_up(to) : all;
 	if (huge && end > ready)
 		collapse(segment, segment->detail_pool + from, up - from);
-	int rc = end <= ready ? 0 : huge ? pool_room_new(segment, segment->detail_pool + from, to - from) :
-		 allocate(segment, segment->detail_pool + from, to - from);
-	while (!rc && ready < end && !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE,
-								   __ATOMIC_ACQUIRE))
+	int status = end <= ready ? 0 :
+		     huge	  ? pool_room_new(segment, segment->detail_pool + from, to - from) :
+				    allocate(segment, segment->detail_pool + from, to - from);
+	while (!status && ready < end &&
+	       !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		;
-	return rc;
+	return status;
 }
 
 /* Memory for what the agent took by itself, which as a rule has it. */
@@ -266,17 +268,18 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 	uint32_t count = step < left ? step : left, front = __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
 	uint64_t bytes = (uint64_t)count * segment->detail_chunk_bytes;
 	struct statvfs room;
-	bool spare = !fstatvfs(segment->fd, &room) && (!room.f_blocks || (room.f_bavail > room.f_blocks / SPARED &&
-		     (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
-	if (!count || bytes > segment->room_bytes / 2)		/* the rest is for the index */
+	bool spare = !fstatvfs(segment->fd, &room) &&
+		     (!room.f_blocks ||
+		      (room.f_bavail > room.f_blocks / SPARED && (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
+	if (!count || bytes > segment->room_bytes / 2) /* the rest is for the index */
 		return;
 	if (!spare || detail_allocate(segment, first + count, true)) {
 		detail_end(segment);
 		return;
 	}
 	/* What the agent has taken of it meanwhile is the agent's. */
-	while (front < first + count && !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true,
-								      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	while (front < first + count &&
+	       !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	for (uint32_t chunk = front; chunk < first + count; chunk++)
 		__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
@@ -288,16 +291,16 @@ int ada_segment_grow_tables(struct ada_segment *segment)
 {
 	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_RELAXED);
 	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED);
-	int rc = 0;
+	int status = 0;
 	if (segment->threads_ready < ADA_THREADS_MAX && threads + THREADS_STEP / 2 > segment->threads_ready) {
-		rc = ada_segment_room(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof(*segment->threads));
-		segment->threads_ready += rc ? 0 : THREADS_STEP;
+		status = ada_segment_room(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof *segment->threads);
+		segment->threads_ready += status ? 0 : THREADS_STEP;
 	}
-	if (!rc && segment->modules_ready < ADA_MODULES_MAX && modules + MODULES_STEP / 2 > segment->modules_ready) {
-		rc = ada_segment_room(segment, &segment->modules[segment->modules_ready], MODULES_STEP * sizeof(*segment->modules));
-		segment->modules_ready += rc ? 0 : MODULES_STEP;
+	if (!status && segment->modules_ready < ADA_MODULES_MAX && modules + MODULES_STEP / 2 > segment->modules_ready) {
+		status = ada_segment_room(segment, &segment->modules[segment->modules_ready], MODULES_STEP * sizeof *segment->modules);
+		segment->modules_ready += status ? 0 : MODULES_STEP;
 	}
-	return rc;
+	return status;
 }
 
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
@@ -337,7 +340,8 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 		return 0;
 	if (segment->chunks_ready - free <= 1 && !sealed)
 		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
-		       CHUNKS_AT_FIRST : 0;
+			       CHUNKS_AT_FIRST :
+			       0;
 	filled = filled < segment->chunks ? filled : segment->chunks;
 	uint64_t soon = filled * AHEAD_MS * 1000000 / passed, ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
 	if (passed > RATE_NS) {
@@ -354,20 +358,20 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	enum ada_growth growth = ADA_GROWTH_CALM;
 	uint32_t ready = chunks_catch_up(segment), free = bits_set(segment->free_map, segment->chunks);
 	uint32_t wanted = chunks_wanted(segment, free);
-	int rc = ada_segment_grow_tables(segment);
-	if (!rc && wanted) {
-		rc = ada_segment_grow_chunks(segment, CHUNKS_STEP);
+	int status = ada_segment_grow_tables(segment);
+	if (!status && wanted) {
+		status = ada_segment_grow_chunks(segment, CHUNKS_STEP);
 		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
 	}
-	if (rc)
+	if (status)
 		segment->exhausted = true;
 	/* The index comes first. An agent that finds no free chunk of detail makes one itself, which takes it longer. */
-	uint32_t detail = rc ? 0 : detail_wanted(segment);
+	uint32_t detail = status ? 0 : detail_wanted(segment);
 	if (detail) {
 		ada_segment_grow_detail(segment, detail);
 		growth = growth ? growth : ADA_GROWTH_MORE;
 	}
-	return rc ? ADA_GROWTH_CALM : growth;
+	return status ? ADA_GROWTH_CALM : growth;
 }
 
 void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes)

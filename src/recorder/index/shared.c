@@ -15,7 +15,7 @@
 #include "base/directory.h"
 
 #define FALLBACK "/dev/shm"
-#define ATTEMPTS 100			/* others may remove the user's directory, and take names in it, at the same time */
+#define ATTEMPTS 100 /* others may remove the user's directory, and take names in it, at the same time */
 
 /* A tmpfs that hangs nowhere: a descriptor of its root, or -errno. */
 static int mount_make(void)
@@ -29,9 +29,9 @@ static int mount_make(void)
 	if (!syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "mode", "0700", 0) &&
 	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	int rc = fd < 0 ? -errno : fd;
+	int status = fd < 0 ? -errno : fd;
 	close(context);
-	return rc;
+	return status;
 }
 
 static bool write_file(const char *path, const char *text)
@@ -60,8 +60,8 @@ static int mount_make_in_namespace(void)
 	int status = 1, place = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (place < 0)
 		return -errno;
-	snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
-	snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
+	snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
+	snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
 	/* No SIGCHLD, which may be ignored: __WCLONE waits for it. */
 	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, 0);
 	if (!pid)
@@ -101,7 +101,7 @@ static int add_to_home(struct ada_shared *shared)
 		int parent = mkdir(home, 0700) && errno != EEXIST ? -1 : ada_directory_private(AT_FDCWD, home);
 		if (parent < 0 && errno != ENOENT)
 			return -errno;
-		snprintf(shared->name, sizeof(shared->name), "%d.%d", getpid(), i);
+		snprintf(shared->name, sizeof shared->name, "%d.%d", getpid(), i);
 		fd = parent < 0 ? -ENOENT : ada_directory_add(parent, shared->name);
 		if (parent >= 0)
 			close(parent);
@@ -132,7 +132,7 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error)
 int ada_shared_open(struct ada_shared *shared, struct ada_error *error)
 {
 	static int (*const ways[])(void) = { mount_make, mount_make_in_namespace };
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		*shared = (struct ada_shared){ .directory = ways[i](), .own = true, .named = true };
 		if (shared->directory >= 0 && works(shared))
 			return 0;
@@ -158,7 +158,7 @@ void ada_shared_remove(struct ada_shared *shared)
 	if (parent >= 0) {
 		unlinkat(parent, shared->name, AT_REMOVEDIR);
 		close(parent);
-		rmdir(home);		/* where this was the last one */
+		rmdir(home); /* where this was the last one */
 	}
 	ada_shared_close(shared);
 }
@@ -167,28 +167,28 @@ void ada_shared_remove(struct ada_shared *shared)
 static int open_again(int fd)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error)
 {
 	bool named = name && shared->named, made;
-	*fd = named ? openat(shared->directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)
-		    : openat(shared->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	*fd = named ? openat(shared->directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600) :
+		      openat(shared->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	made = *fd >= 0 && !ftruncate(*fd, (off_t)bytes);
 	if (other)
 		*other = made ? open_again(*fd) : -1;
 	if (made && (!other || *other >= 0))
 		return 0;
-	int rc = ada_error_system(error, errno, "%s: no shared memory", ada_shared_text(shared));
+	int status = ada_error_system(error, errno, "%s: no shared memory", ada_shared_text(shared));
 	if (*fd >= 0) {
 		close(*fd);
 		if (named)
 			ada_shared_unlink(shared, name);
 	}
 	*fd = -1;
-	return rc;
+	return status;
 }
 
 void ada_shared_unlink(const struct ada_shared *shared, const char *name)
@@ -205,17 +205,17 @@ void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider
 int ada_shared_tell_session(const struct ada_shared *shared, const char *directory)
 {
 	char *text;
-	int fd, length = asprintf(&text, "pid %d\nsession %s", getpid(), directory), rc = -ENOMEM;
+	int fd, length = asprintf(&text, "pid %d\nsession %s", getpid(), directory), status = -ENOMEM;
 	if (length < 0)
-		return rc;
-	rc = ada_shared_file(shared, ADA_SHARED_SESSION, 0, &fd, NULL, NULL);
-	if (!rc) {
+		return status;
+	status = ada_shared_file(shared, ADA_SHARED_SESSION, 0, &fd, NULL, NULL);
+	if (!status) {
 		ssize_t written = write(fd, text, (size_t)length);
-		rc = written == length ? 0 : written < 0 ? -errno : -ENOSPC;
+		status = written == length ? 0 : written < 0 ? -errno : -ENOSPC;
 		close(fd);
 	}
 	free(text);
-	return rc;
+	return status;
 }
 
 bool ada_shared_is_dead(int directory, int *arena)

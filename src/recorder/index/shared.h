@@ -24,14 +24,14 @@
 #define ADA_SHARED_NAME_BYTES 64
 
 struct ada_shared {
-	int directory;			/* -1: not open */
-	bool own;			/* the recorder's own tmpfs; else /dev/shm */
-	bool named;			/* files have names: always in the own one */
-	char name[ADA_SHARED_NAME_BYTES];	/* of the directory in the user's own one (ada_shared_home_path); "": there is none */
+	int directory;			  /* -1: not open */
+	bool own;			  /* the recorder's own tmpfs; else /dev/shm */
+	bool named;			  /* files have names: always in the own one */
+	char name[ADA_SHARED_NAME_BYTES]; /* of the directory in the user's own one (ada_shared_home_path); "": there is none */
 };
 
 int ada_shared_open(struct ada_shared *shared, struct ada_error *error);
-void ada_shared_close(struct ada_shared *shared);	/* its files stay, as long as anyone has them, or they have names */
+void ada_shared_close(struct ada_shared *shared); /* its files stay, as long as anyone has them, or they have names */
 /* The same at the end of a session: the names go. */
 void ada_shared_remove(struct ada_shared *shared);
 /* Before any segment is made: nobody could do anything with what outlives the recorder, so files get no names. */
@@ -40,7 +40,7 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error);
-void ada_shared_unlink(const struct ada_shared *shared, const char *name);	/* nothing where there is none of that name */
+void ada_shared_unlink(const struct ada_shared *shared, const char *name); /* nothing where there is none of that name */
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider);
 /* Writes the file `session`. 0 or -errno. */
 int ada_shared_tell_session(const struct ada_shared *shared, const char *directory);
@@ -50,5 +50,5 @@ void ada_shared_home_path(char path[ADA_SHARED_NAME_BYTES]);
 /* Of such a directory: nobody who lives has it. *arena: its lock is the caller's until it closes that; -1: it has none. */
 bool ada_shared_is_dead(int directory, int *arena);
 
-const char *ada_shared_text(const struct ada_shared *shared);	/* for messages: what is full when there is no room */
+const char *ada_shared_text(const struct ada_shared *shared); /* for messages: what is full when there is no room */
 #endif

@@ -21,16 +21,16 @@
 #include "recorder/index/arena.h"
 
 #define RING_ENTRIES 128
-#define DIRECT_FROM (1 << 20)		/* file offset from which O_DIRECT pays */
+#define DIRECT_FROM (1 << 20) /* file offset from which O_DIRECT pays */
 #define ALLOCATE_STEP (32 << 20)
 #define ALIGNMENT 4096
 #define PAUSE_MS 1
 
 struct sink_file {
-	int direct;			/* -1 not opened (yet), -2 refused */
+	int direct; /* -1 not opened (yet), -2 refused */
 	unsigned in_flight;
 	off_t allocated;
-	off_t failed;			/* where the first write that failed stopped; 0: none (the header lies there) */
+	off_t failed; /* where the first write that failed stopped; 0: none (the header lies there) */
 };
 
 struct ada_sink {
@@ -38,15 +38,15 @@ struct ada_sink {
 	struct io_uring ring;
 	bool has_ring;
 	unsigned in_flight, queued;
-	unsigned closing;		/* of those in flight: fsyncs, whose descriptors are still open */
-	int error;			/* of the first fsync that failed */
-	struct ada_arena_writer *arena;	/* NULL: blocks are in the heap */
-	ADA_ARRAY(struct sink_file) files;	/* by descriptor */
+	unsigned closing;		   /* of those in flight: fsyncs, whose descriptors are still open */
+	int error;			   /* of the first fsync that failed */
+	struct ada_arena_writer *arena;	   /* NULL: blocks are in the heap */
+	ADA_ARRAY(struct sink_file) files; /* by descriptor */
 };
 
 static struct ada_sink *of(struct atf_sink *atf)
 {
-	return (struct ada_sink *)atf;	/* its first member */
+	return (struct ada_sink *)atf; /* its first member */
 }
 
 static int write_now(struct atf_block *block)
@@ -77,7 +77,7 @@ static void finish(struct ada_sink *sink, struct atf_block *block, int error)
 static void open_direct(struct sink_file *file, int fd)
 {
 	char path[32];
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	file->direct = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 	if (file->direct < 0)
 		file->direct = -2;
@@ -100,7 +100,7 @@ static void submit(struct ada_sink *sink)
 			sink->queued -= (unsigned)count < sink->queued ? (unsigned)count : sink->queued;
 			continue;
 		}
-		assert(!count || is_transient(count));	/* anything else is a misuse of the ring */
+		assert(!count || is_transient(count)); /* anything else is a misuse of the ring */
 		reap(sink);
 		if (count != -EINTR)
 			poll(NULL, 0, PAUSE_MS);
@@ -129,12 +129,12 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 		block->length -= (size_t)result;
 		block->offset += result;
 	} else if (result == -EINVAL && file->direct >= 0) {
-		close(file->direct);	/* its alignment asks for more than ours: never again for this file */
+		close(file->direct); /* its alignment asks for more than ours: never again for this file */
 		file->direct = -2;
 		result = 0;
 	}
 	if (is_transient(result))
-		result = 0;		/* without the ring, then */
+		result = 0; /* without the ring, then */
 	finish(sink, block, result < 0 ? result : write_now(block));
 }
 
@@ -152,11 +152,11 @@ static void reap(struct ada_sink *sink)
 static void reap_one(struct ada_sink *sink)
 {
 	struct io_uring_cqe *cqe;
-	int rc;
+	int status;
 	submit(sink);
-	while ((rc = io_uring_wait_cqe(&sink->ring, &cqe)) == -EINTR)
+	while ((status = io_uring_wait_cqe(&sink->ring, &cqe)) == -EINTR)
 		;
-	if (rc)
+	if (status)
 		poll(NULL, 0, PAUSE_MS);
 	reap(sink);
 }
@@ -240,7 +240,7 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 	file->direct = -1;
 	if (!fstat(fd, &info) && (file->allocated || file->failed)) {
 		off_t size = file->failed && file->failed < info.st_size ? file->failed : info.st_size;
-		if (ftruncate(fd, size) && !sink->error)	/* else the space ahead stays allocated, or a hole stays */
+		if (ftruncate(fd, size) && !sink->error) /* else the space ahead stays allocated, or a hole stays */
 			sink->error = -errno;
 	}
 	if (sync && sink->has_ring) {
@@ -250,9 +250,9 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 		sink->closing++;
 		return 0;
 	}
-	int rc = sync && fsync(fd) ? -errno : 0;
+	int status = sync && fsync(fd) ? -errno : 0;
 	close(fd);
-	return rc;
+	return status;
 }
 
 static uint8_t *sink_take(struct atf_sink *atf, uint64_t owner, off_t offset, size_t *bytes)
@@ -267,12 +267,11 @@ static void sink_give(struct atf_sink *atf, uint8_t *bytes)
 
 int ada_sink_open(struct ada_sink **result, bool no_ring)
 {
-	struct ada_sink *sink = calloc(1, sizeof(*sink));
+	struct ada_sink *sink = calloc(1, sizeof *sink);
 	*result = sink;
 	if (!sink)
 		return -ENOMEM;
-	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file,
-				       sink_take, sink_give };
+	sink->atf = (struct atf_sink){ sink_open_file, sink_write, sink_wait, sink_close_file, sink_reopen_file, sink_take, sink_give };
 	sink->has_ring = !no_ring && !io_uring_queue_init(RING_ENTRIES, &sink->ring, 0);
 	if (sink->has_ring)
 		io_uring_ring_dontfork(&sink->ring);
@@ -309,10 +308,10 @@ int ada_sink_close(struct ada_sink *sink)
 {
 	while (sink->in_flight)
 		reap_one(sink);
-	int rc = sink->error;
+	int status = sink->error;
 	if (sink->has_ring)
 		io_uring_queue_exit(&sink->ring);
 	ada_array_free(&sink->files);
 	free(sink);
-	return rc;
+	return status;
 }

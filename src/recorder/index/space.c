@@ -7,8 +7,8 @@
 #include "base/file.h"
 
 #define SHARE 3
-#define DETAIL_LEAST (2ull << 20)	/* a few chunks */
-#define AGENT_BYTES (20ull << 20)	/* its table of threads, trampolines, plans, rooms */
+#define DETAIL_LEAST (2ull << 20) /* a few chunks */
+#define AGENT_BYTES (20ull << 20) /* its table of threads, trampolines, plans, rooms */
 
 uint64_t ada_space_left(pid_t pid)
 {
@@ -17,7 +17,7 @@ uint64_t ada_space_left(pid_t pid)
 	size_t length;
 	if (prlimit(pid, RLIMIT_AS, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	snprintf(path, sizeof path, "/proc/%d/statm", pid);
 	if (ada_file_read(path, &text, &length, NULL))
 		return UINT64_MAX;
 	uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -31,7 +31,8 @@ int ada_space_fit(struct ada_segment_options *options, uint64_t left, struct ada
 		if (!options->no_small)
 			options->no_small = true;
 		else if (options->detail_buffer_bytes && options->detail_buffer_bytes >= options->index_buffer_bytes)
-			options->detail_buffer_bytes = options->detail_buffer_bytes / 2 < DETAIL_LEAST ? 0 : options->detail_buffer_bytes / 2;
+			options->detail_buffer_bytes = options->detail_buffer_bytes / 2 < DETAIL_LEAST ? 0 :
+													 options->detail_buffer_bytes / 2;
 		else if (options->index_buffer_bytes / 2 >= ADA_INDEX_BUFFER_MIN)
 			options->index_buffer_bytes /= 2;
 		else

@@ -17,18 +17,18 @@
 #include "base/clock.h"
 #include "recorder/late/late_threads.h"
 
-#define STOP_NS 500000000ull		/* for all threads to stop, in one attempt */
-#define RUN_NS 30000000000ull		/* the agent's own waits end before */
-#define TRY_NS 3000000000ull		/* attempts, all together */
+#define STOP_NS 500000000ull  /* for all threads to stop, in one attempt */
+#define RUN_NS 30000000000ull /* the agent's own waits end before */
+#define TRY_NS 3000000000ull  /* attempts, all together */
 #define PAUSE_NS 2000000
-#define LOOK_NS 100000			/* whether the agent is done */
+#define LOOK_NS 100000 /* whether the agent is done */
 #define XSTATE_MAX 32768
-#define FLAGS_OFF 0x40500ull		/* alignment check, direction, trap */
+#define FLAGS_OFF 0x40500ull /* alignment check, direction, trap */
 
 /* What a borrowed thread gets back. */
 struct loan {
 	struct ada_held *thread;
-	uint64_t frame;			/* in its memory: struct ada_late_frame */
+	uint64_t frame; /* in its memory: struct ada_late_frame */
 	uint64_t mask;
 	size_t xstate_bytes;
 	uint8_t xstate[XSTATE_MAX] __attribute__((aligned(64)));
@@ -37,7 +37,7 @@ struct loan {
 struct attempt {
 	const struct ada_late *late;
 	struct ada_error error;
-	int rc;
+	int status;
 };
 
 /* All stopped: what is mapped now stays mapped. */
@@ -46,7 +46,7 @@ static bool is_same_image(const struct ada_late *late)
 	char path[40], *line = NULL;
 	size_t room = 0;
 	bool found = false;
-	snprintf(path, sizeof(path), "/proc/%d/maps", late->pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", late->pid);
 	FILE *file = fopen(path, "re");
 	while (file && !found && getline(&line, &room, file) > 0) {
 		unsigned int major_number, minor_number;
@@ -66,7 +66,7 @@ static bool ignores_traps(pid_t pid)
 	char path[40], *line = NULL;
 	size_t room = 0;
 	unsigned long long mask = 0;
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
 	FILE *file = fopen(path, "re");
 	while (file && getline(&line, &room, file) > 0)
 		if (sscanf(line, "SigIgn: %llx", &mask) == 1)
@@ -93,7 +93,7 @@ static int unfitness(const struct ada_held *thread, const struct ada_late *late,
 	if (ada_hold_in_rseq(thread, abort_at))
 		return *abort_at ? 3 : -1;
 	*abort_at = 0;
-	return inside ? 2 : restarts(thread);	/* its call begins anew, or goes on, with the registers that it gets back */
+	return inside ? 2 : restarts(thread); /* its call begins anew, or goes on, with the registers that it gets back */
 }
 
 /* One outside the agent, if there is one. Else one in the midst of it: the threads of a program that was stopped (SIGSTOP) stay
@@ -121,37 +121,53 @@ static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *lat
 static int leave_frame(const struct loan *loan)
 {
 	const struct user_regs_struct *from = &loan->thread->registers;
-	struct ada_late_frame frame = { .mask = loan->mask, .r15 = from->r15, .r14 = from->r14, .r13 = from->r13, .r12 = from->r12,
-					.rbp = from->rbp, .rbx = from->rbx, .r11 = from->r11, .r10 = from->r10, .r9 = from->r9,
-					.r8 = from->r8, .rax = from->rax, .rcx = from->rcx, .rdx = from->rdx, .rsi = from->rsi,
-					.rdi = from->rdi, .rip = from->rip, .cs = from->cs, .eflags = from->eflags, .rsp = from->rsp,
+	struct ada_late_frame frame = { .mask = loan->mask,
+					.r15 = from->r15,
+					.r14 = from->r14,
+					.r13 = from->r13,
+					.r12 = from->r12,
+					.rbp = from->rbp,
+					.rbx = from->rbx,
+					.r11 = from->r11,
+					.r10 = from->r10,
+					.r9 = from->r9,
+					.r8 = from->r8,
+					.rax = from->rax,
+					.rcx = from->rcx,
+					.rdx = from->rdx,
+					.rsi = from->rsi,
+					.rdi = from->rdi,
+					.rip = from->rip,
+					.cs = from->cs,
+					.eflags = from->eflags,
+					.rsp = from->rsp,
 					.ss = from->ss };
-	struct iovec mine = { &frame, sizeof(frame) }, its = { (void *)loan->frame, sizeof(frame) };
+	struct iovec mine = { &frame, sizeof frame }, its = { (void *)loan->frame, sizeof frame };
 	if (restarts(loan->thread)) {
-		frame.rip -= 2;			/* the syscall instruction */
+		frame.rip -= 2; /* the syscall instruction */
 		frame.rax = (long)from->rax == -516 ? SYS_restart_syscall : from->orig_rax;
 	}
-	return process_vm_writev(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof(frame) ? 0 : -EFAULT;
+	return process_vm_writev(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof frame ? 0 : -EFAULT;
 }
 
 /* Here, and where it is given back, what is done first is no harm should we be killed before the rest. */
 static int take(struct loan *loan, const struct ada_late *late)
 {
 	struct user_regs_struct registers = loan->thread->registers;
-	struct iovec xstate = { loan->xstate, sizeof(loan->xstate) };
+	struct iovec xstate = { loan->xstate, sizeof loan->xstate };
 	uint64_t mask = ADA_HOLD_MASK;
 	pid_t tid = loan->thread->tid;
 	registers.rip = late->entry;
 	registers.rsp = loan->frame = late->stack - sizeof(struct ada_late_frame);
 	registers.rbp = 0;
-	registers.orig_rax = UINT64_MAX;	/* in no system call */
+	registers.orig_rax = UINT64_MAX; /* in no system call */
 	registers.eflags &= ~FLAGS_OFF;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xstate) || ptrace(PTRACE_GETSIGMASK, tid, 8, &loan->mask))
 		return -errno;
 	loan->xstate_bytes = xstate.iov_len;
-	int rc = leave_frame(loan);
-	if (rc)
-		return rc;
+	int status = leave_frame(loan);
+	if (status)
+		return status;
 	if (ptrace(PTRACE_SETREGS, tid, 0, &registers))
 		return -errno;
 	return ptrace(PTRACE_SETSIGMASK, tid, 8, &mask) ? -errno : 0;
@@ -166,14 +182,14 @@ static void give_back(struct loan *loan)
 	ptrace(PTRACE_SETREGS, tid, 0, &loan->thread->registers);
 }
 
-/* True where the agent is done, or gone; *rc is how. */
-static bool is_done(const struct loan *loan, int *rc)
+/* True where the agent is done, or gone; *status is how. */
+static bool is_done(const struct loan *loan, int *status)
 {
 	uint64_t ended = 0;
-	struct iovec mine = { &ended, sizeof(ended) };
-	struct iovec its = { (void *)(loan->frame + offsetof(struct ada_late_frame, ended)), sizeof(ended) };
-	bool read = process_vm_readv(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof(ended);
-	*rc = read ? (int)(1 - (int64_t)ended) : -ESRCH;
+	struct iovec mine = { &ended, sizeof ended };
+	struct iovec its = { (void *)(loan->frame + offsetof(struct ada_late_frame, ended)), sizeof ended };
+	bool read = process_vm_readv(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof ended;
+	*status = read ? (int)(1 - (int64_t)ended) : -ESRCH;
 	return !read || ended;
 }
 
@@ -190,19 +206,19 @@ static bool is_fault(struct loan *loan, int signal)
 /* Stops it where it waits for that. */
 static int stop(struct ada_hold *hold, struct loan *loan, int result)
 {
-	int signal, event, rc;
+	int signal, event, status;
 	hold->deadline_ns = ada_clock_boottime_ns() + STOP_NS;
 	ptrace(PTRACE_INTERRUPT, loan->thread->tid, 0, 0);
-	while (!(rc = ada_hold_wait(hold, loan->thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
+	while (!(status = ada_hold_wait(hold, loan->thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
 		if (is_fault(loan, signal) || ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
 			break;
-	return rc ? rc : result;
+	return status ? status : result;
 }
 
 static int run(struct ada_hold *hold, struct loan *loan)
 {
 	uint64_t end_ns = ada_clock_boottime_ns() + RUN_NS;
-	int signal, event, rc = 0;
+	int signal, event, status = 0;
 	if (ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
 		return -ESRCH;
 	for (;;) {
@@ -214,47 +230,47 @@ static int run(struct ada_hold *hold, struct loan *loan)
 			return -ESRCH;
 		if (waited && waited != -ETIMEDOUT)
 			return waited;
-		if (is_done(loan, &rc))
-			return stop(hold, loan, rc);
+		if (is_done(loan, &status))
+			return stop(hold, loan, status);
 		if (ada_clock_boottime_ns() > end_ns)
 			return stop(hold, loan, -ETIME);
 	}
 }
 
-static const char *reason(int rc)
+static const char *reason(int status)
 {
-	switch (-rc) {
+	switch (-status) {
 	case EAGAIN: return "it is in the midst of loading a library, or none of its threads can be borrowed";
 	case ESHUTDOWN: return "its agent records no more";
 	case EPERM: return "it is confined by seccomp";
 	case EFAULT: return "its agent failed";
 	case ESRCH: return "it has ended";
 	case ETIME: return "its agent did not finish in time";
-	default: return strerror(-rc);
+	default: return strerror(-status);
 	}
 }
 
 static int patch(struct ada_hold *hold, const struct ada_late *late)
 {
-	int rc = 0;
+	int status = 0;
 	if (!is_same_image(late))
 		return ada_error_set(hold->error, ESRCH, "it is another program by now");
-	for (size_t i = 0; i < hold->threads.count && !rc; i++)
-		rc = ada_hold_step_out(hold, &hold->threads.items[i], late) ?:
-		     ada_hold_check_stack(hold, &hold->threads.items[i], late);
-	if (rc)
-		return ada_error_set(hold->error, -rc, "%s", reason(rc));
-	struct loan *loan = calloc(1, sizeof(*loan));
+	for (size_t i = 0; i < hold->threads.count && !status; i++)
+		status = ada_hold_step_out(hold, &hold->threads.items[i], late) ?:
+										  ada_hold_check_stack(hold, &hold->threads.items[i], late);
+	if (status)
+		return ada_error_set(hold->error, -status, "%s", reason(status));
+	struct loan *loan = calloc(1, sizeof *loan);
 	if (!loan)
 		return ada_error_system(hold->error, ENOMEM, "late patch");
 	loan->thread = choose(hold, late);
-	rc = loan->thread ? take(loan, late) : -EAGAIN;
-	if (!rc) {
-		rc = run(hold, loan);
+	status = loan->thread ? take(loan, late) : -EAGAIN;
+	if (!status) {
+		status = run(hold, loan);
 		give_back(loan);
 	}
 	free(loan);
-	return rc ? ada_error_set(hold->error, -rc, "%s", reason(rc)) : 0;
+	return status ? ada_error_set(hold->error, -status, "%s", reason(status)) : 0;
 }
 
 /* A thread of its own: whatever is still held when it ends, the kernel lets go. */
@@ -262,9 +278,9 @@ static void *attempt_run(void *argument)
 {
 	struct attempt *attempt = argument;
 	struct ada_hold hold = { .pid = attempt->late->pid, .deadline_ns = ada_clock_boottime_ns() + STOP_NS, .error = &attempt->error };
-	attempt->rc = ada_hold_all(&hold);
-	if (!attempt->rc)
-		attempt->rc = patch(&hold, attempt->late);
+	attempt->status = ada_hold_all(&hold);
+	if (!attempt->status)
+		attempt->status = patch(&hold, attempt->late);
 	ada_hold_release(&hold);
 	return NULL;
 }
@@ -280,13 +296,13 @@ int ada_late_run(const struct ada_late *late, struct ada_error *error)
 		return ada_error_set(error, ENOTSUP, "it ignores SIGTRAP");
 	do {
 		attempt = (struct attempt){ .late = late };
-		int rc = pthread_create(&thread, NULL, attempt_run, &attempt);
-		if (rc)
-			return ada_error_system(error, rc, "no thread");
+		int status = pthread_create(&thread, NULL, attempt_run, &attempt);
+		if (status)
+			return ada_error_system(error, status, "no thread");
 		pthread_join(thread, NULL);
-		if (attempt.rc != -EAGAIN && attempt.rc != -EBUSY && attempt.rc != -ETIMEDOUT)
+		if (attempt.status != -EAGAIN && attempt.status != -EBUSY && attempt.status != -ETIMEDOUT)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	} while (ada_clock_boottime_ns() < end_ns);
-	return attempt.rc ? ada_error_set(error, -attempt.rc, "%s", attempt.error.text) : 0;
+	return attempt.status ? ada_error_set(error, -attempt.status, "%s", attempt.error.text) : 0;
 }

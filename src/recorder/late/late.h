@@ -7,12 +7,14 @@
 #include "base/array.h"
 #include "base/error.h"
 
-struct ada_late_range { uint64_t start, end; };		/* no thread may be at an address in [start, end) */
+struct ada_late_range {
+	uint64_t start, end;
+}; /* no thread may be at an address in [start, end) */
 struct ada_late {
 	pid_t pid;
 	dev_t device;
-	ino_t inode;				/* of the segment: the process maps it, or is no longer what it was */
-	uint64_t entry, stack, text_start, text_end;	/* as the agent says: of that process, and believed by no one else */
+	ino_t inode;				     /* of the segment: the process maps it, or is no longer what it was */
+	uint64_t entry, stack, text_start, text_end; /* as the agent says: of that process, and believed by no one else */
 	ADA_ARRAY(struct ada_late_range) ranges;
 };
 /* Stops the process, lets one of its threads run the agent's entry to its end, and lets all go on as they were. Tries for a few

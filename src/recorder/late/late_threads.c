@@ -14,21 +14,21 @@
 #include "base/clock.h"
 
 #define POLL_NS 50000
-#define POLLS_A_LOOK 16			/* whether the thread is a zombie by now */
+#define POLLS_A_LOOK 16 /* whether the thread is a zombie by now */
 #define STEPS_MAX 64
 #define PAGE_BYTES 4096u
-#define STACK_LOOKED_AT (512u << 10)	/* from the stack pointer up */
+#define STACK_LOOKED_AT (512u << 10) /* from the stack pointer up */
 
 static bool is_dead(pid_t pid, pid_t tid)
 {
 	char path[64], text[512], *after;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
 	FILE *file = fopen(path, "re");
-	size_t got = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
 	if (file)
 		fclose(file);
 	text[got] = 0;
-	after = strrchr(text, ')');		/* the name may hold anything */
+	after = strrchr(text, ')'); /* the name may hold anything */
 	return !after || !after[1] || after[2] == 'Z' || after[2] == 'X';
 }
 
@@ -37,13 +37,13 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 	for (unsigned polls = 1;; polls++) {
 		siginfo_t info = { 0 };
 		/* Only stops: a status that someone else waits for is left to them. */
-		int rc = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL);
-		if (!rc && info.si_pid == thread->tid) {
+		int status = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL);
+		if (!status && info.si_pid == thread->tid) {
 			*signal = info.si_status & 0xff;
 			*event = info.si_status >> 8;
 			return 0;
 		}
-		if ((rc && errno == ECHILD) || (polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
+		if ((status && errno == ECHILD) || (polls % POLLS_A_LOOK == 0 && is_dead(hold->pid, thread->tid))) {
 			thread->gone = true;
 			return -ESRCH;
 		}
@@ -67,7 +67,8 @@ static int seize(struct ada_hold *hold, pid_t tid)
 		int code = errno;
 		if (code == ESRCH || is_dead(hold->pid, tid))
 			return 0;
-		return ada_error_system(hold->error, code, "it can't be stopped (is a debugger attached? see also kernel.yama.ptrace_scope)");
+		return ada_error_system(hold->error, code,
+					"it can't be stopped (is a debugger attached? see also kernel.yama.ptrace_scope)");
 	}
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	return ada_array_push(&hold->threads, (struct ada_held){ .tid = tid });
@@ -78,34 +79,34 @@ static int seize_new(struct ada_hold *hold, unsigned *found)
 {
 	char path[40];
 	struct dirent *entry;
-	int rc = 0;
+	int status = 0;
 	*found = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task", hold->pid);
+	snprintf(path, sizeof path, "/proc/%d/task", hold->pid);
 	DIR *directory = opendir(path);
 	if (!directory)
 		return ada_error_set(hold->error, ESRCH, "it has ended");
-	while (!rc && (entry = readdir(directory))) {
+	while (!status && (entry = readdir(directory))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		if (tid <= 0 || known(hold, tid))
 			continue;
 		size_t before = hold->threads.count;
-		rc = seize(hold, tid);
+		status = seize(hold, tid);
 		*found += hold->threads.count > before;
 	}
 	closedir(directory);
-	return rc;
+	return status;
 }
 
 /* A signal that was on its way first goes where it went without us; the stop that was asked for follows. */
 static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 {
-	int signal, event, rc;
-	while (!(rc = ada_hold_wait(hold, thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
+	int signal, event, status;
+	while (!(status = ada_hold_wait(hold, thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
 		ptrace(PTRACE_CONT, thread->tid, 0, (void *)(intptr_t)(event ? 0 : signal));
-	if (rc == -ESRCH)
+	if (status == -ESRCH)
 		return 0;
-	if (rc)
-		return ada_error_set(hold->error, -rc, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
+	if (status)
+		return ada_error_set(hold->error, -status, "thread %d can't be stopped: it waits in the kernel (vfork?)", thread->tid);
 	thread->stopped = !ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers);
 	thread->gone = !thread->stopped;
 	return 0;
@@ -114,14 +115,14 @@ static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 int ada_hold_all(struct ada_hold *hold)
 {
 	unsigned found;
-	int rc;
+	int status;
 	do {
-		rc = seize_new(hold, &found);
-		for (size_t i = 0; i < hold->threads.count && !rc; i++)
+		status = seize_new(hold, &found);
+		for (size_t i = 0; i < hold->threads.count && !status; i++)
 			if (!hold->threads.items[i].stopped && !hold->threads.items[i].gone)
-				rc = await_stop(hold, &hold->threads.items[i]);
-	} while (!rc && found);
-	return rc;
+				status = await_stop(hold, &hold->threads.items[i]);
+	} while (!status && found);
+	return status;
 }
 
 /* Calls without an end of their own that a stop ends with EINTR, where most are simply gone on with (signal(7)). */
@@ -145,7 +146,7 @@ static bool is_signalled(pid_t pid, pid_t tid)
 	size_t room = 0;
 	unsigned long long own = 0, shared = 0, blocked = 0;
 	int known_masks = 0;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
 	FILE *file = fopen(path, "re");
 	while (file && getline(&line, &room, file) > 0)
 		known_masks += sscanf(line, "SigPnd: %llx", &own) == 1 || sscanf(line, "ShdPnd: %llx", &shared) == 1 ||
@@ -164,7 +165,7 @@ static void undo_interruption(const struct ada_hold *hold, const struct ada_held
 	    !waits_forever(&registers) || thread->signal || is_signalled(hold->pid, thread->tid))
 		return;
 	registers.rax = registers.orig_rax;
-	registers.rip -= 2;			/* the syscall instruction */
+	registers.rip -= 2; /* the syscall instruction */
 	ptrace(PTRACE_SETREGS, thread->tid, 0, &registers);
 }
 
@@ -201,7 +202,7 @@ static bool in_system_call(const struct ada_held *thread)
 int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late)
 {
 	uint64_t kept, mask = ADA_HOLD_MASK;
-	int signal, event, rc = 0;
+	int signal, event, status = 0;
 	if (!thread->stopped || !inside(late, thread->registers.rip))
 		return 0;
 	/* Only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that finds SIGTRAP
@@ -211,23 +212,24 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 	bool masked = kept >> (SIGTRAP - 1) & 1;
 	if (masked && ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
 		return -ESRCH;
-	for (int steps = 0; !rc && inside(late, thread->registers.rip); steps++) {
+	for (int steps = 0; !status && inside(late, thread->registers.rip); steps++) {
 		if (steps == STEPS_MAX || in_system_call(thread)) {
-			rc = ada_error_set(hold->error, EBUSY, "thread %d stays in the first bytes of a function to be hooked", thread->tid);
+			status = ada_error_set(hold->error, EBUSY, "thread %d stays in the first bytes of a function to be hooked",
+					       thread->tid);
 			break;
 		}
-		if (ptrace(PTRACE_SINGLESTEP, thread->tid, 0, 0) || (rc = ada_hold_wait(hold, thread, &signal, &event)))
-			return rc ? rc : -ESRCH;
+		if (ptrace(PTRACE_SINGLESTEP, thread->tid, 0, 0) || (status = ada_hold_wait(hold, thread, &signal, &event)))
+			return status ? status : -ESRCH;
 		if (!event && signal != SIGTRAP) {
 			thread->signal = signal;
-			masked = !ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask);	/* no second one */
+			masked = !ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask); /* no second one */
 		}
 		if (ptrace(PTRACE_GETREGS, thread->tid, 0, &thread->registers))
 			return -ESRCH;
 	}
 	if (masked)
 		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &kept);
-	return rc;
+	return status;
 }
 
 /* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter.
@@ -241,12 +243,13 @@ int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, c
 		size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
 		struct iovec mine = { words, bytes }, its = { (void *)at, bytes };
 		if (process_vm_readv(hold->pid, &mine, 1, &its, 1, 0) != (ssize_t)bytes)
-			return 0;		/* behind the stack's end */
+			return 0; /* behind the stack's end */
 		for (size_t i = 0; i < bytes / 8; i++)
 			for (size_t r = 0; r < late->ranges.count; r++)
 				if (words[i] >= late->ranges.items[r].start && words[i] < late->ranges.items[r].end)
 					return ada_error_set(hold->error, EBUSY,
-							     "a handler of thread %d interrupted a function that is to be hooked", thread->tid);
+							     "a handler of thread %d interrupted a function that is to be hooked",
+							     thread->tid);
 		at += bytes;
 	}
 	return 0;
@@ -255,17 +258,20 @@ int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, c
 bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at)
 {
 	struct __ptrace_rseq_configuration where = { 0 };
-	struct { uint32_t version, flags; uint64_t start, bytes, abort; } section;
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} section;
 	uint64_t pointer = 0;
 	*abort_at = 0;
-	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof(where), &where) <= 0 || !where.rseq_abi_pointer)
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof where, &where) <= 0 || !where.rseq_abi_pointer)
 		return false;
-	struct iovec mine = { &pointer, sizeof(pointer) }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof(pointer) };
-	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(pointer) || !pointer)
+	struct iovec mine = { &pointer, sizeof pointer }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof pointer };
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof pointer || !pointer)
 		return false;
-	mine = (struct iovec){ &section, sizeof(section) };
-	its = (struct iovec){ (void *)pointer, sizeof(section) };
-	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof(section))
+	mine = (struct iovec){ &section, sizeof section };
+	its = (struct iovec){ (void *)pointer, sizeof section };
+	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof section)
 		return true;
 	*abort_at = section.abort;
 	return thread->registers.rip - section.start < section.bytes;

@@ -9,8 +9,8 @@
 struct ada_held {
 	pid_t tid;
 	bool stopped, gone;
-	int signal;				/* that came while it was held: to be delivered when it goes on; 0: none */
-	struct user_regs_struct registers;	/* as it was stopped */
+	int signal;			   /* that came while it was held: to be delivered when it goes on; 0: none */
+	struct user_regs_struct registers; /* as it was stopped */
 };
 struct ada_hold {
 	pid_t pid;
@@ -21,7 +21,7 @@ struct ada_hold {
 
 /* Until every thread is stopped and no new one appears. -ETIMEDOUT: one of them can't be stopped now. */
 int ada_hold_all(struct ada_hold *hold);
-void ada_hold_release(struct ada_hold *hold);		/* all go on */
+void ada_hold_release(struct ada_hold *hold); /* all go on */
 /* The next stop of one thread. *event: enum __ptrace_eventcodes, or 0; *signal: of the stop. -ESRCH, -ETIMEDOUT. */
 int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event);
 /* Out of the ranges, one instruction after the other. -EBUSY: it waits in the kernel, and would come back into them. */
@@ -32,6 +32,6 @@ int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, c
  * where the kernel would let it go on after a preemption; 0: not known. */
 bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at);
 /* All signals but those that an instruction raises. */
-#define ADA_HOLD_MASK (~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | \
-			 1ull << (SIGFPE - 1)))
+#define ADA_HOLD_MASK                                                                                                                      \
+	(~(1ull << (SIGTRAP - 1) | 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1)))
 #endif

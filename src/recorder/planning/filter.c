@@ -6,7 +6,9 @@
 #include "base/array.h"
 #include "trigger/pattern.h"
 
-struct patterns { ADA_ARRAY(struct ada_pattern) list; };
+struct patterns {
+	ADA_ARRAY(struct ada_pattern) list;
+};
 
 struct ada_filter {
 	struct patterns functions, exclude;
@@ -17,12 +19,11 @@ static int compile(struct ada_pattern *pattern, const char *option, const char *
 	struct ada_error reason = { "" };
 	size_t offset;
 	if (!*text)
-		return ada_error_set(error, EINVAL, "--%s: an empty pattern matches nothing: write '*' for all functions",
-				     option);
-	int rc = ada_pattern_compile(pattern, text, false, &offset, &reason);
-	if (rc == -EINVAL)
+		return ada_error_set(error, EINVAL, "--%s: an empty pattern matches nothing: write '*' for all functions", option);
+	int status = ada_pattern_compile(pattern, text, false, &offset, &reason);
+	if (status == -EINVAL)
 		return ada_error_set(error, EINVAL, "--%s=%s: at character %zu: %s", option, text, offset + 1, reason.text);
-	return rc ? ada_error_system(error, -rc, "--%s=%s", option, text) : 0;
+	return status ? ada_error_system(error, -status, "--%s=%s", option, text) : 0;
 }
 
 static int compile_all(struct patterns *patterns, const char *option, const struct ada_strings *texts, struct ada_error *error)
@@ -30,9 +31,9 @@ static int compile_all(struct patterns *patterns, const char *option, const stru
 	if (ada_array_reserve(&patterns->list, texts->count))
 		return ada_error_system(error, ENOMEM, "patterns");
 	for (size_t i = 0; i < texts->count; i++) {
-		int rc = compile(&patterns->list.items[i], option, texts->items[i], error);
-		if (rc)
-			return rc;
+		int status = compile(&patterns->list.items[i], option, texts->items[i], error);
+		if (status)
+			return status;
 		patterns->list.count++;
 	}
 	return 0;
@@ -44,17 +45,17 @@ int ada_filter_open(struct ada_filter **result, const struct ada_strings *functi
 	*result = NULL;
 	if (!functions->count && !exclude->count)
 		return 0;
-	struct ada_filter *filter = calloc(1, sizeof(*filter));
+	struct ada_filter *filter = calloc(1, sizeof *filter);
 	if (!filter)
 		return ada_error_system(error, ENOMEM, "patterns");
-	int rc = compile_all(&filter->functions, "functions", functions, error);
-	if (!rc)
-		rc = compile_all(&filter->exclude, "exclude", exclude, error);
-	if (rc)
+	int status = compile_all(&filter->functions, "functions", functions, error);
+	if (!status)
+		status = compile_all(&filter->exclude, "exclude", exclude, error);
+	if (status)
 		ada_filter_close(filter);
 	else
 		*result = filter;
-	return rc;
+	return status;
 }
 
 static bool any_matches(const struct patterns *patterns, const struct ada_names *names)
@@ -71,8 +72,7 @@ bool ada_filter_passes(const struct ada_filter *filter, const char *mangled)
 	if (!filter)
 		return true;
 	ada_names_open(&names, mangled);
-	bool passes = (!filter->functions.list.count || any_matches(&filter->functions, &names)) &&
-		      !any_matches(&filter->exclude, &names);
+	bool passes = (!filter->functions.list.count || any_matches(&filter->functions, &names)) && !any_matches(&filter->exclude, &names);
 	ada_names_close(&names);
 	return passes;
 }

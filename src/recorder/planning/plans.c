@@ -18,7 +18,7 @@ struct entry {
 };
 
 struct ada_plans {
-	const struct ada_filter *filter;	/* matching uses scratch memory: only under filter_lock */
+	const struct ada_filter *filter; /* matching uses scratch memory: only under filter_lock */
 	pthread_mutex_t lock, filter_lock;
 	pthread_cond_t ready;
 	ADA_ARRAY(struct entry *) entries;
@@ -26,7 +26,7 @@ struct ada_plans {
 
 int ada_plans_open(struct ada_plans **result, const struct ada_filter *filter)
 {
-	struct ada_plans *plans = calloc(1, sizeof(*plans));
+	struct ada_plans *plans = calloc(1, sizeof *plans);
 	*result = plans;
 	if (!plans)
 		return -ENOMEM;
@@ -62,8 +62,7 @@ static int filter_make(struct ada_planned *planned, const struct ada_filter *fil
 	const struct ada_plan_hook *hooks = ada_plan_hooks(planned->plan);
 	for (uint32_t i = 0; i < header->hook_count; i++) {
 		const struct ada_plan_function *function = &functions[hooks[i].function];
-		if ((function->flags & ADA_FUNCTION_INTERCEPT) ||
-		    ada_filter_passes(filter, ada_plan_string(planned->plan, function->name)))
+		if ((function->flags & ADA_FUNCTION_INTERCEPT) || ada_filter_passes(filter, ada_plan_string(planned->plan, function->name)))
 			filter_set(planned, i);
 	}
 	const struct ada_plan_import *imports = ada_plan_imports(planned->plan);
@@ -106,9 +105,9 @@ static void make(struct ada_plans *plans, struct entry *entry)
 		return;
 	if (plans->filter) {
 		pthread_mutex_lock(&plans->filter_lock);
-		int rc = filter_make(planned, plans->filter);
+		int status = filter_make(planned, plans->filter);
 		pthread_mutex_unlock(&plans->filter_lock);
-		if (rc) {
+		if (status) {
 			ada_plan_close(planned->plan);
 			planned->plan = NULL;
 			return;
@@ -132,7 +131,7 @@ static struct entry *find(struct ada_plans *plans, const char *path, const struc
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode)
 {
 	struct stat info = { 0 };
-	stat(path, &info);		/* a file that is not there gets an entry of its own, with the error */
+	stat(path, &info); /* a file that is not there gets an entry of its own, with the error */
 	pthread_mutex_lock(&plans->lock);
 	struct entry *entry = find(plans, path, &info, decode);
 	if (entry) {
@@ -141,10 +140,11 @@ const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *pat
 		pthread_mutex_unlock(&plans->lock);
 		return &entry->planned;
 	}
-	entry = calloc(1, sizeof(*entry));
+	entry = calloc(1, sizeof *entry);
 	if (entry) {
-		*entry = (struct entry){ .path = strdup(path), .device = info.st_dev, .inode = info.st_ino,
-					 .modified = info.st_mtim, .decode = decode };
+		*entry = (struct entry){
+			.path = strdup(path), .device = info.st_dev, .inode = info.st_ino, .modified = info.st_mtim, .decode = decode
+		};
 		if (!entry->path || ada_array_push(&plans->entries, entry)) {
 			free(entry->path);
 			free(entry);

@@ -7,16 +7,16 @@
 #include "recorder/planning/filter.h"
 
 struct ada_planned {
-	struct ada_plan *plan;		/* NULL: none, see `error` */
+	struct ada_plan *plan; /* NULL: none, see `error` */
 	struct ada_error error;
-	char *names;			/* lines of modules/ID.tsv */
+	char *names; /* lines of modules/ID.tsv */
 	size_t names_bytes;
 	/* Of a decoded plan */
-	uint8_t *filter;		/* for a plan reply; NULL: hook all */
+	uint8_t *filter; /* for a plan reply; NULL: hook all */
 	uint32_t filter_bytes;
-	uint32_t functions;		/* that count: not the ifunc symbols */
-	uint32_t hookable;		/* of them, those with a hook that passes the filter */
-	uint32_t skipped[ADA_REFUSAL_COUNT];	/* the others, by reason */
+	uint32_t functions;		     /* that count: not the ifunc symbols */
+	uint32_t hookable;		     /* of them, those with a hook that passes the filter */
+	uint32_t skipped[ADA_REFUSAL_COUNT]; /* the others, by reason */
 };
 
 struct ada_plans;

@@ -64,16 +64,16 @@ int ada_symbols_write(const char *path, const char *text, size_t text_bytes, con
 	char *head = head_of(module_path, build_id, build_id_bytes, base, &head_bytes);
 	if (!head)
 		return ada_error_system(error, ENOMEM, "%s", path);
-	unlink(path);			/* the file of a parent process, linked here: not to be written through */
+	unlink(path); /* the file of a parent process, linked here: not to be written through */
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int rc = fd < 0 ? -errno : ada_file_write_all(fd, head, head_bytes);
-	if (!rc && text)
-		rc = ada_file_write_all(fd, text, text_bytes);
-	if (fd >= 0 && close(fd) && !rc)
-		rc = -errno;
+	int status = fd < 0 ? -errno : ada_file_write_all(fd, head, head_bytes);
+	if (!status && text)
+		status = ada_file_write_all(fd, text, text_bytes);
+	if (fd >= 0 && close(fd) && !status)
+		status = -errno;
 	*checksum = libdeflate_crc32(0, head, head_bytes);
 	if (text)
 		*checksum = libdeflate_crc32(*checksum, text, text_bytes);
 	free(head);
-	return rc ? ada_error_system(error, -rc, "%s", path) : 0;
+	return status ? ada_error_system(error, -status, "%s", path) : 0;
 }

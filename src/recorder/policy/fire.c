@@ -21,19 +21,20 @@ void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint6
 }
 
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
-	      uint64_t value, uint64_t post_ticks)
+	     uint64_t value, uint64_t post_ticks)
 {
-	static struct ada_rule rules[ADA_RULES_MAX];	/* by slot; only the one is looked at */
+	static struct ada_rule rules[ADA_RULES_MAX]; /* by slot; only the one is looked at */
 	struct ada_rule *rule = &rules[info->slot];
 	int marks = provider->mapped && provider->details ?
-		    ada_policy_pass(provider->recorder->policy, provider, &info->rule, info->slot, counter) : -EAGAIN;
+			    ada_policy_pass(provider->recorder->policy, provider, &info->rule, info->slot, counter) :
+			    -EAGAIN;
 	if (marks <= 0)
 		return marks;
 	*rule = info->rule;
 	if (rule->post_ticks < post_ticks)
 		rule->post_ticks = post_ticks;
-	int rc = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
-	return rc ? rc : 1;
+	int status = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
+	return status ? status : 1;
 }
 
 /* Number from 1 on; 0: there is none. What a mark's value is, where it was made by hand. */
@@ -51,7 +52,7 @@ static uint64_t keep_label(struct ada_recorder *recorder, const char *label)
 
 int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *processes, struct ada_error *error)
 {
-	struct ada_firing *firing = malloc(sizeof(*firing));
+	struct ada_firing *firing = malloc(sizeof *firing);
 	uint64_t counter = ada_clock_counter(), number;
 	*processes = 0;
 	if (!firing)
@@ -60,8 +61,8 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 	if (!recorder->options->detail || !firing->count) {
 		free(firing);
 		return recorder->options->detail ?
-		       ada_error_set(error, ENOENT, "no rule `manual` is in force: `ada trigger add manual` adds it") :
-		       ada_error_set(error, ENOENT, "this session keeps no detail (--detail=off): there is nothing to mark");
+			       ada_error_set(error, ENOENT, "no rule `manual` is in force: `ada trigger add manual` adds it") :
+			       ada_error_set(error, ENOENT, "this session keeps no detail (--detail=off): there is nothing to mark");
 	}
 	number = keep_label(recorder, label);
 	struct ada_provider *provider;

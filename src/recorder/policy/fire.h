@@ -16,7 +16,7 @@ void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint6
  * limit let it. post_ticks: at least as long a post-roll. 1: it is a mark. 0: it is none. -EAGAIN: the process doesn't have
  * the rule yet, or its segment is gone. */
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
-	      uint64_t value, uint64_t post_ticks);
+	     uint64_t value, uint64_t post_ticks);
 /* Under every rule `manual`, in every process. -ENOENT: there is no such rule. */
 int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *processes, struct ada_error *error);
 #endif

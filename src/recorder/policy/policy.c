@@ -9,7 +9,10 @@
 
 static const char *const defaults[] = { "crash", "manual" };
 
-struct warned { const char *text; struct ada_error *first; };
+struct warned {
+	const char *text;
+	struct ada_error *first;
+};
 
 static void warn(void *context, const char *text)
 {
@@ -49,22 +52,22 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 		     struct ada_error *error)
 {
 	struct warned warned = { text, warning };
-	struct ada_policy_rule *rule = calloc(1, sizeof(*rule));
+	struct ada_policy_rule *rule = calloc(1, sizeof *rule);
 	*result = NULL;
 	if (!rule)
 		return ada_error_system(error, ENOMEM, "%s", text);
-	int rc = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
-	if (rc) {
+	int status = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
+	if (status) {
 		rule->trigger = NULL;
 		rule_free(rule);
-		return rc;
+		return status;
 	}
 	const struct ada_trigger *trigger = rule->trigger;
 	rule->until = UINT32_MAX;
 	rule->flags = ada_trigger_flags(trigger);
 	rule->typed = trigger->type_given || (trigger->kind != ADA_RULE_RETURN && trigger->kind != ADA_RULE_ARG);
-	rule->hits = calloc(trigger->patterns.count + 1, sizeof(*rule->hits));
-	rule->told = calloc(trigger->patterns.count + 1, sizeof(*rule->told));
+	rule->hits = calloc(trigger->patterns.count + 1, sizeof *rule->hits);
+	rule->told = calloc(trigger->patterns.count + 1, sizeof *rule->told);
 	ada_trigger_rule(trigger, policy->ticks_per_ns, &policy->rolls, trigger->type_given ? trigger->type : ADA_VALUE_I32, &rule->agent);
 	if (!rule->hits || !rule->told) {
 		rule_free(rule);
@@ -77,10 +80,11 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 /* Into slot and lists, as of the version to come. Under both locks. */
 static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
-	int rc = slot_find(policy, &rule->slot) ?: ada_array_reserve(&policy->rules, 1) ?:
-		 ada_array_reserve(&policy->by_slot[rule->slot], 1);
-	if (rc)
-		return rc;
+	int status = slot_find(policy, &rule->slot)		  ?:
+			     ada_array_reserve(&policy->rules, 1) ?:
+								    ada_array_reserve(&policy->by_slot[rule->slot], 1);
+	if (status)
+		return status;
 	rule->id = (uint32_t)policy->rules.count + 1;
 	rule->since = policy->version + 1;
 	rule->agent.incarnation = rule->incarnation = ++policy->incarnations[rule->slot];
@@ -124,8 +128,8 @@ static int version_enter(struct ada_policy *policy)
 
 static void set_rolls(struct ada_policy *policy, const struct ada_trace_options *options)
 {
-	policy->rolls = (struct ada_rolls){ options->pre_roll_ns, options->pre_roll_events,
-					    options->post_roll_ns, options->post_roll_events };
+	policy->rolls = (struct ada_rolls){ options->pre_roll_ns, options->pre_roll_events, options->post_roll_ns,
+					    options->post_roll_events };
 	if (!policy->rolls.pre_ns && !policy->rolls.pre_events)
 		policy->rolls.pre_events = ADA_ROLL_EVENTS_DEFAULT;
 	if (!policy->rolls.post_ns && !policy->rolls.post_events)
@@ -134,18 +138,19 @@ static void set_rolls(struct ada_policy *policy, const struct ada_trace_options 
 
 static int open_rules(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
 {
-	size_t given = options->triggers.count, count = given ? given : sizeof(defaults) / sizeof(*defaults);
+	size_t given = options->triggers.count, count = given ? given : sizeof defaults / sizeof *defaults;
 	if (count > ADA_RULES_MAX)
 		return ada_error_set(error, EINVAL, "%s: %zu rules, of at most %u: one rule can name several functions: symbol=a,b,c",
 				     options->trigger_origins.count > ADA_RULES_MAX ? options->trigger_origins.items[ADA_RULES_MAX] :
-				     "--trigger", count, ADA_RULES_MAX);
+										      "--trigger",
+				     count, ADA_RULES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		struct ada_error reason = { "" };
 		struct ada_policy_rule *rule;
-		int rc = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
-		if (rc)
-			return ada_error_set(error, -rc, "%s '%s': %s", i < options->trigger_origins.count ?
-					     options->trigger_origins.items[i] : "--trigger",
+		int status = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
+		if (status)
+			return ada_error_set(error, -status, "%s '%s': %s",
+					     i < options->trigger_origins.count ? options->trigger_origins.items[i] : "--trigger",
 					     given ? options->triggers.items[i] : defaults[i], reason.text);
 		if (rule_enter(policy, rule)) {
 			rule_free(rule);
@@ -157,7 +162,7 @@ static int open_rules(struct ada_policy *policy, const struct ada_trace_options 
 
 int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error)
 {
-	struct ada_policy *policy = calloc(1, sizeof(*policy));
+	struct ada_policy *policy = calloc(1, sizeof *policy);
 	*result = NULL;
 	if (!policy)
 		return ada_error_system(error, ENOMEM, "policy");
@@ -167,12 +172,12 @@ int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *
 	policy->ticks_per_ns = ticks_per_ns;
 	policy->strict = options->strict;
 	set_rolls(policy, options);
-	int rc = open_rules(policy, options, error);
-	if (rc)
+	int status = open_rules(policy, options, error);
+	if (status)
 		ada_policy_close(policy);
 	else
 		*result = policy;
-	return rc;
+	return status;
 }
 
 void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder)
@@ -210,29 +215,29 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 {
 	struct ada_policy_rule *rule;
 	struct ada_error warning = { "" };
-	int rc = rule_make(policy, &rule, text, &warning, error);
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&policy->late);	/* nobody tells of the new version what is to be told here */
+	int status = rule_make(policy, &rule, text, &warning, error);
+	if (status)
+		return status;
+	pthread_mutex_lock(&policy->late); /* nobody tells of the new version what is to be told here */
 	pthread_mutex_lock(&policy->change);
 	pthread_mutex_lock(&policy->lock);
-	rc = rule_enter(policy, rule);
-	if (!rc && (rc = version_enter(policy)))
-		rule_end(policy, rule);		/* of no version */
+	status = rule_enter(policy, rule);
+	if (!status && (status = version_enter(policy)))
+		rule_end(policy, rule); /* of no version */
 	pthread_mutex_unlock(&policy->lock);
-	if (rc == -ENOSPC)
-		ada_error_set(error, ENOSPC, "%s: there are %u rules already: remove one (ada trigger list, ada trigger remove ID)",
-			      text, ADA_RULES_MAX);
-	if (rc) {
+	if (status == -ENOSPC)
+		ada_error_set(error, ENOSPC, "%s: there are %u rules already: remove one (ada trigger list, ada trigger remove ID)", text,
+			      ADA_RULES_MAX);
+	if (status) {
 		if (rule->until == UINT32_MAX)
 			rule_free(rule);
 		pthread_mutex_unlock(&policy->change);
 		pthread_mutex_unlock(&policy->late);
-		return ada_error_system(error, -rc, "%s", text);
+		return ada_error_system(error, -status, "%s", text);
 	}
 	if (id)
 		*id = rule->id;
-	ada_policy_match_rule(policy, rule);	/* short of memory it names fewer */
+	ada_policy_match_rule(policy, rule); /* short of memory it names fewer */
 	for (size_t i = 0; i < policy->images.count; i++)
 		ada_policy_settle_types(policy, policy->images.items[i]);
 	ada_policy_compile_all(policy);
@@ -251,28 +256,34 @@ int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *
 	pthread_mutex_lock(&policy->change);
 	pthread_mutex_lock(&policy->lock);
 	struct ada_policy_rule *rule = id && id <= policy->rules.count ? policy->rules.items[id - 1] : NULL;
-	int rc = !rule || rule->until != UINT32_MAX ? -ENOENT : 0;
-	if (!rc) {
+	int status = !rule || rule->until != UINT32_MAX ? -ENOENT : 0;
+	if (!status) {
 		rule_end(policy, rule);
-		rc = version_enter(policy);
-		if (rc)
+		status = version_enter(policy);
+		if (status)
 			rule->until = UINT32_MAX;
 	}
 	pthread_mutex_unlock(&policy->lock);
-	if (!rc) {
+	if (!status) {
 		ada_policy_unmatch_rule(policy, rule);
 		ada_policy_compile_all(policy);
 	}
 	pthread_mutex_unlock(&policy->change);
-	if (rc == -ENOENT)
+	if (status == -ENOENT)
 		return ada_error_set(error, ENOENT, "no rule in force has the number %u: see `ada trigger list`", id);
-	return rc ? ada_error_system(error, -rc, "rule %u", id) : 0;
+	return status ? ada_error_system(error, -status, "rule %u", id) : 0;
 }
 
 static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
 {
-	return (struct ada_rule_info){ .id = rule->id, .slot = rule->slot, .since = rule->since, .until = rule->until,
-				       .trigger = rule->trigger, .rule = rule->agent, .matches = rule->matches, .marks = rule->marks };
+	return (struct ada_rule_info){ .id = rule->id,
+				       .slot = rule->slot,
+				       .since = rule->since,
+				       .until = rule->until,
+				       .trigger = rule->trigger,
+				       .rule = rule->agent,
+				       .matches = rule->matches,
+				       .marks = rule->marks };
 }
 
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room)

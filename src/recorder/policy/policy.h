@@ -15,7 +15,7 @@ struct ada_recorder;
 /* Parses options->triggers: -EINVAL with a line that names the origin. Warnings go to stderr. */
 int ada_policy_open(struct ada_policy **policy, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error);
 void ada_policy_close(struct ada_policy *policy);
-void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder);	/* whose providers it compiles for */
+void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder); /* whose providers it compiles for */
 
 /* A new provider's tables, before its agent runs. `parent` (may be NULL): whose modules it has, at the same numbers. */
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent);
@@ -52,10 +52,10 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error);
 
 struct ada_rule_info {
-	uint32_t id, slot, since, until;	/* versions; until UINT32_MAX: in force */
-	const struct ada_trigger *trigger;	/* lives as long as the policy */
-	struct ada_rule rule;			/* the agent's form */
-	uint64_t matches, marks;		/* over all providers; ada_policy_rule: over those that are gone */
+	uint32_t id, slot, since, until;   /* versions; until UINT32_MAX: in force */
+	const struct ada_trigger *trigger; /* lives as long as the policy */
+	struct ada_rule rule;		   /* the agent's form */
+	uint64_t matches, marks;	   /* over all providers; ada_policy_rule: over those that are gone */
 };
 /* All below may be called under any lock. */
 /* A rule that the recorder itself judges (ada_fire) fits: counts that, and says whether it marks; -EAGAIN: it isn't in force in this
@@ -63,12 +63,14 @@ struct ada_rule_info {
  * another thread that gives the slot to another rule takes its incarnation away first. Main thread, while it is mapped. */
 int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
 		    uint64_t counter);
-size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room);	/* those in force, by id */
+size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room); /* those in force, by id */
 /* The rule that had this slot under this version; false: none. */
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info);
 uint32_t ada_policy_version(struct ada_policy *policy);
 /* "v3" and a hash of the rules in their order, 16 hex digits; for manifests: "v3-0123456789abcdef" is a window's keySymbolVersion. */
 void ada_policy_hash(struct ada_policy *policy, uint32_t version, char hash[17]);
-struct ada_policy_cost { uint64_t compiles, last_ns, total_ns, functions_matched, names_tried; };
+struct ada_policy_cost {
+	uint64_t compiles, last_ns, total_ns, functions_matched, names_tried;
+};
 void ada_policy_cost(struct ada_policy *policy, struct ada_policy_cost *cost);
 #endif

@@ -9,13 +9,21 @@
 #include "recorder/state/provider.h"
 
 /* A module of a process that may lack hooks. */
-struct place { struct ada_policy_tables *tables; uint32_t id; uint64_t base; const char *path; };
-struct places { ADA_ARRAY(struct place) items; };
+struct place {
+	struct ada_policy_tables *tables;
+	uint32_t id;
+	uint64_t base;
+	const char *path;
+};
+struct places {
+	ADA_ARRAY(struct place) items;
+};
 
 /* Under provider->lock. False: it isn't loaded. */
 static bool is_loaded(const struct ada_provider *provider, uint32_t id, uint64_t *base)
 {
-	if (!provider->mapped || __atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) || id >= ada_segment_module_count(&provider->segment))
+	if (!provider->mapped || __atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) ||
+	    id >= ada_segment_module_count(&provider->segment))
 		return false;
 	const struct ada_shm_module *module = &provider->segment.modules[id];
 	*base = module->base;
@@ -79,8 +87,8 @@ static bool prepare(struct ada_policy *policy, const struct place *place, const 
 	if (!module || (module->plan && (!module->hooked || module->plan != planned->plan)))
 		return false;
 	if (ada_policy_image(policy, planned->plan) != module->image) {
-		ada_policy_tell(warning, "process %d: %s was replaced: what rules name in it is not hooked",
-				place->tables->provider->pid, place->path);
+		ada_policy_tell(warning, "process %d: %s was replaced: what rules name in it is not hooked", place->tables->provider->pid,
+				place->path);
 		return false;
 	}
 	uint32_t bytes = (ada_plan_header(planned->plan)->hook_count + 7) / 8;
@@ -114,8 +122,8 @@ static void forget(struct ada_policy *policy, struct ada_policy_tables *tables)
 }
 
 /* One process: places[0 .. count) are its modules. */
-static void patch(struct ada_policy *policy, const struct place *places, size_t count, const struct ada_policy_rule *rule,
-		  uint32_t since, struct ada_error *warning)
+static void patch(struct ada_policy *policy, const struct place *places, size_t count, const struct ada_policy_rule *rule, uint32_t since,
+		  struct ada_error *warning)
 {
 	struct ada_provider *provider = places->tables->provider;
 	struct ada_error error = { "" };
@@ -143,14 +151,15 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 	pthread_mutex_unlock(&provider->lock);
 	if (any && ada_late_run(&late, &error) && !ada_provider_gone(provider) && places->tables->late_told <= since) {
 		places->tables->late_told = ada_policy_version(policy);
-		ada_policy_tell(warning, "%s: not hooked in process %d: %s", rule ? rule->trigger->text : "what rules name", provider->pid, error.text);
+		ada_policy_tell(warning, "%s: not hooked in process %d: %s", rule ? rule->trigger->text : "what rules name", provider->pid,
+				error.text);
 	}
 	ada_array_free(&late.ranges);
 	forget(policy, places->tables);
 }
 
-void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
-		     uint32_t since, struct ada_error *warning)
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one, uint32_t since,
+		     struct ada_error *warning)
 {
 	struct places places = { 0 };
 	if (!policy->recorder || (rule && !rule->trigger->patterns.count))
@@ -176,7 +185,7 @@ static void forget_missing(struct ada_policy_module *module, pid_t pid, uint64_t
 		if (!(module->patched[i / 8] >> i % 8 & 1))
 			continue;
 		if (process_vm_readv(pid, &mine, 1, &its, 1, 0) != 1 || byte == hooks[i].expected[0])
-			module->hooked[i / 8] &= (uint8_t)~(1u << i % 8);
+			module->hooked[i / 8] &= (uint8_t) ~(1u << i % 8);
 	}
 }
 
@@ -205,8 +214,8 @@ void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provide
 void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id)
 {
 	const struct ada_planned *planned = NULL;
-	struct ada_late nowhere = { 0 };	/* nothing runs in it yet */
-	struct ada_error told = { "" };		/* when it was loaded first, or the rule was made */
+	struct ada_late nowhere = { 0 }; /* nothing runs in it yet */
+	struct ada_error told = { "" };	 /* when it was loaded first, or the rule was made */
 	char path[PATH_MAX] = "";
 	pthread_mutex_lock(&policy->change);
 	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);

@@ -10,8 +10,7 @@ static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
 	if (ada_plan_header(b)->function_count != count)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		if (one[i].address != other[i].address ||
-		    strcmp(ada_plan_string(a, one[i].name), ada_plan_string(b, other[i].name)))
+		if (one[i].address != other[i].address || strcmp(ada_plan_string(a, one[i].name), ada_plan_string(b, other[i].name)))
 			return false;
 	return true;
 }
@@ -46,20 +45,20 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 	uint32_t function_count = ada_plan_header(plan)->function_count;
 	size_t first = image->matches.count;
 	uint64_t matched = 0;
-	int rc = 0;
-	for (size_t i = 0; i < count && !rc; i++)
-		rc = ada_array_push(&image->matches, (struct ada_policy_match){ .rule = rules[i] });
-	for (uint32_t i = 0; i < function_count && !rc; i++) {
+	int status = 0;
+	for (size_t i = 0; i < count && !status; i++)
+		status = ada_array_push(&image->matches, (struct ada_policy_match){ .rule = rules[i] });
+	for (uint32_t i = 0; i < function_count && !status; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_names names;
 		bool literal;
 		if (!*name || !any_may_fit(rules, count, name))
 			continue;
 		ada_names_open(&names, name);
-		for (size_t j = 0; j < count && !rc; j++) {
+		for (size_t j = 0; j < count && !status; j++) {
 			if (!fits(rules[j], &names, &literal))
 				continue;
-			rc = ada_array_push(&image->matches.items[first + j].functions, i | (literal ? ADA_POLICY_LITERAL : 0));
+			status = ada_array_push(&image->matches.items[first + j].functions, i | (literal ? ADA_POLICY_LITERAL : 0));
 			matched++;
 		}
 		ada_names_close(&names);
@@ -74,7 +73,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 	policy->cost.names_tried += function_count;
 	policy->cost.functions_matched += matched;
 	pthread_mutex_unlock(&policy->lock);
-	return rc;
+	return status;
 }
 
 static int match_all(struct ada_policy *policy, struct ada_policy_image *image)
@@ -108,7 +107,7 @@ struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struc
 		if (same_functions(image->plans.items[0], plan))
 			return ada_array_push(&image->plans, plan) ? NULL : image;
 	}
-	struct ada_policy_image *image = calloc(1, sizeof(*image));
+	struct ada_policy_image *image = calloc(1, sizeof *image);
 	if (!image)
 		return NULL;
 	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_array_push(&policy->images, image)) {
@@ -127,10 +126,10 @@ void ada_policy_images_free(struct ada_policy *policy)
 
 int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
-	int rc = 0;
-	for (size_t i = 0; i < policy->images.count && !rc && rule->trigger->patterns.count; i++)
-		rc = match(policy, policy->images.items[i], &rule, 1);
-	return rc;
+	int status = 0;
+	for (size_t i = 0; i < policy->images.count && !status && rule->trigger->patterns.count; i++)
+		status = match(policy, policy->images.items[i], &rule, 1);
+	return status;
 }
 
 void ada_policy_unmatch_rule(struct ada_policy *policy, const struct ada_policy_rule *rule)
@@ -158,14 +157,14 @@ bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image 
 		int argument = rule->trigger->kind == ADA_RULE_ARG ? rule->trigger->argument : 0;
 		if (rule->typed || !image->path)
 			continue;
-		enum ada_value_type type = ada_value_type_of(image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]),
-							     argument);
+		enum ada_value_type type = ada_value_type_of(
+			image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]), argument);
 		struct ada_rule agent = { 0 };
 		ada_trigger_rule(rule->trigger, policy->ticks_per_ns, &policy->rolls, type, &agent);
 		agent.incarnation = rule->incarnation;
 		pthread_mutex_lock(&policy->lock);
 		rule->typed = true;
-		changed |= memcmp(&agent, &rule->agent, sizeof(agent)) != 0;
+		changed |= memcmp(&agent, &rule->agent, sizeof agent) != 0;
 		rule->agent = agent;
 		pthread_mutex_unlock(&policy->lock);
 	}
@@ -190,8 +189,8 @@ uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct
 	uint32_t count = 0;
 	for (size_t i = 0; i < image->matches.count; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count; j++) {
-			const struct ada_plan_function *function =
-				&functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
+			const struct ada_plan_function
+				*function = &functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
 			if (!(function->flags & ADA_FUNCTION_INTERCEPT))
 				count += set_hook(plan, function->hook, bits);
 		}

@@ -31,13 +31,13 @@ void ada_policy_tables_free(struct ada_policy *policy)
 	ada_array_free(&policy->tables);
 }
 
-static void tell_failure(struct ada_policy_tables *tables, int rc)
+static void tell_failure(struct ada_policy_tables *tables, int status)
 {
-	if (!rc || tables->failed)
+	if (!status || tables->failed)
 		return;
 	tables->failed = true;
-	ada_say("ada: process %d: the marking policy has no room: %s: its rules don't change any more\n",
-		tables->provider->pid, strerror(-rc));
+	ada_say("ada: process %d: the marking policy has no room: %s: its rules don't change any more\n", tables->provider->pid,
+		strerror(-status));
 }
 
 /* Compiles where the segment is there; 0 where it isn't, either. */
@@ -45,10 +45,10 @@ static int compile(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
 	struct ada_provider *provider = tables->provider;
 	pthread_mutex_lock(&provider->lock);
-	int rc = provider->mapped ? ada_policy_compile(policy, tables) : 0;
+	int status = provider->mapped ? ada_policy_compile(policy, tables) : 0;
 	pthread_mutex_unlock(&provider->lock);
-	tell_failure(tables, rc);
-	return rc;
+	tell_failure(tables, status);
+	return status;
 }
 
 void ada_policy_compile_all(struct ada_policy *policy)
@@ -84,28 +84,28 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent)
 {
-	struct ada_policy_tables *tables = calloc(1, sizeof(*tables));
+	struct ada_policy_tables *tables = calloc(1, sizeof *tables);
 	if (!tables)
 		return -ENOMEM;
 	tables->provider = provider;
 	pthread_mutex_lock(&policy->change);
 	const struct ada_policy_tables *from = parent ? ada_policy_tables_of(policy, parent) : NULL;
-	int rc = from ? inherit(tables, from) : 0;
-	if (!rc) {
+	int status = from ? inherit(tables, from) : 0;
+	if (!status) {
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
-		rc = !provider->mapped ? -ESRCH : ada_policy_room(tables, tables->functions) ?: ada_policy_compile(policy, tables);
-		if (!rc) {		/* before it can leave */
+		status = !provider->mapped ? -ESRCH : ada_policy_room(tables, tables->functions) ?: ada_policy_compile(policy, tables);
+		if (!status) { /* before it can leave */
 			pthread_mutex_lock(&policy->lock);
-			rc = ada_array_push(&policy->tables, tables);
+			status = ada_array_push(&policy->tables, tables);
 			pthread_mutex_unlock(&policy->lock);
 		}
 		pthread_mutex_unlock(&provider->lock);
 	}
 	pthread_mutex_unlock(&policy->change);
-	if (rc)
+	if (status)
 		tables_free(tables);
-	return rc;
+	return status;
 }
 
 struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id)
@@ -135,10 +135,10 @@ static int number(struct ada_policy_tables *tables, struct ada_policy_module *mo
 static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, struct ada_policy_module *module, uint32_t count)
 {
 	bool anew, changed = ada_policy_settle_types(policy, module->image);
-	int rc = number(tables, module, count, &anew);
-	if (!rc && anew && !(rc = ada_policy_room(tables, tables->functions + count)))
+	int status = number(tables, module, count, &anew);
+	if (!status && anew && !(status = ada_policy_room(tables, tables->functions + count)))
 		tables->functions += count;
-	if (rc)
+	if (status)
 		module->base = 0;
 	struct ada_policy_module *known = ada_policy_module_of(tables, module->id);
 	if (known) {
@@ -147,11 +147,11 @@ static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, st
 	} else if (ada_array_push(&tables->modules, *module)) {
 		return -ENOMEM;
 	}
-	if (!rc && anew)
-		rc = ada_policy_extend(policy, tables, module, changed);
+	if (!status && anew)
+		status = ada_policy_extend(policy, tables, module, changed);
 	else if (changed)
-		rc = ada_policy_compile(policy, tables);
-	return rc == -ENOENT ? 0 : rc;
+		status = ada_policy_compile(policy, tables);
+	return status == -ENOENT ? 0 : status;
 }
 
 uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const char *path,
@@ -166,11 +166,11 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 		if (!module.image->path)
 			module.image->path = strdup(path);
 		pthread_mutex_lock(&provider->lock);
-		int rc = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
+		int status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
 		pthread_mutex_unlock(&provider->lock);
-		base = rc ? 0 : module.base;
-		if (rc && rc != -ESRCH)
-			tell_failure(tables, rc);
+		base = status ? 0 : module.base;
+		if (status && status != -ESRCH)
+			tell_failure(tables, status);
 	}
 	pthread_mutex_unlock(&policy->change);
 	return base;

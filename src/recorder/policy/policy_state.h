@@ -17,41 +17,41 @@
 #include "recorder/index/segment.h"
 #include "recorder/policy/policy.h"
 
-#define ADA_POLICY_LITERAL (1u << 31)		/* beside a function's number: a literal pattern fits it */
+#define ADA_POLICY_LITERAL (1u << 31) /* beside a function's number: a literal pattern fits it */
 
 struct ada_policy_rule {
-	uint32_t id, slot, since, until;	/* versions; until UINT32_MAX: in force */
+	uint32_t id, slot, since, until; /* versions; until UINT32_MAX: in force */
 	uint32_t incarnation;
 	struct ada_trigger *trigger;
-	struct ada_rule agent;			/* the agent's form */
-	int flags;				/* enum ada_policy_flag of the functions that it names */
-	bool typed;				/* the type of its value is settled */
-	bool *hits;				/* by pattern: some function fitted */
-	bool *told;				/* by pattern: the user knows that none does */
-	uint64_t matches, marks;		/* of providers that are gone */
+	struct ada_rule agent;	 /* the agent's form */
+	int flags;		 /* enum ada_policy_flag of the functions that it names */
+	bool typed;		 /* the type of its value is settled */
+	bool *hits;		 /* by pattern: some function fitted */
+	bool *told;		 /* by pattern: the user knows that none does */
+	uint64_t matches, marks; /* of providers that are gone */
 };
 
 struct ada_policy_match {
 	const struct ada_policy_rule *rule;
-	ADA_ARRAY(uint32_t) functions;		/* symbolIndex, with ADA_POLICY_LITERAL */
-	bool told;				/* of those that can't be hooked */
+	ADA_ARRAY(uint32_t) functions; /* symbolIndex, with ADA_POLICY_LITERAL */
+	bool told;		       /* of those that can't be hooked */
 };
 
 /* The functions of a file. Its plans (names only, decoded) have the same. */
 struct ada_policy_image {
 	ADA_ARRAY(const struct ada_plan *) plans;
-	char *path;				/* NULL: not known yet */
-	ADA_ARRAY(struct ada_policy_match) matches;	/* of rules in force, where they name any */
+	char *path;				    /* NULL: not known yet */
+	ADA_ARRAY(struct ada_policy_match) matches; /* of rules in force, where they name any */
 };
 
 struct ada_policy_module {
-	uint32_t id, base;			/* base: number of its function 0; 0: none has one */
+	uint32_t id, base; /* base: number of its function 0; 0: none has one */
 	struct ada_policy_image *image;
-	const struct ada_plan *plan;		/* decoded: what `hooked` counts by; NULL: nothing is hooked */
-	uint8_t *hooked;			/* by hook number: the agent was told to; NULL with a plan: all */
-	uint8_t *patched;			/* of these, by a late patch: a child may have been forked before. NULL: none */
+	const struct ada_plan *plan; /* decoded: what `hooked` counts by; NULL: nothing is hooked */
+	uint8_t *hooked;	     /* by hook number: the agent was told to; NULL with a plan: all */
+	uint8_t *patched;	     /* of these, by a late patch: a child may have been forked before. NULL: none */
 	/* What a late patch is about to hook in all */
-	const struct ada_planned *late;		/* NULL: nothing */
+	const struct ada_planned *late; /* NULL: nothing */
 	uint8_t *late_hooks;
 };
 
@@ -59,18 +59,18 @@ struct ada_policy_module {
 struct ada_policy_tables {
 	struct ada_provider *provider;
 	ADA_ARRAY(struct ada_policy_module) modules;
-	uint32_t functions;			/* the highest number given */
-	int current;				/* the table in force */
+	uint32_t functions; /* the highest number given */
+	int current;	    /* the table in force */
 	uint64_t generation[2];
-	uint32_t functions_ready[2], classes_ready[2];	/* numbers and classes that have pages */
-	uint64_t samples_ready;			/* bit = slot */
-	uint32_t incarnations[ADA_RULES_MAX];	/* of the states; under `lock`, too. 0: being made */
-	struct ada_table classes;		/* of the table in force: mask -> class */
-	uint32_t class_count;			/* class 0 included */
-	bool stale;				/* the table in force can't be extended */
-	bool left;				/* its segment is going or gone: under `lock` */
-	bool failed;				/* told that /dev/shm has no room */
-	uint32_t late_told;			/* under `late`: the version as of which the user knows what isn't hooked */
+	uint32_t functions_ready[2], classes_ready[2]; /* numbers and classes that have pages */
+	uint64_t samples_ready;			       /* bit = slot */
+	uint32_t incarnations[ADA_RULES_MAX];	       /* of the states; under `lock`, too. 0: being made */
+	struct ada_table classes;		       /* of the table in force: mask -> class */
+	uint32_t class_count;			       /* class 0 included */
+	bool stale;				       /* the table in force can't be extended */
+	bool left;				       /* its segment is going or gone: under `lock` */
+	bool failed;				       /* told that /dev/shm has no room */
+	uint32_t late_told;			       /* under `late`: the version as of which the user knows what isn't hooked */
 };
 
 struct ada_policy {
@@ -79,15 +79,15 @@ struct ada_policy {
 	double ticks_per_ns;
 	bool strict;
 	struct ada_rolls rolls;
-	ADA_ARRAY(struct ada_policy_rule *) rules;	/* all that ever were, by id */
+	ADA_ARRAY(struct ada_policy_rule *) rules; /* all that ever were, by id */
 	ADA_ARRAY(struct ada_policy_rule *) by_slot[ADA_RULES_MAX];
-	ADA_ARRAY(uint64_t) hashes;		/* by version - 1 */
+	ADA_ARRAY(uint64_t) hashes; /* by version - 1 */
 	uint32_t version;
 	uint32_t incarnations[ADA_RULES_MAX];
-	uint32_t freed[ADA_RULES_MAX];		/* version that freed the slot; 0: never used */
+	uint32_t freed[ADA_RULES_MAX]; /* version that freed the slot; 0: never used */
 	ADA_ARRAY(struct ada_policy_image *) images;
 	ADA_ARRAY(struct ada_policy_tables *) tables;
-	ADA_ARRAY(uint64_t) masks;		/* scratch: by function number */
+	ADA_ARRAY(uint64_t) masks; /* scratch: by function number */
 	struct ada_policy_cost cost;
 };
 
@@ -104,20 +104,20 @@ static inline void ada_policy_module_free(struct ada_policy_module *module)
 /* policy_provider.c, under `change` */
 void ada_policy_tables_free(struct ada_policy *policy);
 void ada_policy_compile_all(struct ada_policy *policy);
-struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id);	/* or NULL */
+struct ada_policy_module *ada_policy_module_of(struct ada_policy_tables *tables, uint32_t id); /* or NULL */
 struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider);
 /* Adds what the states of live providers hold. Under `lock`. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
 
 /* policy_late.c, under `late` alone: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only
  * in `one`. Failures are told on stderr, the first one in *warning, too; not where the user was told of a version after `since`. */
-void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one,
-		     uint32_t since, struct ada_error *warning);
+void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one, uint32_t since,
+		     struct ada_error *warning);
 /* A fork's child, before it goes on: which of its parent's hooks aren't there? Under `change` and provider->lock. */
 void ada_policy_check_inherited(struct ada_policy_tables *tables);
 
 /* policy_match.c, under `change` */
-struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan);	/* NULL: no memory */
+struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan); /* NULL: no memory */
 void ada_policy_images_free(struct ada_policy *policy);
 /* A new rule, over all images; or one that goes. */
 int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rule);

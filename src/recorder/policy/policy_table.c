@@ -6,7 +6,7 @@
 #include "recorder/policy/policy_state.h"
 #include "recorder/state/state.h"
 
-#define ROOM_STEP 16384u			/* functions, and an eighth of it in classes: few calls, little memory */
+#define ROOM_STEP 16384u /* functions, and an eighth of it in classes: few calls, little memory */
 
 /* Readers may look at a table while it is filled: they see its generation change, because each word is released after it. */
 #define PUT(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
@@ -21,9 +21,18 @@ static struct ada_policy_table *table_of(const struct ada_policy_tables *tables,
 	return ada_segment_policy_table(&tables->provider->segment, number);
 }
 
-static uint64_t *masks_of(struct ada_policy_table *table) { return (uint64_t *)((uint8_t *)table + ADA_POLICY_MASKS); }
-static uint16_t *classes_of(struct ada_policy_table *table) { return (uint16_t *)((uint8_t *)table + ADA_POLICY_CLASSES); }
-static uint8_t *flags_of(struct ada_policy_table *table) { return (uint8_t *)table + ADA_POLICY_FLAGS; }
+static uint64_t *masks_of(struct ada_policy_table *table)
+{
+	return (uint64_t *)((uint8_t *)table + ADA_POLICY_MASKS);
+}
+static uint16_t *classes_of(struct ada_policy_table *table)
+{
+	return (uint16_t *)((uint8_t *)table + ADA_POLICY_CLASSES);
+}
+static uint8_t *flags_of(struct ada_policy_table *table)
+{
+	return (uint8_t *)table + ADA_POLICY_FLAGS;
+}
 
 static uint32_t step_up(uint32_t count, uint32_t step, uint32_t limit)
 {
@@ -37,11 +46,11 @@ static int room_functions(struct ada_policy_tables *tables, int number, uint32_t
 	uint32_t from = tables->functions_ready[number], to = step_up(functions + 1, ROOM_STEP, ADA_FUNCTIONS_MAX);
 	if (to <= from)
 		return 0;
-	int rc = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
-		 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
-	if (!rc)
+	int status = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
+			     ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
+	if (!status)
 		tables->functions_ready[number] = to;
-	return rc;
+	return status;
 }
 
 static int room_classes(struct ada_policy_tables *tables, int number, uint32_t classes)
@@ -49,11 +58,11 @@ static int room_classes(struct ada_policy_tables *tables, int number, uint32_t c
 	uint32_t from = tables->classes_ready[number], to = step_up(classes, ROOM_STEP / 32, ADA_CLASSES_MAX);
 	if (to <= from)
 		return 0;
-	uint64_t start = from ? ADA_POLICY_MASKS + 8ull * from : 0;	/* with header and rules */
-	int rc = ada_segment_policy_room(&tables->provider->segment, start_of(number) + start, ADA_POLICY_MASKS + 8ull * to - start);
-	if (!rc)
+	uint64_t start = from ? ADA_POLICY_MASKS + 8ull * from : 0; /* with header and rules */
+	int status = ada_segment_policy_room(&tables->provider->segment, start_of(number) + start, ADA_POLICY_MASKS + 8ull * to - start);
+	if (!status)
 		tables->classes_ready[number] = to;
-	return rc;
+	return status;
 }
 
 int ada_policy_room(struct ada_policy_tables *tables, uint32_t functions)
@@ -84,9 +93,9 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	if (tables->incarnations[slot] == rule->incarnation)
 		return 0;
 	if (sampled && !(tables->samples_ready >> slot & 1)) {
-		int rc = ada_segment_policy_room(segment, samples_at, ADA_SAMPLE_BYTES);
-		if (rc)
-			return rc;
+		int status = ada_segment_policy_room(segment, samples_at, ADA_SAMPLE_BYTES);
+		if (status)
+			return status;
 		tables->samples_ready |= 1ull << slot;
 	}
 	pthread_mutex_lock(&policy->lock);
@@ -103,8 +112,8 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
 	state_zero(state);
 	PUT(&state->incarnation, rule->incarnation);
-	state_zero(state);		/* of what an agent counted for the rule before until it saw that */
-	PUT(&state->since_counter, ada_clock_counter());	/* no table names the rule yet */
+	state_zero(state);				 /* of what an agent counted for the rule before until it saw that */
+	PUT(&state->since_counter, ada_clock_counter()); /* no table names the rule yet */
 	pthread_mutex_lock(&policy->lock);
 	tables->incarnations[slot] = rule->incarnation;
 	pthread_mutex_unlock(&policy->lock);
@@ -166,7 +175,7 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 				PUT(&masks_of(table)[class], mask);
 			last = mask;
 		}
-		PUT(&classes_of(table)[number], (uint16_t)class);
+		PUT(&classes_of(table)[number], (uint16_t) class);
 		PUT(&flags_of(table)[number], flags);
 	}
 }
@@ -179,7 +188,7 @@ static void write_rules(const struct ada_policy *policy, struct ada_policy_table
 		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
 		const uint64_t *from = (const uint64_t *)(rule ? &rule->agent : &none);
 		uint64_t *to = (uint64_t *)&table->rules[slot], bit = 1ull << slot;
-		for (size_t i = 0; i < sizeof(none) / 8; i++)
+		for (size_t i = 0; i < sizeof none / 8; i++)
 			PUT(&to[i], from[i]);
 		if (!rule)
 			continue;
@@ -213,12 +222,12 @@ static void swap_in(struct ada_policy_tables *tables, int number)
 
 static int states_begin(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
-	int rc = 0;
-	for (uint32_t slot = 0; slot < ADA_RULES_MAX && !rc; slot++) {
+	int status = 0;
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX && !status; slot++) {
 		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
-		rc = rule ? state_begin(policy, tables, rule) : 0;
+		status = rule ? state_begin(policy, tables, rule) : 0;
 	}
-	return rc;
+	return status;
 }
 
 static void note_cost(struct ada_policy *policy, uint64_t start_ns)
@@ -238,17 +247,19 @@ int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tabl
 	struct ada_table classes = { 0 };
 	uint32_t class_count = 1;
 	uint64_t start_ns = ada_clock_boottime_ns();
-	int rc = masks_begin(policy, tables->functions);
-	if (rc)
-		return rc;
-	memset(policy->masks.items, 0, policy->masks.count * sizeof(*policy->masks.items));
+	int status = masks_begin(policy, tables->functions);
+	if (status)
+		return status;
+	memset(policy->masks.items, 0, policy->masks.count * sizeof *policy->masks.items);
 	for (size_t i = 0; i < tables->modules.count; i++)
 		masks_add(policy, &tables->modules.items[i]);
-	rc = classes_add(policy, 1, tables->functions, &classes, &class_count) ?: room_functions(tables, number, tables->functions) ?:
-	     room_classes(tables, number, class_count) ?: states_begin(policy, tables);
-	if (rc) {
+	status = classes_add(policy, 1, tables->functions, &classes, &class_count) ?:
+			 room_functions(tables, number, tables->functions)	   ?:
+			 room_classes(tables, number, class_count)		   ?:
+										     states_begin(policy, tables);
+	if (status) {
 		ada_table_free(&classes);
-		return rc;
+		return status;
 	}
 	PUT(&table->generation, tables->generation[number] + 1);
 	write_rules(policy, table);
@@ -273,16 +284,16 @@ int ada_policy_extend(struct ada_policy *policy, struct ada_policy_tables *table
 	if (rules_changed || tables->stale)
 		return ada_policy_compile(policy, tables);
 	uint64_t start_ns = ada_clock_boottime_ns();
-	int rc = masks_begin(policy, to);
-	if (rc)
-		return rc;
-	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof(*policy->masks.items));
+	int status = masks_begin(policy, to);
+	if (status)
+		return status;
+	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof *policy->masks.items);
 	masks_add(policy, module);
-	rc = classes_add(policy, from, to, &tables->classes, &tables->class_count) ?:
-	     room_classes(tables, tables->current, tables->class_count);
-	if (rc) {
-		tables->stale = true;	/* classes without masks */
-		return rc;
+	status = classes_add(policy, from, to, &tables->classes, &tables->class_count) ?:
+			 room_classes(tables, tables->current, tables->class_count);
+	if (status) {
+		tables->stale = true; /* classes without masks */
+		return status;
 	}
 	write_functions(policy, table, &tables->classes, before, from, to);
 	PUT(&table->functions, to);

@@ -12,7 +12,7 @@ void ada_policy_tell(struct ada_error *first, const char *format, ...)
 	struct ada_error said = { "" };
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(said.text, sizeof(said.text), format, arguments);
+	vsnprintf(said.text, sizeof said.text, format, arguments);
 	va_end(arguments);
 	ada_say("ada: %s\n", said.text);
 	ada_error_set(first, EAGAIN, "%s", said.text);
@@ -31,13 +31,13 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 	for (size_t i = 0; i < image->matches.count; i++) {
 		struct ada_policy_match *match = &image->matches.items[i];
 		for (size_t j = 0; j < match->functions.count && !match->told; j++) {
-			const struct ada_plan_function *function =
-				&ada_plan_functions(plan)[match->functions.items[j] & ~ADA_POLICY_LITERAL];
+			const struct ada_plan_function *function = &ada_plan_functions(
+				plan)[match->functions.items[j] & ~ADA_POLICY_LITERAL];
 			enum ada_refusal refusal = refusal_of(function);
 			if (refusal && (match->functions.items[j] & ADA_POLICY_LITERAL))
 				ada_policy_tell(first, "%s: %s in %s can't be hooked at its entry (%s: %s)", match->rule->trigger->text,
-					ada_plan_string(plan, function->name), image->path ? image->path : "a module",
-					ada_refusal_key(refusal), ada_refusal_text(refusal));
+						ada_plan_string(plan, function->name), image->path ? image->path : "a module",
+						ada_refusal_key(refusal), ada_refusal_text(refusal));
 		}
 		match->told = true;
 	}
@@ -65,19 +65,19 @@ static void warn_pattern(const struct ada_policy_rule *rule, const struct ada_pa
 	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL && tables ? ada_nearest_open(pattern->text) : NULL;
 	if (nearest) {
 		offer_names(nearest, tables);
-		ada_nearest_text(nearest, near, sizeof(near));
+		ada_nearest_text(nearest, near, sizeof near);
 		ada_nearest_close(nearest);
 	}
 	if (pattern->kind == ADA_PATTERN_LITERAL)
 		ada_policy_tell(first, "%s: no function is called %s%s%s: it may be loaded later", rule->trigger->text, pattern->text,
-			*near ? "; near it: " : "", near);
+				*near ? "; near it: " : "", near);
 	else
 		ada_policy_tell(first, "%s: no function fits %s: it may be loaded later", rule->trigger->text, pattern->text);
 }
 
 void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables, struct ada_error *first)
 {
-	if (rule->trigger->kind == ADA_RULE_EXCEPTION)	/* the patterns are ada's: most programs throw nothing */
+	if (rule->trigger->kind == ADA_RULE_EXCEPTION) /* the patterns are ada's: most programs throw nothing */
 		return;
 	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
 		if (rule->hits[i] || rule->told[i])

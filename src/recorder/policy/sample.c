@@ -8,34 +8,34 @@
 
 #define INTERVAL_NS 200000000ull
 #define KINDS (1ull << ADA_RULE_CPU_SHARE | 1ull << ADA_RULE_MEMORY_SHARE | 1ull << ADA_RULE_MEMORY_BYTES | 1ull << ADA_RULE_TIME)
-#define CPU_SLACK 0.1			/* so far it must come back: no flutter around a bound */
+#define CPU_SLACK 0.1 /* so far it must come back: no flutter around a bound */
 #define MEMORY_SLACK 0.02
 
-struct watch {				/* a rule in one process */
-	uint32_t rule;			/* id; 0: none */
+struct watch {	       /* a rule in one process */
+	uint32_t rule; /* id; 0: none */
 	bool above;
 };
 
-struct process {			/* by number of the provider */
-	uint64_t cpu_ns, at_ns;		/* at the sample before, and when it was begun; at_ns 0: there was none */
-	struct watch watches[ADA_RULES_MAX];	/* by slot */
+struct process {			     /* by number of the provider */
+	uint64_t cpu_ns, at_ns;		     /* at the sample before, and when it was begun; at_ns 0: there was none */
+	struct watch watches[ADA_RULES_MAX]; /* by slot */
 };
 
 struct ada_sampler {
 	struct ada_recorder *recorder;
 	uint64_t sampled_ns;
-	uint32_t version;		/* of `firing` */
+	uint32_t version; /* of `firing` */
 	struct ada_firing firing;
 	ADA_ARRAY(struct process *) processes;
 };
 
-struct usage {				/* of one process now; what couldn't be had is no number, which nothing is above or below */
+struct usage { /* of one process now; what couldn't be had is no number, which nothing is above or below */
 	double cpu_share, memory_share, resident_bytes;
 };
 
 struct ada_sampler *ada_sampler_open(struct ada_recorder *recorder)
 {
-	struct ada_sampler *sampler = calloc(1, sizeof(*sampler));
+	struct ada_sampler *sampler = calloc(1, sizeof *sampler);
 	if (sampler)
 		sampler->recorder = recorder;
 	return sampler;
@@ -84,14 +84,9 @@ static double value_of(const struct ada_rule_info *info, const struct usage *usa
 	*bound = info->rule.operand.f;
 	*slack = MEMORY_SLACK;
 	switch (info->rule.kind) {
-	case ADA_RULE_CPU_SHARE:
-		*slack = CPU_SLACK;
-		return usage->cpu_share;
-	case ADA_RULE_MEMORY_SHARE:
-		return usage->memory_share;
-	default:
-		*bound = (double)info->rule.operand.i;
-		return usage->resident_bytes;
+	case ADA_RULE_CPU_SHARE: *slack = CPU_SLACK; return usage->cpu_share;
+	case ADA_RULE_MEMORY_SHARE: return usage->memory_share;
+	default: *bound = (double)info->rule.operand.i; return usage->resident_bytes;
 	}
 }
 
@@ -130,13 +125,13 @@ static void look(struct ada_sampler *sampler, struct ada_provider *provider, str
 	} else {
 		above = exceeds(info->rule.op, value, bound, watch->above ? slack : 0);
 		if (info->rule.kind != ADA_RULE_MEMORY_BYTES)
-			value *= 10000;		/* as a whole number: hundredths of a percent */
+			value *= 10000; /* as a whole number: hundredths of a percent */
 	}
 	/* The window of a time of day reaches to the interval's end, and from there on as far as the rule's post-roll. */
 	if (above && !watch->above &&
 	    ada_fire(provider, &sampler->firing, info, counter, (uint64_t)value,
 		     left_ns ? (uint64_t)((double)left_ns * ticks_per_ns(sampler->recorder)) + info->rule.post_ticks : 0) < 0)
-		above = false;		/* not ready for it: again at the next look */
+		above = false; /* not ready for it: again at the next look */
 	watch->above = above;
 }
 
@@ -164,7 +159,8 @@ void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 		return;
 	struct ada_provider *provider;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
-		struct process *process = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) ? NULL : process_of(sampler, provider->number);
+		struct process *process = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) ? NULL :
+												  process_of(sampler, provider->number);
 		if (!process)
 			continue;
 		struct usage usage = measure(sampler, process, provider->pid);

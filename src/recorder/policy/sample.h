@@ -5,7 +5,7 @@
 #include "recorder/state/state.h"
 
 struct ada_sampler;
-struct ada_sampler *ada_sampler_open(struct ada_recorder *recorder);	/* NULL: no memory */
+struct ada_sampler *ada_sampler_open(struct ada_recorder *recorder); /* NULL: no memory */
 void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns);
 void ada_sampler_close(struct ada_sampler *sampler);
 #endif

@@ -36,44 +36,47 @@ struct talk {
 	struct ada_recorder *recorder;
 	struct ada_provider *provider;
 	int socket;
-	pid_t pid;			/* the peer's, as the kernel says */
-	bool start, fork, late;		/* of a program, whose first modules are told of; of a fork's child; of a late patch */
-	uint32_t version;		/* of the policy when it began */
+	pid_t pid;		/* the peer's, as the kernel says */
+	bool start, fork, late; /* of a program, whose first modules are told of; of a fork's child; of a late patch */
+	uint32_t version;	/* of the policy when it began */
 };
 
 /* 0, or < 0: closed, silent for too long, or no message of ours. */
 static int receive(int socket, union message *message)
 {
 	ssize_t got;
-	memset(message, 0, sizeof(*message));
+	memset(message, 0, sizeof *message);
 	/* An agent that closed before it had read all that we said: the kernel says so once (ECONNRESET), then gives what it sent. */
-	while ((got = recv(socket, message, sizeof(*message), MSG_TRUNC)) < 0 && (errno == EINTR || errno == ECONNRESET))
+	while ((got = recv(socket, message, sizeof *message, MSG_TRUNC)) < 0 && (errno == EINTR || errno == ECONNRESET))
 		;
-	if (got < (ssize_t)sizeof(message->head) || message->head.bytes != (size_t)got)
+	if (got < (ssize_t)sizeof message->head || message->head.bytes != (size_t)got)
 		return -EPROTO;
-	static const uint8_t sizes[] = { [ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),
-					 [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
-					 [ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied),
-					 [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
-					 [ADA_MESSAGE_DONE] = sizeof(struct ada_done),
-					 [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed) };
+	static const uint8_t sizes[] = {
+		[ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),	    [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
+		[ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied), [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
+		[ADA_MESSAGE_DONE] = sizeof(struct ada_done),	    [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed)
+	};
 	uint32_t type = message->head.type;
 	/* An agent of another version may say it in another size; what says so comes first in all. */
-	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) && message->hello.wire_version != ADA_WIRE_VERSION)
+	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) &&
+	    message->hello.wire_version != ADA_WIRE_VERSION)
 		return 0;
-	return type < sizeof(sizes) && sizes[type] == got ? 0 : -EPROTO;
+	return type < sizeof sizes && sizes[type] == got ? 0 : -EPROTO;
 }
 
 static int reply(int socket, const void *first, size_t first_bytes, const void *second, size_t second_bytes, int fd)
 {
-	union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
 	struct iovec parts[] = { { (void *)first, first_bytes }, { (void *)second, second_bytes } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = second_bytes ? 2 : 1 };
 	if (fd >= 0) {
 		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
 		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
+		message.msg_controllen = sizeof control;
 	}
 	ssize_t sent;
 	while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
@@ -83,22 +86,22 @@ static int reply(int socket, const void *first, size_t first_bytes, const void *
 
 static int welcome(struct talk *talk, int agent_fd)
 {
-	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof(message) }, .wire_version = ADA_WIRE_VERSION };
+	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof message }, .wire_version = ADA_WIRE_VERSION };
 	if (talk->provider) {
 		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
 		message.shm_bytes = talk->provider->segment.total_bytes;
 	} else if (talk->fork && talk->recorder->options->follow) {
-		message.flags = ADA_WELCOME_FOLLOW;		/* no room for a segment, now */
+		message.flags = ADA_WELCOME_FOLLOW; /* no room for a segment, now */
 	}
-	return reply(talk->socket, &message, sizeof(message), NULL, 0, agent_fd);
+	return reply(talk->socket, &message, sizeof message, NULL, 0, agent_fd);
 }
 
 /* What it is to look at while it waits for us: first of all. A fork's child has it from its parent. */
 static void present(const struct talk *talk)
 {
-	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof(message) };
+	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof message };
 	/* To an agent that has given up by now neither this gets through nor the answer; what it has said instead is still to be heard. */
-	reply(talk->socket, &message, sizeof(message), NULL, 0, talk->recorder->presence.fd);
+	reply(talk->socket, &message, sizeof message, NULL, 0, talk->recorder->presence.fd);
 }
 
 /* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
@@ -121,10 +124,10 @@ static struct ada_provider *parent_of(struct ada_recorder *recorder, const struc
 static int hand_over(struct talk *talk)
 {
 	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
-	int rc = welcome(talk, fd);
+	int status = welcome(talk, fd);
 	if (fd >= 0)
 		close(fd);
-	return rc;
+	return status;
 }
 
 static int greet(struct talk *talk, const struct ada_hello *hello)
@@ -155,8 +158,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 		return -EPROTO;
 	}
 	if (known && ada_provider_gone(known))
-		known = NULL;		/* another process, which had this pid before */
-	pthread_mutex_lock(&recorder->lock);	/* held until the spawned program's pid is noted */
+		known = NULL;		     /* another process, which had this pid before */
+	pthread_mutex_lock(&recorder->lock); /* held until the spawned program's pid is noted */
 	bool main_program = talk->pid == recorder->main_pid;
 	recorder->main_heard |= main_program;
 	pthread_mutex_unlock(&recorder->lock);
@@ -169,7 +172,10 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (talk->start)
 		present(talk);
 	if (ada_provider_start(&talk->provider, recorder, talk->pid, (pid_t)hello->thread_id,
-			       parent ? parent->pid : known ? known->parent_pid : traced_parent(talk), parent, &agent_fd, &error)) {
+			       parent ? parent->pid :
+			       known  ? known->parent_pid :
+					traced_parent(talk),
+			       parent, &agent_fd, &error)) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, error.text);
 		talk->provider = NULL;
 	} else if (last && !parent && __atomic_load_n(&last->replaced, __ATOMIC_ACQUIRE)) {
@@ -178,11 +184,11 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
 		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
-	ada_grower_wake(recorder);	/* now, not when the main thread comes by: the program is about to run */
-	int rc = welcome(talk, agent_fd);
+	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
+	int status = welcome(talk, agent_fd);
 	if (agent_fd >= 0)
 		close(agent_fd);
-	return rc;
+	return status;
 }
 
 /* A copy of entry `id` of the module table that can't change any more. */
@@ -195,7 +201,7 @@ static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_s
 		*module = provider->segment.modules[id];
 	}
 	pthread_mutex_unlock(&provider->lock);
-	module->path[sizeof(module->path) - 1] = 0;
+	module->path[sizeof module->path - 1] = 0;
 	if (module->build_id_bytes > ADA_BUILD_ID_MAX)
 		module->build_id_bytes = 0;
 	return there;
@@ -217,8 +223,8 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 			return 0;
 		return ada_path(path, "%s", module->path);
 	}
-	snprintf(link, sizeof(link), "/proc/%d/cwd", talk->pid);
-	ssize_t length = readlink(link, directory, sizeof(directory) - 1);
+	snprintf(link, sizeof link, "/proc/%d/cwd", talk->pid);
+	ssize_t length = readlink(link, directory, sizeof directory - 1);
 	if (length < 0)
 		return -errno;
 	directory[length] = 0;
@@ -228,8 +234,8 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 static bool same_file(const struct ada_plan *plan, const struct ada_shm_module *module)
 {
 	const struct ada_plan_header *header = ada_plan_header(plan);
-	return !module->build_id_bytes || (header->build_id_bytes == module->build_id_bytes &&
-					   !memcmp(header->build_id, module->build_id, module->build_id_bytes));
+	return !module->build_id_bytes ||
+	       (header->build_id_bytes == module->build_id_bytes && !memcmp(header->build_id, module->build_id, module->build_id_bytes));
 }
 
 static struct ada_module_state *module_state(struct ada_provider *provider, uint32_t id)
@@ -331,7 +337,8 @@ static void note_late(struct ada_provider *provider, uint32_t id, const struct a
 	struct ada_module_state *state = module_state(provider, id);
 	if (state) {
 		for (uint32_t i = 0; i < count; i++)
-			named += (hooks[i / 8] >> i % 8 & 1) && !(state->traced && planned->filter && (planned->filter[i / 8] >> i % 8 & 1));
+			named += (hooks[i / 8] >> i % 8 & 1) &&
+				 !(state->traced && planned->filter && (planned->filter[i / 8] >> i % 8 & 1));
 		state->named = !state->traced;
 		state->named_hooks = named;
 		state->planned = planned;
@@ -343,10 +350,10 @@ static void note_late(struct ada_provider *provider, uint32_t id, const struct a
 /* Of a module that the agent knows: what of its hooks is missing (abi/wire.h, "Late patches"). */
 static int answer_late(struct talk *talk, const struct ada_module_message *message)
 {
-	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
 	const struct ada_planned *planned = NULL;
-	uint8_t *filter = NULL, *hooks = ada_policy_late_hooks(talk->recorder->policy, talk->provider, message->module_id, &planned,
-							       &answer.function_base);
+	uint8_t *filter = NULL,
+		*hooks = ada_policy_late_hooks(talk->recorder->policy, talk->provider, message->module_id, &planned, &answer.function_base);
 	if (hooks) {
 		const struct ada_plan_header *header = ada_plan_header(planned->plan);
 		uint64_t bytes = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
@@ -361,15 +368,15 @@ static int answer_late(struct talk *talk, const struct ada_module_message *messa
 			note_late(talk->provider, message->module_id, planned, hooks);
 		}
 	}
-	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
+	int status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
 	free(filter);
 	free(hooks);
-	return rc;
+	return status;
 }
 
 static int answer_module(struct talk *talk, const struct ada_module_message *message)
 {
-	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof(answer) }, .module_id = message->module_id };
+	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
 	struct ada_module_state state = { .known = true };
 	struct ada_shm_module module = { 0 };
 	char path[PATH_MAX];
@@ -395,7 +402,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 		answer.function_base = ada_policy_module(talk->recorder->policy, talk->provider, message->module_id, path, plan);
 		instruct(talk, &state, &answer, &filter);
 	}
-	int rc = reply(talk->socket, &answer, sizeof(answer), filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
+	int status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
 	free(filter);
 	/* While the agent applies the plan. */
 	struct ada_error error = { "" };
@@ -404,7 +411,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 						   module.path, module.build_id, module.build_id_bytes, module.base,
 						   &state.symbols_checksum, &error);
 	remember(talk->provider, message->module_id, &state);
-	return rc;
+	return status;
 }
 
 /* Another user's process is one of ours that has changed its user, and knows the secret; or it is none. */
@@ -413,7 +420,7 @@ static bool may_talk(const struct ada_recorder *recorder, const struct ucred *pe
 	unsigned char wrong = 0;
 	if (peer->uid == geteuid() || !peer->uid)
 		return true;
-	for (size_t i = 0; i < sizeof(hello->secret); i++)
+	for (size_t i = 0; i < sizeof hello->secret; i++)
 		wrong |= hello->secret[i] ^ recorder->secret[i];
 	return recorder->has_secret && !wrong && hello->wire_version == ADA_WIRE_VERSION;
 }
@@ -422,7 +429,7 @@ static bool may_talk(const struct ada_recorder *recorder, const struct ucred *pe
 static void limit_wait(int socket, int seconds)
 {
 	struct timeval timeout = { .tv_sec = seconds };
-	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
 /* Those of a start begin with their provider. */
@@ -444,24 +451,25 @@ static void note_failed(const struct talk *talk, enum ada_disable reason)
 	uint32_t none = ADA_DISABLE_NONE;
 	pthread_mutex_lock(&talk->provider->lock);
 	if (talk->provider->mapped)
-		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, reason, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&talk->provider->lock);
 }
 
-/* To its end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (rc < 0), the agent may have waited
+/* To its end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (status < 0), the agent may have waited
  * for it too long, and have said so before it closed. */
-static enum ada_message_type listen_on(struct talk *talk, union message *message, int rc)
+static enum ada_message_type listen_on(struct talk *talk, union message *message, int status)
 {
 	for (;;) {
-		if (rc)
-			shutdown(talk->socket, SHUT_WR);	/* it needn't wait for more */
+		if (status)
+			shutdown(talk->socket, SHUT_WR); /* it needn't wait for more */
 		if (receive(talk->socket, message) || message->head.type == ADA_MESSAGE_HELLO)
 			return 0;
 		if (message->head.type == ADA_MESSAGE_DONE || message->head.type == ADA_MESSAGE_FAILED)
 			return message->head.type;
-		if (!rc && message->head.type == ADA_MESSAGE_MODULE) {
+		if (!status && message->head.type == ADA_MESSAGE_MODULE) {
 			ada_server_owes(talk->recorder->server, talk->socket, true);
-			rc = answer_module(talk, &message->module);
+			status = answer_module(talk, &message->module);
 			ada_server_owes(talk->recorder->server, talk->socket, false);
 		}
 	}
@@ -471,7 +479,7 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 {
 	struct talk talk = { .recorder = recorder, .socket = socket };
 	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	socklen_t length = sizeof peer;
 	union message message;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
 		return;
@@ -484,14 +492,14 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	if (peer.uid != geteuid())
 		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
 	ada_server_owes(recorder->server, socket, true);
-	int rc = greet(&talk, &message.hello);
+	int status = greet(&talk, &message.hello);
 	ada_server_owes(recorder->server, socket, false);
 	if (!talk.provider)
 		return;
 	bool first = talk.start || talk.fork;
 	if (!first)
 		note_begin(talk.provider);
-	enum ada_message_type end = listen_on(&talk, &message, rc);
+	enum ada_message_type end = listen_on(&talk, &message, status);
 	bool done = end == ADA_MESSAGE_DONE;
 	if (first && !done)
 		note_failed(&talk, end == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);

@@ -13,7 +13,9 @@ struct pidfd_info_v2 {
 	uint64_t reserved[4];
 };
 #define PIDFD_INFO_EXIT_MASK (1u << 3)
-#define PIDFD_GET_INFO_V2 _IOWR(0xFF, 11, struct { uint8_t bytes[64]; })
+#define PIDFD_GET_INFO_V2                                                                                                                  \
+	_IOWR(                                                                                                                             \
+		0xFF, 11, struct { uint8_t bytes[64]; })
 
 struct ada_exit_info ada_exit_of_status(int status)
 {
@@ -27,8 +29,8 @@ struct ada_exit_info ada_exit_of_status(int status)
 static bool status_of_zombie(pid_t pid, int *status)
 {
 	char line[1024];
-	const char *stat = ada_process_stat(pid, line, sizeof(line)), *last = stat ? strrchr(stat, ' ') : NULL;
-	return last && stat[0] == 'Z' && sscanf(last, "%d", status) == 1;	/* exit_code is the last field */
+	const char *stat = ada_process_stat(pid, line, sizeof line), *last = stat ? strrchr(stat, ' ') : NULL;
+	return last && stat[0] == 'Z' && sscanf(last, "%d", status) == 1; /* exit_code is the last field */
 }
 
 static bool status_of_pidfd(int pidfd, int *status)

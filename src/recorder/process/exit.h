@@ -9,5 +9,5 @@ struct ada_exit_info ada_exit_of_stranger(pid_t pid, int pidfd);
 /* Main thread, before the index is drained for the last time: marks under `exit` where the process ended abnormally, and under
  * `signal` and `crash` where a signal ended it that the agent could not mark. */
 void ada_exit_mark(struct ada_provider *provider);
-int ada_exit_shell_status(const struct ada_exit_info *exit);	/* 0..255; 128 + signal */
+int ada_exit_shell_status(const struct ada_exit_info *exit); /* 0..255; 128 + signal */
 #endif

@@ -4,7 +4,7 @@
 #include "recorder/policy/fire.h"
 
 #define CLOCK_SLACK_NS 2000ull
-#define TOLD_NS 1000000000ull		/* a rule that marked so shortly before the end did so for the signal that was the end */
+#define TOLD_NS 1000000000ull /* a rule that marked so shortly before the end did so for the signal that was the end */
 
 /* Of the last event: in chunks that threads were filling, mostly. 0: there is none. */
 static uint64_t last_counter(const struct ada_segment *segment)
@@ -36,8 +36,8 @@ static uint64_t end_counter(const struct ada_provider *provider)
 
 static bool is_crash(int number)
 {
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT ||
-	       number == SIGTRAP || number == SIGSYS;
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGTRAP ||
+	       number == SIGSYS;
 }
 
 static uint64_t marked_at(const struct ada_provider *provider, const struct ada_rule_info *info)
@@ -58,12 +58,10 @@ static bool fits(const struct ada_provider *provider, const struct ada_rule_info
 	const struct ada_exit_info *exit = &provider->exit;
 	bool killed = exit->kind == ADA_EXIT_SIGNAL;
 	switch (info->rule.kind) {
-	case ADA_RULE_EXIT:
-		return killed || (exit->kind == ADA_EXIT_EXITED && exit->value) || !provider->header.exit_seen;
+	case ADA_RULE_EXIT: return killed || (exit->kind == ADA_EXIT_EXITED && exit->value) || !provider->header.exit_seen;
 	case ADA_RULE_SIGNAL:
 		return killed && exit->value > 0 && info->rule.signals >> (exit->value - 1) & 1 && !told_by_agent(provider, info, now);
-	case ADA_RULE_CRASH:
-		return killed && is_crash(exit->value) && !told_by_agent(provider, info, now);
+	case ADA_RULE_CRASH: return killed && is_crash(exit->value) && !told_by_agent(provider, info, now);
 	}
 	return false;
 }
@@ -79,7 +77,7 @@ void ada_exit_mark(struct ada_provider *provider)
 	const struct ada_exit_info *exit = &provider->exit;
 	if (!provider->details || !provider->recorder->policy || exit->kind == ADA_EXIT_RUNNING || exit->kind == ADA_EXIT_EXEC)
 		return;
-	struct ada_firing *firing = malloc(sizeof(*firing));
+	struct ada_firing *firing = malloc(sizeof *firing);
 	if (!firing)
 		return;
 	uint64_t now = end_counter(provider), counter = last_counter(&provider->segment);

@@ -8,9 +8,9 @@
 #include "recorder/state/provider.h"
 
 #define BUSY_MS 1
-#define PRIORITY -5			/* as the drain's */
-#define IDLE_MS 5			/* what lies ready lasts the fastest producer longer */
-#define ALLOW_NS 5000000ull		/* how old what is allowed may be */
+#define PRIORITY -5	    /* as the drain's */
+#define IDLE_MS 5	    /* what lies ready lasts the fastest producer longer */
+#define ALLOW_NS 5000000ull /* how old what is allowed may be */
 #define ASKED_AT_ONCE 16u
 
 /* True: until `growing` is taken back the segment stays mapped. Not by the lock: memory may be slow to come, and whoever wants
@@ -57,7 +57,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	for (size_t i = 0; i < grower->live.count; i++) {
 		provider = grower->live.items[i];
 		if (__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
-			continue;	/* for good: it needs nothing */
+			continue; /* for good: it needs nothing */
 		grower->live.items[kept++] = provider;
 		*any = true;
 		if (!begin(provider))
@@ -80,7 +80,7 @@ static void *run(void *argument)
 	struct ada_grower *grower = argument;
 	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
 	int timeout = -1, calm = 0;
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY);	/* this thread; where it is allowed */
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; where it is allowed */
 	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
 		eventfd_t news;
 		bool any;
@@ -99,9 +99,9 @@ int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, st
 {
 	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	recorder->grower_wake = grower->wake;
-	int rc = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
-	grower->running = !rc;
-	return rc ? ada_error_system(error, rc, "no thread") : 0;
+	int status = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
+	grower->running = !status;
+	return status ? ada_error_system(error, status, "no thread") : 0;
 }
 
 void ada_grower_wake(const struct ada_recorder *recorder)

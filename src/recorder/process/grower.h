@@ -6,19 +6,19 @@
 struct ada_grower {
 	struct ada_recorder *recorder;
 	pthread_t thread;
-	int wake;			/* eventfd: a new provider, or the end */
+	int wake; /* eventfd: a new provider, or the end */
 	bool quit;
 	bool running;
 	/* The grower's own */
-	size_t taken;			/* of the recorder's providers: those that are, or were, in `live` */
+	size_t taken; /* of the recorder's providers: those that are, or were, in `live` */
 	ADA_ARRAY(struct ada_provider *) live;
-	uint64_t bytes;			/* of their pools, at the last turn */
-	uint64_t own_room, own_ns;	/* what may be charged to the recorder, and when that was asked */
+	uint64_t bytes;		   /* of their pools, at the last turn */
+	uint64_t own_room, own_ns; /* what may be charged to the recorder, and when that was asked */
 	uint64_t now_ns;
-	unsigned asked;			/* in this turn */
+	unsigned asked; /* in this turn */
 };
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error);
-void ada_grower_wake(const struct ada_recorder *recorder);	/* any thread: a process is about to record */
+void ada_grower_wake(const struct ada_recorder *recorder); /* any thread: a process is about to record */
 void ada_grower_close(struct ada_grower *grower);
 #endif

@@ -5,8 +5,8 @@
 #include "recorder/host/disable.h"
 #include "recorder/state/provider.h"
 
-#define SETTLED_TURNS 20		/* of half a second: no exec that is going to fail takes that long */
-#define UNLISTED_MAX 65536u		/* the number is the traced program's */
+#define SETTLED_TURNS 20    /* of half a second: no exec that is going to fail takes that long */
+#define UNLISTED_MAX 65536u /* the number is the traced program's */
 
 static struct ada_provider *announcer_of(struct ada_recorder *recorder, const struct ada_hello *hello)
 {
@@ -69,7 +69,7 @@ void ada_heirs_collect(struct ada_provider *provider, bool all)
 		if (__atomic_load_n(&heir->state, __ATOMIC_ACQUIRE) != ADA_HEIR_ANNOUNCED || (!all && !is_settled(provider, i, heir)))
 			continue;
 		copy = *heir;
-		copy.path[sizeof(copy.path) - 1] = 0;
+		copy.path[sizeof copy.path - 1] = 0;
 		if (!ada_array_push(&provider->heirs, copy))
 			__atomic_compare_exchange_n(&heir->state, &announced, ADA_HEIR_FREE, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	}
@@ -93,9 +93,10 @@ static void note(struct ada_recorder *recorder, const struct ada_provider *provi
 {
 	char reason[256];
 	bool forked = heir->kind >= ADA_HEIR_FORK;
-	int length = snprintf(reason, sizeof(reason), "%s", ada_heir_text(heir->kind));
+	int length = snprintf(reason, sizeof reason, "%s", ada_heir_text(heir->kind));
 	if (!heir->own)
-		snprintf(reason + length, sizeof(reason) - (size_t)length, " (%s by process %d)", forked ? "forked" : "started", provider->pid);
+		snprintf(reason + length, sizeof reason - (size_t)length, " (%s by process %d)", forked ? "forked" : "started",
+			 provider->pid);
 	ada_recorder_note_unrecorded(recorder, (pid_t)heir->pid, forked ? provider->program : *heir->path ? heir->path : "?", reason);
 }
 

@@ -21,19 +21,19 @@
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
-#define BEGINNING_BYTES (8ull << 20)	/* what a segment begins with, where there is plenty: huge pages */
-#define LEAST_LEFT_BYTES (4ull << 20)	/* of a control group: below, the rest is the programs'; and as much of it for each of them: */
-#define UNFOLDS_BYTES (768ull << 10)	/* what a process that has just begun still touches */
-#define SLICE 64			/* chunks that are drained before the windows are looked at again */
-#define EVENTS_LINGER_NS 500000000ull	/* for pre-rolls in events: nobody knows how long those take */
+#define BEGINNING_BYTES (8ull << 20)  /* what a segment begins with, where there is plenty: huge pages */
+#define LEAST_LEFT_BYTES (4ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
+#define UNFOLDS_BYTES (768ull << 10)  /* what a process that has just begun still touches */
+#define SLICE 64		      /* chunks that are drained before the windows are looked at again */
+#define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
 
 static void read_identity(struct ada_provider *provider)
 {
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/exe", provider->pid);
-	ssize_t length = readlink(path, provider->program, sizeof(provider->program) - 1);
+	snprintf(path, sizeof path, "/proc/%d/exe", provider->pid);
+	ssize_t length = readlink(path, provider->program, sizeof provider->program - 1);
 	provider->program[length > 0 ? length : 0] = 0;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", provider->pid);
+	snprintf(path, sizeof path, "/proc/%d/cmdline", provider->pid);
 	if (ada_file_read(path, &provider->command, &provider->command_bytes, NULL))
 		provider->command = NULL;
 }
@@ -43,22 +43,22 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 {
 	const char *session = provider->recorder->session.root;
 	char modules[PATH_MAX], shown[PATH_MAX];
-	snprintf(provider->name, sizeof(provider->name), "pid_%d", provider->pid);
+	snprintf(provider->name, sizeof provider->name, "pid_%d", provider->pid);
 	for (int number = 2;; number++) {
-		if (ada_path(provider->directory, "%s/%s", session, provider->name) ||
-		    ada_path(modules, "%s/modules", provider->directory))
+		if (ada_path(provider->directory, "%s/%s", session, provider->name) || ada_path(modules, "%s/modules", provider->directory))
 			return ada_error_system(error, ENAMETOOLONG, "%s", session);
 		if (!mkdir(provider->directory, 0700))
 			break;
 		if (errno != EEXIST)
 			return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(provider->directory, shown));
-		snprintf(provider->name, sizeof(provider->name), "pid_%d_%d", provider->pid, number);
+		snprintf(provider->name, sizeof provider->name, "pid_%d_%d", provider->pid, number);
 	}
 	if (mkdir(modules, 0700))
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(modules, shown));
 	provider->manifest.session = &provider->recorder->session;
 	return ada_path(provider->manifest.path, "%s/manifest.json", provider->directory) ?
-	       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) : 0;
+		       ada_error_system(error, ENAMETOOLONG, "%s", provider->directory) :
+		       0;
 }
 
 /* The child of a fork has its parent's modules at the same places: the table goes with it, and so do the names. */
@@ -68,7 +68,7 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 	pthread_mutex_lock(&parent->lock);
 	if (parent->mapped) {
 		uint32_t count = ada_segment_module_count(&parent->segment);
-		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof(*parent->segment.modules));
+		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof *parent->segment.modules);
 		provider->segment.shm->module_count = count;
 	}
 	pthread_mutex_unlock(&parent->lock);
@@ -88,7 +88,8 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, struct ada_error *error)
 {
 	const struct ada_trace_options *options = provider->recorder->options;
-	struct ada_details_options details = { .lane = provider->recorder->lane_options, .start_ns = provider->start_ns,
+	struct ada_details_options details = { .lane = provider->recorder->lane_options,
+					       .start_ns = provider->start_ns,
 					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR,
 					       .buffer_bytes = buffer_bytes };
 	if (!options->detail || !provider->segment.detail_chunks)
@@ -101,20 +102,24 @@ static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, st
 static int enter(struct ada_recorder *recorder, struct ada_provider *provider, struct ada_error *error)
 {
 	pthread_mutex_lock(&recorder->lock);
-	int rc = ada_array_push(&recorder->providers, provider);
+	int status = ada_array_push(&recorder->providers, provider);
 	pthread_mutex_unlock(&recorder->lock);
-	return rc ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
+	return status ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
 }
 
 /* All that is needed to finish its files without us. Before its agent has the segment. */
 static void note_start(const struct ada_provider *provider, const struct ada_segment_options *options)
 {
-	struct ada_arena_provider note = { .pid = (uint32_t)provider->pid, .parent_pid = (uint32_t)provider->parent_pid,
-					   .tids_known = provider->drain.tids_known, .start_ns = provider->start_ns,
-					   .index_bytes = options->index_buffer_bytes, .detail_bytes = options->detail_buffer_bytes,
-					   .stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
+	struct ada_arena_provider note = { .pid = (uint32_t)provider->pid,
+					   .parent_pid = (uint32_t)provider->parent_pid,
+					   .tids_known = provider->drain.tids_known,
+					   .start_ns = provider->start_ns,
+					   .index_bytes = options->index_buffer_bytes,
+					   .detail_bytes = options->detail_buffer_bytes,
+					   .stack_bytes = options->detail_stack_bytes,
+					   .detail_mode = options->detail_mode,
 					   .no_small = options->no_small };
-	memcpy(note.name, provider->name, sizeof(note.name));
+	memcpy(note.name, provider->name, sizeof note.name);
 	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
 }
 
@@ -131,64 +136,80 @@ static void unlink_segment(const struct ada_provider *provider)
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
 
+/* What the provider's segment is to be; the number is known by then. */
+static struct ada_segment_options segment_wanted(const struct ada_provider *provider)
+{
+	const struct ada_recorder *recorder = provider->recorder;
+	const struct ada_trace_options *options = recorder->options;
+	uint64_t used = __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED);
+
+	return (struct ada_segment_options){ .shared = &provider->recorder->shared,
+					     .index_buffer_bytes = options->index_buffer_bytes,
+					     .index_mode = options->index_mode,
+					     .on_full = options->on_full,
+					     .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
+					     .detail_stack_bytes = options->detail_stack_bytes,
+					     .detail_mode = options->detail_mode,
+					     .allowed_bytes = ada_limit_room(provider->pid, used),
+					     .scarce = ada_limit_room(getpid(), used) < BEGINNING_BYTES,
+					     .pid = (uint32_t)provider->pid,
+					     .provider = provider->number,
+					     .named = true };
+}
+
 int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
 {
-	struct ada_provider *provider = calloc(1, sizeof(*provider));
+	struct ada_provider *provider = calloc(1, sizeof *provider);
 	*agent_fd = -1;
 	if (!provider)
 		return ada_error_system(error, ENOMEM, "process %d", pid);
-	*provider = (struct ada_provider){ .recorder = recorder, .pid = pid, .parent_pid = parent_pid, .segment.fd = -1,
-					   .start_ns = ada_clock_boottime_ns(), .conversations = 1, .starting = true };
+	*provider = (struct ada_provider){ .recorder = recorder,
+					   .pid = pid,
+					   .parent_pid = parent_pid,
+					   .segment.fd = -1,
+					   .start_ns = ada_clock_boottime_ns(),
+					   .conversations = 1,
+					   .starting = true };
 	pthread_mutex_init(&provider->lock, NULL);
 	pthread_mutex_init(&provider->facts, NULL);
 	provider->pidfd = pidfd_open(pid, 0);
 	read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
-	provider->number = (uint32_t)recorder->providers.count;		/* which only grows here */
-	const struct ada_trace_options *options = recorder->options;
-	uint64_t used = __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED);
-	struct ada_segment_options segment = { .shared = &recorder->shared, .index_buffer_bytes = options->index_buffer_bytes,
-					       .index_mode = options->index_mode,
-					       .on_full = options->on_full,
-					       .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
-					       .detail_stack_bytes = options->detail_stack_bytes, .detail_mode = options->detail_mode,
-					       .allowed_bytes = ada_limit_room(pid, used),
-					       .scarce = ada_limit_room(getpid(), used) < BEGINNING_BYTES,
-					       .pid = (uint32_t)pid, .provider = provider->number,
-					       .named = true };
-	int rc = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") : 0;
+	provider->number = (uint32_t)recorder->providers.count; /* which only grows here */
+	struct ada_segment_options segment = segment_wanted(provider);
+	int status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") : 0;
 	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
-	if (!rc && ada_limit_left(getpid()) < least)
-		rc = ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
-	if (!rc)
-		rc = ada_space_fit(&segment, ada_space_left(pid), error);
-	if (!rc)
-		rc = ada_segment_create(&provider->segment, &segment, agent_fd, error);
-	if (!rc)
-		rc = make_directory(provider, error);
-	if (!rc && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
-		rc = ada_error_system(error, ENOMEM, "process %d", pid);
-	if (!rc)
-		rc = open_details(provider, segment.detail_buffer_bytes, error);
-	if (!rc) {
+	if (!status && ada_limit_left(getpid()) < least)
+		status = ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
+	if (!status)
+		status = ada_space_fit(&segment, ada_space_left(pid), error);
+	if (!status)
+		status = ada_segment_create(&provider->segment, &segment, agent_fd, error);
+	if (!status)
+		status = make_directory(provider, error);
+	if (!status && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
+		status = ada_error_system(error, ENOMEM, "process %d", pid);
+	if (!status)
+		status = open_details(provider, segment.detail_buffer_bytes, error);
+	if (!status) {
 		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
 		provider->mapped = true;
 		provider->drain.options.provider = provider->number;
 		if (parent)
 			inherit(provider, parent);
 		note_start(provider, &segment);
-		rc = enter(recorder, provider, error);
+		status = enter(recorder, provider, error);
 	}
-	if (rc && provider->segment.shm)
+	if (status && provider->segment.shm)
 		unlink_segment(provider);
 	pthread_mutex_unlock(&recorder->starting);
-	if (rc) {
+	if (status) {
 		if (*agent_fd >= 0)
 			close(*agent_fd);
 		*agent_fd = -1;
 		ada_provider_free(provider);
-		return rc;
+		return status;
 	}
 	*result = provider;
 	ada_recorder_wake(recorder);
@@ -224,7 +245,7 @@ size_t ada_provider_drain(struct ada_provider *provider)
 		return ada_drain_sealed(&provider->drain);
 	size_t chunks = 0, some;
 	follow_policy(provider);
-	do {		/* in slices: what windows pin must not wait for all that a fast program has piled up */
+	do { /* in slices: what windows pin must not wait for all that a fast program has piled up */
 		some = ada_drain_some(&provider->drain, SLICE);
 		chunks += some;
 		provider->windows_changed |= ada_details_turn(provider->details,
@@ -297,7 +318,7 @@ bool ada_provider_release(struct ada_provider *provider, bool now)
 		return false;
 	if (now)
 		pthread_mutex_lock(&provider->lock);
-	if (__atomic_load_n(&provider->growing, __ATOMIC_ACQUIRE)) {		/* not with `now`: there is no grower any more */
+	if (__atomic_load_n(&provider->growing, __ATOMIC_ACQUIRE)) { /* not with `now`: there is no grower any more */
 		pthread_mutex_unlock(&provider->lock);
 		return false;
 	}

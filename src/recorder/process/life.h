@@ -9,7 +9,7 @@ int ada_provider_start(struct ada_provider **provider, struct ada_recorder *reco
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
 
 /* Main thread. */
-size_t ada_provider_drain(struct ada_provider *provider);	/* sealed chunks taken */
+size_t ada_provider_drain(struct ada_provider *provider); /* sealed chunks taken */
 void ada_provider_quiet(struct ada_provider *provider);
 /* Takes what is left and writes the last manifest. `stopped`: why, where the process itself goes on. */
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked);

@@ -6,18 +6,18 @@
 #include <unistd.h>
 #include "recorder/state/provider.h"
 
-#define AT_ONCE 64			/* threads a look: a few microseconds each */
+#define AT_ONCE 64 /* threads a look: a few microseconds each */
 
 /* False: the thread is gone, or its process is in another pid namespace. */
 static bool read_name(pid_t pid, uint32_t tid, char name[16])
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/comm", pid, tid);
+	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", pid, tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	memset(name, 0, 16);
-	ssize_t bytes = read(fd, name, 16);		/* fifteen characters and a line's end */
+	ssize_t bytes = read(fd, name, 16); /* fifteen characters and a line's end */
 	close(fd);
 	if (bytes <= 0)
 		return false;
@@ -37,11 +37,10 @@ void ada_names_look(struct ada_provider *provider)
 		char name[16];
 		provider->names_next = next + 1;
 		/* Not the first thread's: another image of the process may have it by now, and others are gone then. */
-		if (thread->thread_id == (uint32_t)provider->pid ||
-		    __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||
-		    !read_name(provider->pid, thread->thread_id, name) || !strncmp(thread->name, name, sizeof(name)))
+		if (thread->thread_id == (uint32_t)provider->pid || __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||
+		    !read_name(provider->pid, thread->thread_id, name) || !strncmp(thread->name, name, sizeof name))
 			continue;
-		memcpy(thread->name, name, sizeof(name));	/* the agent has written it before the thread was counted */
+		memcpy(thread->name, name, sizeof name); /* the agent has written it before the thread was counted */
 		__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 	}
 }

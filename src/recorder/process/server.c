@@ -16,28 +16,34 @@
 
 #define CONVERSATIONS_MAX 256
 #define PAUSE_MS 10
-#define PULSE_MS 5000			/* a quarter of what an agent waits for a recorder that says nothing */
-#define PULSES_NS 1800000000000ull	/* no answer takes half an hour: it hangs, and the program goes on without it */
+#define PULSE_MS 5000		   /* a quarter of what an agent waits for a recorder that says nothing */
+#define PULSES_NS 1800000000000ull /* no answer takes half an hour: it hangs, and the program goes on without it */
 #define SOCKET_NAME "s"
 #define SOCKET_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 
-struct talking { int socket; uint64_t owes_ns; };	/* since when its agent waits for an answer; 0: it doesn't */
+struct talking {
+	int socket;
+	uint64_t owes_ns;
+}; /* since when its agent waits for an answer; 0: it doesn't */
 
 struct ada_server {
 	struct ada_recorder *recorder;
 	char directory[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
-	int place;			/* that directory, held open */
-	int socket, abstract, quit;	/* abstract: -1 where that can't be had */
+	int place;		    /* that directory, held open */
+	int socket, abstract, quit; /* abstract: -1 where that can't be had */
 	char secret[2 * ADA_SECRET_BYTES + 1];
 	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
 	pthread_t acceptor, pulse;
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
-	ADA_ARRAY(struct talking) talks;	/* conversations under way */
-	size_t accepted;		/* sockets that are on their way into that array */
+	ADA_ARRAY(struct talking) talks; /* conversations under way */
+	size_t accepted;		 /* sockets that are on their way into that array */
 };
 
-struct conversation { struct ada_server *server; int socket; };
+struct conversation {
+	struct ada_server *server;
+	int socket;
+};
 
 static void *converse(void *argument)
 {
@@ -60,32 +66,32 @@ static void *converse(void *argument)
 static int start(struct ada_server *server, int socket)
 {
 	struct timeval timeout = { .tv_sec = ADA_SERVER_IDLE_SECONDS };
-	struct conversation *conversation = malloc(sizeof(*conversation));
+	struct conversation *conversation = malloc(sizeof *conversation);
 	pthread_attr_t attributes;
 	pthread_t thread;
 	if (!conversation)
 		return -ENOMEM;
 	*conversation = (struct conversation){ server, socket };
-	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 	pthread_mutex_lock(&server->lock);
 	while (server->talks.count >= CONVERSATIONS_MAX)
 		pthread_cond_wait(&server->ended, &server->lock);
-	int rc = ada_array_push(&server->talks, (struct talking){ .socket = socket });
-	if (!rc) {
+	int status = ada_array_push(&server->talks, (struct talking){ .socket = socket });
+	if (!status) {
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		rc = -pthread_create(&thread, &attributes, converse, conversation);
+		status = -pthread_create(&thread, &attributes, converse, conversation);
 		pthread_attr_destroy(&attributes);
-		if (rc)
+		if (status)
 			server->talks.count--;
 		else
 			server->accepted = 0;
 	}
 	pthread_mutex_unlock(&server->lock);
-	if (rc)
+	if (status)
 		free(conversation);
-	return rc;
+	return status;
 }
 
 /* One that waits at this socket. False: the server ends. */
@@ -110,7 +116,7 @@ static bool accept_one(struct ada_server *server, int from)
 			return false;
 		}
 	if (socket < 0 && code != EAGAIN && code != EINTR && code != ECONNABORTED)
-		poll(&quit, 1, PAUSE_MS);	/* it stays in the queue, until a file is closed or memory is free */
+		poll(&quit, 1, PAUSE_MS); /* it stays in the queue, until a file is closed or memory is free */
 	return true;
 }
 
@@ -118,7 +124,8 @@ static void *accept_all(void *argument)
 {
 	struct ada_server *server = argument;
 	for (;;) {
-		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN }, { .fd = server->socket, .events = POLLIN },
+		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN },
+					  { .fd = server->socket, .events = POLLIN },
 					  { .fd = server->abstract, .events = POLLIN } };
 		if (poll(polls, 3, -1) < 0) {
 			if (errno != EINTR)
@@ -138,14 +145,14 @@ static void *send_pulses(void *argument)
 {
 	struct ada_server *server = argument;
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
-	static const struct ada_message pulse = { ADA_MESSAGE_WAIT, sizeof(pulse) };
+	static const struct ada_message pulse = { ADA_MESSAGE_WAIT, sizeof pulse };
 	while (poll(&quit, 1, PULSE_MS) <= 0) {
 		uint64_t now = ada_clock_boottime_ns();
 		pthread_mutex_lock(&server->lock);
 		for (size_t i = 0; i < server->talks.count; i++) {
 			const struct talking *talking = &server->talks.items[i];
 			if (talking->owes_ns && now - talking->owes_ns < PULSES_NS)
-				send(talking->socket, &pulse, sizeof(pulse), MSG_DONTWAIT | MSG_NOSIGNAL);
+				send(talking->socket, &pulse, sizeof pulse, MSG_DONTWAIT | MSG_NOSIGNAL);
 		}
 		pthread_mutex_unlock(&server->lock);
 	}
@@ -169,15 +176,15 @@ int ada_server_bind(const struct ada_server *server, int socket, const char *nam
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char place[ADA_DIRECTORY_PATH_BYTES];
 	ada_directory_path(server->place, place);
-	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", place, name) >= (int)sizeof(address.sun_path))
+	if (snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", place, name) >= (int)sizeof address.sun_path)
 		return -ENAMETOOLONG;
-	if (bind(socket, (struct sockaddr *)&address, sizeof(address)))
+	if (bind(socket, (struct sockaddr *)&address, sizeof address))
 		return -errno;
 	/* Nobody connects before listen: the mode is right by then. */
-	int rc = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
-	if (rc)
+	int status = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
+	if (status)
 		ada_server_unbind(server, name);
-	return rc;
+	return status;
 }
 
 void ada_server_unbind(const struct ada_server *server, const char *name)
@@ -198,24 +205,25 @@ static void leave_place(struct ada_server *server)
 /* The directory, and the agents' socket in it. */
 static int make_place(struct ada_server *server, const char *parent)
 {
-	int bytes = snprintf(server->directory, sizeof(server->directory), "%s/" ADA_SERVER_PREFIX "XXXXXX", parent);
-	if (bytes + sizeof("/" SOCKET_NAME) > sizeof(server->path))
+	int bytes = snprintf(server->directory, sizeof server->directory, "%s/" ADA_SERVER_PREFIX "XXXXXX", parent);
+	if (bytes + sizeof("/" SOCKET_NAME) > sizeof server->path)
 		return -ENAMETOOLONG;
 	if (!mkdtemp(server->directory))
 		return -errno;
-	snprintf(server->path, sizeof(server->path), "%.100s/" SOCKET_NAME, server->directory);
+	snprintf(server->path, sizeof server->path, "%.100s/" SOCKET_NAME, server->directory);
 	server->place = open(server->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (server->place < 0) {
-		int rc = -errno;
+		int status = -errno;
 		rmdir(server->directory);
-		return rc;
+		return status;
 	}
 	struct stat info;
-	int rc = fstat(server->place, &info) ? -errno : info.st_uid != geteuid() ? -EPERM :
-		 ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
-	if (rc)
+	int status = fstat(server->place, &info) ? -errno :
+		     info.st_uid != geteuid()	 ? -EPERM :
+						   ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
+	if (status)
 		leave_place(server);
-	return rc;
+	return status;
 }
 
 /* NULL where the environment names none, or, as with sudo, another user's. */
@@ -232,8 +240,8 @@ static void make_abstract(struct ada_server *server)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	uint8_t secret[ADA_SECRET_BYTES];
 	size_t bytes = strlen(server->path);
-	snprintf(server->entry, sizeof(server->entry), "%s", server->path);
-	if (bytes >= sizeof(address.sun_path) || getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+	snprintf(server->entry, sizeof server->entry, "%s", server->path);
+	if (bytes >= sizeof address.sun_path || getrandom(secret, sizeof secret, 0) != sizeof secret)
 		return;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	memcpy(address.sun_path + 1, server->path, bytes);
@@ -243,17 +251,17 @@ static void make_abstract(struct ada_server *server)
 			close(fd);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(secret); i++)
+	for (size_t i = 0; i < sizeof secret; i++)
 		snprintf(server->secret + 2 * i, 3, "%02x", secret[i]);
-	snprintf(server->entry, sizeof(server->entry), "%s#%s", server->path, server->secret);
-	memcpy(server->recorder->secret, secret, sizeof(secret));
+	snprintf(server->entry, sizeof server->entry, "%s#%s", server->path, server->secret);
+	memcpy(server->recorder->secret, secret, sizeof secret);
 	server->recorder->has_secret = true;
 	server->abstract = fd;
 }
 
 int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, struct ada_error *error)
 {
-	struct ada_server *server = calloc(1, sizeof(*server));
+	struct ada_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return ada_error_system(error, ENOMEM, "socket");
 	server->recorder = recorder;
@@ -264,15 +272,15 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	pthread_cond_init(&server->ended, NULL);
 	server->place = -1;
 	const char *runtime = runtime_directory();
-	int rc = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
-	if (rc)
-		rc = make_place(server, "/tmp");
-	if (!rc) {
+	int status = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
+	if (status)
+		status = make_place(server, "/tmp");
+	if (!status) {
 		make_abstract(server);
-		rc = -pthread_create(&server->acceptor, NULL, accept_all, server);
-		if (!rc) {
-			rc = -pthread_create(&server->pulse, NULL, send_pulses, server);
-			if (!rc) {
+		status = -pthread_create(&server->acceptor, NULL, accept_all, server);
+		if (!status) {
+			status = -pthread_create(&server->pulse, NULL, send_pulses, server);
+			if (!status) {
 				*result = server;
 				return 0;
 			}
@@ -286,7 +294,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 		close(server->abstract);
 	close(server->quit);
 	free(server);
-	return ada_error_system(error, -rc, "no socket for the agent can be made in /tmp");
+	return ada_error_system(error, -status, "no socket for the agent can be made in /tmp");
 }
 
 const char *ada_server_path(const struct ada_server *server)

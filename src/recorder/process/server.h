@@ -5,16 +5,16 @@
 #include "recorder/state/state.h"
 
 struct ada_server;
-#define ADA_SERVER_IDLE_SECONDS 60	/* of a conversation: applying a large plan takes the agent its time */
+#define ADA_SERVER_IDLE_SECONDS 60 /* of a conversation: applying a large plan takes the agent its time */
 int ada_server_open(struct ada_server **server, struct ada_recorder *recorder, struct ada_error *error);
 const char *ada_server_path(const struct ada_server *server);
-const char *ada_server_entry(const struct ada_server *server);	/* what ADA_SOCKET holds: the path and the secret */
-#define ADA_SERVER_PREFIX "ada-"	/* of the directory's name */
-const char *ada_server_directory(const struct ada_server *server);	/* private to this recorder, gone with the server */
+const char *ada_server_entry(const struct ada_server *server);	   /* what ADA_SOCKET holds: the path and the secret */
+#define ADA_SERVER_PREFIX "ada-"				   /* of the directory's name */
+const char *ada_server_directory(const struct ada_server *server); /* private to this recorder, gone with the server */
 /* Gives a socket a name in it, mode 0600, and listens. 0 or -errno. */
 int ada_server_bind(const struct ada_server *server, int socket, const char *name, int backlog);
 void ada_server_unbind(const struct ada_server *server, const char *name);
-size_t ada_server_busy(struct ada_server *server);	/* conversations under way, and an agent that waits for one */
+size_t ada_server_busy(struct ada_server *server); /* conversations under way, and an agent that waits for one */
 /* Ends all conversations, waits for their threads, removes the socket. */
 void ada_server_close(struct ada_server *server);
 

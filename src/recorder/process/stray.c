@@ -11,14 +11,14 @@ static bool has_socket(pid_t pid, const char *socket)
 {
 	char path[40], *environment;
 	size_t length, socket_length = strlen(socket);
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
 	if (ada_file_read(path, &environment, &length, NULL))
 		return false;
 	bool found = false;
 	for (size_t i = 0; i < length && !found; i += strlen(environment + i) + 1)
-		found = !strncmp(environment + i, ADA_ENV_SOCKET "=", sizeof(ADA_ENV_SOCKET)) &&
-			!strncmp(environment + i + sizeof(ADA_ENV_SOCKET), socket, socket_length) &&
-			strchr("#", environment[i + sizeof(ADA_ENV_SOCKET) + socket_length]);	/* or its end */
+		found = !strncmp(environment + i, ADA_ENV_SOCKET "=", sizeof ADA_ENV_SOCKET) &&
+			!strncmp(environment + i + sizeof ADA_ENV_SOCKET, socket, socket_length) &&
+			strchr("#", environment[i + sizeof ADA_ENV_SOCKET + socket_length]); /* or its end */
 	free(environment);
 	return found;
 }

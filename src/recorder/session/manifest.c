@@ -39,13 +39,13 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	char text[32];
 	ada_json_count(object, "id", id);
 	ada_json_count(object, "tid", thread->thread_id);
-	json_object_object_add(object, "name", ada_json_text_of(thread->name, strnlen(thread->name, sizeof(thread->name))));
-	snprintf(text, sizeof(text), "thread_%u", id);
+	json_object_object_add(object, "name", ada_json_text_of(thread->name, strnlen(thread->name, sizeof thread->name)));
+	snprintf(text, sizeof text, "thread_%u", id);
 	json_object_object_add(object, "directory", json_object_new_string(text));
 	for (size_t i = 0; i < lane->segments.count; i++) {
 		json_object *segment = json_object_new_object();
 		if (i)
-			snprintf(text, sizeof(text), "index.%zu.atf", i);
+			snprintf(text, sizeof text, "index.%zu.atf", i);
 		json_object_object_add(segment, "file", json_object_new_string(i ? text : "index.atf"));
 		ada_json_count(segment, "events", lane->segments.items[i]);
 		json_object_array_add(segments, segment);
@@ -70,7 +70,9 @@ static const char *module_kind(uint32_t flags)
 }
 
 /* Functions of a traced module: hooked + all that is skipped = functions. */
-struct coverage { uint64_t functions, hooked, imports, skipped[ADA_REFUSAL_COUNT]; };
+struct coverage {
+	uint64_t functions, hooked, imports, skipped[ADA_REFUSAL_COUNT];
+};
 
 static struct coverage coverage_of(const struct ada_module_state *state, const struct ada_shm_module *module)
 {
@@ -83,7 +85,7 @@ static struct coverage coverage_of(const struct ada_module_state *state, const s
 	coverage.imports = module->imports;
 	for (int reason = 1; reason < ADA_REFUSAL_COUNT; reason++)
 		coverage.skipped[reason] = state->planned->skipped[reason];
-	coverage.skipped[ADA_REFUSAL_EXCLUDED] -= state->named_hooks;	/* triggers name them all the same */
+	coverage.skipped[ADA_REFUSAL_EXCLUDED] -= state->named_hooks; /* triggers name them all the same */
 	coverage.skipped[ADA_REFUSAL_BYTES_DIFFER] += hookable - coverage.hooked;
 	return coverage;
 }
@@ -105,27 +107,27 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	json_object *object = json_object_new_object();
 	char text[ADA_BUILD_ID_MAX * 2 + 1] = "";
 	ada_json_count(object, "id", id);
-	json_object_object_add(object, "path", ada_json_text_of(module->path, strnlen(module->path, sizeof(module->path))));
+	json_object_object_add(object, "path", ada_json_text_of(module->path, strnlen(module->path, sizeof module->path)));
 	for (uint32_t i = 0; i < module->build_id_bytes && i < ADA_BUILD_ID_MAX; i++)
 		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
 	json_object_object_add(object, "buildId", *text ? json_object_new_string(text) : NULL);
 	json_object_object_add(object, "base", ada_json_address_of(module->base));
 	json_object_object_add(object, "kind", json_object_new_string(module_kind(module->flags)));
 	json_object_object_add(object, "traced", json_object_new_boolean(state && state->traced));
-	json_object_object_add(object, "problem", state && *state->problem.text ?
-			       ada_json_text_of(state->problem.text, strlen(state->problem.text)) : NULL);
+	json_object_object_add(object, "problem",
+			       state && *state->problem.text ? ada_json_text_of(state->problem.text, strlen(state->problem.text)) : NULL);
 	ada_json_count(object, "loadNs", ns_of(provider, module->load_counter));
-	json_object_object_add(object, "unloadNs", module->present == 2 ?
-			       json_object_new_uint64(ns_of(provider, module->unload_counter)) : NULL);
+	json_object_object_add(object, "unloadNs",
+			       module->present == 2 ? json_object_new_uint64(ns_of(provider, module->unload_counter)) : NULL);
 	ada_json_count(object, "loads", module->loads);
 	ada_json_count(object, "functions", coverage.functions);
 	ada_json_count(object, "hooked", coverage.hooked);
 	ada_json_count(object, "mismatched", module->mismatched);
 	ada_json_count(object, "imports", coverage.imports);
 	json_object_object_add(object, "skipped", skipped_of(&coverage));
-	snprintf(text, sizeof(text), "modules/%u.tsv", id);
+	snprintf(text, sizeof text, "modules/%u.tsv", id);
 	json_object_object_add(object, "symbols", state && state->symbols ? json_object_new_string(text) : NULL);
-	snprintf(text, sizeof(text), "%08x", state ? state->symbols_checksum : 0);
+	snprintf(text, sizeof text, "%08x", state ? state->symbols_checksum : 0);
 	json_object_object_add(object, "crc32", state && state->symbols ? json_object_new_string(text) : NULL);
 	total->functions += coverage.functions;
 	total->hooked += coverage.hooked;
@@ -201,21 +203,21 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 
 json_object *ada_json_crash_of(const struct ada_crash *crash, uint64_t ns)
 {
-	static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11",
-					     "r12", "r13", "r14", "r15", "rip", "rflags" };
+	static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8",
+					     "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip", "rflags" };
 	if (!crash->present)
 		return NULL;
 	json_object *object = json_object_new_object(), *registers = json_object_new_object();
-	char stack[sizeof(crash->stack) * 2 + 1] = "";
+	char stack[sizeof crash->stack * 2 + 1] = "";
 	ada_json_count(object, "signal", crash->signal);
 	json_object_object_add(object, "code", json_object_new_int(crash->code));
 	ada_json_count(object, "tid", crash->thread_id);
 	ada_json_count(object, "timestampNs", ns);
 	json_object_object_add(object, "faultAddress", ada_json_address_of(crash->fault_address));
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		json_object_object_add(registers, names[i], ada_json_address_of(crash->registers[i]));
 	json_object_object_add(object, "registers", registers);
-	for (uint32_t i = 0; i < crash->stack_bytes && i < sizeof(crash->stack); i++)
+	for (uint32_t i = 0; i < crash->stack_bytes && i < sizeof crash->stack; i++)
 		snprintf(stack + 2 * i, 3, "%02x", crash->stack[i]);
 	json_object_object_add(object, "stack", json_object_new_string(stack));
 	return object;
@@ -239,7 +241,7 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 	uint32_t threads = provider->header.threads_refused, modules = provider->header.modules_refused;
 	char refused[96];
 	if (!reason && (threads || modules)) {
-		snprintf(refused, sizeof(refused), "%u threads and %u modules had no room in the tables", threads, modules);
+		snprintf(refused, sizeof refused, "%u threads and %u modules had no room in the tables", threads, modules);
 		reason = refused;
 	}
 	const char *state = reason ? as_asked ? "stopped" : "failed" : provider->ended ? "complete" : "running";

@@ -45,9 +45,9 @@ static json_object *rules_text(const struct ada_provider *provider, uint32_t ver
 	char text[200] = "";
 	int length = 0;
 	struct ada_rule_info info;
-	for (uint32_t slot = 0; slot < ADA_RULES_MAX && length < (int)sizeof(text); slot++)
+	for (uint32_t slot = 0; slot < ADA_RULES_MAX && length < (int)sizeof text; slot++)
 		if (rules >> slot & 1 && ada_manifest_rule(provider, version, slot, &info))
-			length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s", length ? "," : "", info.trigger->kind_text);
+			length += snprintf(text + length, sizeof text - (size_t)length, "%s%s", length ? "," : "", info.trigger->kind_text);
 	return *text ? ada_json_text_of(text, strlen(text)) : NULL;
 }
 
@@ -119,7 +119,7 @@ json_object *ada_manifest_thread_detail(const struct ada_provider *provider, uin
 	char path[PATH_MAX], name[32] = "detail.atf";
 	for (size_t i = 0; events && i < segments; i++) {
 		if (i)
-			snprintf(name, sizeof(name), "detail.%zu.atf", i);
+			snprintf(name, sizeof name, "detail.%zu.atf", i);
 		if (!ada_path(path, "%s/thread_%u/%s", provider->directory, id, name) && !access(path, F_OK))
 			json_object_array_add(files, json_object_new_string(name));
 	}

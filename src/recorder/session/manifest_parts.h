@@ -5,11 +5,11 @@
 #include "recorder/policy/policy.h"
 #include "recorder/session/manifest.h"
 
-uint64_t ada_manifest_length_ns(const struct ada_provider *provider, uint64_t ticks);	/* of a stretch of time */
+uint64_t ada_manifest_length_ns(const struct ada_provider *provider, uint64_t ticks); /* of a stretch of time */
 json_object *ada_manifest_windows(const struct ada_provider *provider, const struct ada_detail_metrics *metrics);
-const char *ada_manifest_mode(const struct ada_provider *provider);			/* what is recorded: the lanes */
+const char *ada_manifest_mode(const struct ada_provider *provider); /* what is recorded: the lanes */
 json_object *ada_manifest_detail_lane(const struct ada_provider *provider);
-json_object *ada_manifest_detail_buffer(const struct ada_provider *provider);		/* NULL: no detail lane */
+json_object *ada_manifest_detail_buffer(const struct ada_provider *provider); /* NULL: no detail lane */
 json_object *ada_manifest_thread_detail(const struct ada_provider *provider, uint32_t id, size_t segments);
 json_object *ada_manifest_policy(const struct ada_provider *provider);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "recorder/session/manifest_parts.h"
 
-#define HISTORY 16		/* newest versions that are told of, and all that windows were cut under */
+#define HISTORY 16 /* newest versions that are told of, and all that windows were cut under */
 
 bool ada_manifest_rule(const struct ada_provider *provider, uint32_t version, uint32_t slot, struct ada_rule_info *info)
 {
@@ -15,7 +15,7 @@ json_object *ada_manifest_version(const struct ada_provider *provider, uint32_t 
 	char hash[17] = "", text[32];
 	if (provider->recorder->policy && version)
 		ada_policy_hash(provider->recorder->policy, version, hash);
-	snprintf(text, sizeof(text), *hash ? "v%u-%s" : "v%u", version, hash);
+	snprintf(text, sizeof text, *hash ? "v%u-%s" : "v%u", version, hash);
 	return json_object_new_string(text);
 }
 
@@ -84,7 +84,7 @@ json_object *ada_manifest_policy(const struct ada_provider *provider)
 		uint32_t version = ada_policy_version(policy);
 		size_t count = ada_policy_rules(policy, infos, ADA_RULES_MAX);
 		uint64_t told = 0;
-		snprintf(text, sizeof(text), "v%u", version);
+		snprintf(text, sizeof text, "v%u", version);
 		ada_policy_hash(policy, version, hash);
 		for (size_t i = 0; i < count; i++)
 			json_object_array_add(rules, rule_of(&infos[i], true));

@@ -6,7 +6,7 @@
 #include "recorder/session/manifest_parts.h"
 
 #define TEXT 400
-#define NEARLY 10000		/* the pin is told in ticks, the roll in ns: one part in so many may be missing without a word */
+#define NEARLY 10000 /* the pin is told in ticks, the roll in ns: one part in so many may be missing without a word */
 
 static double seconds(uint64_t ns)
 {
@@ -38,12 +38,8 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 	case ADA_VALUE_U32: return json_object_new_uint64((uint32_t)value);
 	case ADA_VALUE_U16: return json_object_new_uint64((uint16_t)value);
 	case ADA_VALUE_U8: return json_object_new_uint64((uint8_t)value);
-	case ADA_VALUE_F64:
-		memcpy(&number, &value, sizeof(number));
-		return json_object_new_double(number);
-	case ADA_VALUE_F32:
-		memcpy(&small, &value, sizeof(small));
-		return json_object_new_double((double)small);
+	case ADA_VALUE_F64: memcpy(&number, &value, sizeof number); return json_object_new_double(number);
+	case ADA_VALUE_F32: memcpy(&small, &value, sizeof small); return json_object_new_double((double)small);
 	}
 	return json_object_new_uint64(value);
 }
@@ -55,8 +51,7 @@ static json_object *value_of(const struct ada_provider *provider, const struct a
 	const struct ada_clock_anchor *anchors;
 	switch (info->rule.kind) {
 	case ADA_RULE_RETURN:
-	case ADA_RULE_ARG:
-		return typed_value_of((enum ada_value_type)info->rule.type, value);
+	case ADA_RULE_ARG: return typed_value_of((enum ada_value_type)info->rule.type, value);
 	case ADA_RULE_LATENCY:
 	case ADA_RULE_PERCENTILE:
 		if (ada_clock_anchors(provider->recorder->clock, &anchors))
@@ -66,8 +61,7 @@ static json_object *value_of(const struct ada_provider *provider, const struct a
 	case ADA_RULE_RATE:
 	case ADA_RULE_EXCEPTION:
 	case ADA_RULE_MANUAL:
-	case ADA_RULE_TIME:
-		return NULL;
+	case ADA_RULE_TIME: return NULL;
 	}
 	return json_object_new_uint64(value);
 }
@@ -140,7 +134,7 @@ static json_object *kinds_of(const struct ada_provider *provider, const struct a
 	for (size_t i = 0; i < window->marks.count; i++) {
 		const struct ada_window_mark *mark = &window->marks.items[i];
 		if (mark->version != version)
-			told = 0;		/* a slot may mean another rule now */
+			told = 0; /* a slot may mean another rule now */
 		version = mark->version;
 		add_kinds(provider, kinds, version, mark->rules, &told);
 	}
@@ -166,7 +160,7 @@ static char *size_text(uint64_t bytes, char text[24])
 static uint64_t sufficient(const struct ada_provider *provider, const struct ada_window *window, const struct ada_detail_metrics *metrics)
 {
 	uint64_t buffer = (uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes;
-	uint64_t given = provider->recorder->options->detail_buffer_bytes;	/* buffer is in whole chunks */
+	uint64_t given = provider->recorder->options->detail_buffer_bytes; /* buffer is in whole chunks */
 	uint64_t asked = less(window->marked_ns, window->asked_start_ns), held = less(window->marked_ns, window->start_ns);
 	double history = (double)held > metrics->oldest_history_ns ? (double)held : metrics->oldest_history_ns;
 	if (window->sufficient_bytes)
@@ -209,9 +203,10 @@ static void say_overrun(char text[TEXT], const struct ada_provider *provider, co
 		return;
 	size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, buffer);
 	if (bytes)
-		snprintf(cure, sizeof(cure), ": --detail-buffer=%s would have sufficed", size_text(bytes, wanted));
+		snprintf(cure, sizeof cure, ": --detail-buffer=%s would have sufficed", size_text(bytes, wanted));
 	if (short_in_time(held, window->pre_ns, window->pre_events))
-		say(text, "the detail buffer of %s held only %.6g s of the %.6g s asked%s", buffer, seconds(held), seconds(window->pre_ns), cure);
+		say(text, "the detail buffer of %s held only %.6g s of the %.6g s asked%s", buffer, seconds(held), seconds(window->pre_ns),
+		    cure);
 	else
 		say(text, "the detail buffer of %s no longer held the %" PRIu64 " events before the mark that were asked%s", buffer,
 		    window->pre_events, cure);
@@ -233,7 +228,8 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_STARTUP) {
 		uint64_t saved = less(window->marked_ns, window->start_ns);
 		if (short_in_time(saved, window->pre_ns, window->pre_events))
-			say(text, "recording began only %.6g s before the mark, %.6g s were asked", seconds(saved), seconds(window->pre_ns));
+			say(text, "recording began only %.6g s before the mark, %.6g s were asked", seconds(saved),
+			    seconds(window->pre_ns));
 		else
 			say(text, "there were fewer than the %" PRIu64 " events asked before the mark", window->pre_events);
 	}
@@ -242,7 +238,8 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_FROZEN)
 		say(text, "its pre-roll reaches into a window that was already being written");
 	if (window->shorts & ADA_SHORT_STARVED)
-		say(text, "nothing of the detail buffer of %s was free in time, and events were captured without detail: a larger "
+		say(text,
+		    "nothing of the detail buffer of %s was free in time, and events were captured without detail: a larger "
 		    "--detail-buffer or shorter rolls avoid it",
 		    size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, size));
 	if (window->shorts & ADA_SHORT_THREAD)
@@ -252,8 +249,10 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 	if (window->shorts & ADA_SHORT_STOPPED)
 		say_end(text, window, "the recording was ended");
 	if (window->shorts & ADA_SHORT_LOST)
-		say(text, "up to %" PRIu64 " events in it were lost with no room for them: a larger --index-buffer or --on-full=block avoids "
-		    "it", window->lost);
+		say(text,
+		    "up to %" PRIu64 " events in it were lost with no room for them: a larger --index-buffer or --on-full=block avoids "
+		    "it",
+		    window->lost);
 	if (window->shorts & ADA_SHORT_LATE)
 		say(text, "some of its events came when it was written already, and their detail was overwritten by then");
 	if (window->shorts & ADA_SHORT_DISK)
@@ -267,7 +266,7 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 static void add_seconds(json_object *object, const char *key, uint64_t ns)
 {
 	char text[40];
-	int length = snprintf(text, sizeof(text), "%.9f", seconds(ns));
+	int length = snprintf(text, sizeof text, "%.9f", seconds(ns));
 	while (length > 2 && text[length - 1] == '0' && text[length - 2] != '.')
 		text[--length] = 0;
 	json_object_object_add(object, key, json_object_new_double_s(seconds(ns), text));
@@ -284,7 +283,8 @@ static void add_requested(json_object *object, const struct ada_window *window)
 		ada_json_count(object, "requestedPostRollEvents", window->post_events);
 }
 
-static json_object *window_of(const struct ada_provider *provider, const struct ada_window *window, const struct ada_detail_metrics *metrics)
+static json_object *window_of(const struct ada_provider *provider, const struct ada_window *window,
+			      const struct ada_detail_metrics *metrics)
 {
 	json_object *object = json_object_new_object(), *kinds = kinds_of(provider, window), *marks = json_object_new_array();
 	bool open = window->end_ns == ADA_WINDOW_OPEN, marked = window->marked_count;
@@ -298,8 +298,8 @@ static json_object *window_of(const struct ada_provider *provider, const struct 
 	json_object_object_add(object, "triggerKinds", kinds);
 	json_object_object_add(object, "keySymbolVersion", ada_manifest_version(provider, window->version));
 	add_seconds(object, "preRollSec", marked ? less(window->marked_ns, window->start_ns) : 0);
-	add_seconds(object, "postRollSec", less(end_ns, marked && window->last_marked_ns > window->start_ns ? window->last_marked_ns :
-													     window->start_ns));
+	add_seconds(object, "postRollSec",
+		    less(end_ns, marked && window->last_marked_ns > window->start_ns ? window->last_marked_ns : window->start_ns));
 	add_requested(object, window);
 	ada_json_count(object, "event_count", window->event_count);
 	ada_json_count(object, "eventCount", window->event_count);

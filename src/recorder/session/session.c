@@ -121,7 +121,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "name", json_object_new_string(session->name));
 	json_object_object_add(object, "program", ada_json_text_of(recorder->program.path, strlen(recorder->program.path)));
 	json_object_object_add(object, "command", command);
-	const char *cwd = getcwd(directory, sizeof(directory)) ? directory : "";
+	const char *cwd = getcwd(directory, sizeof directory) ? directory : "";
 	json_object_object_add(object, "workingDirectory", ada_json_text_of(cwd, strlen(cwd)));
 	json_object_object_add(object, "host", host_of());
 	json_object_object_add(object, "started", json_object_new_string(session->started));

@@ -10,20 +10,20 @@
 void ada_recorder_wake(struct ada_recorder *recorder)
 {
 	uint64_t one = 1;
-	ssize_t written = write(recorder->wake, &one, sizeof(one));
-	(void)written;			/* full: the main thread has news enough to wake for */
+	ssize_t written = write(recorder->wake, &one, sizeof one);
+	(void)written; /* full: the main thread has news enough to wake for */
 }
 
 void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason)
 {
 	struct ada_unrecorded note = { .pid = pid };
 	char path[40];
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	ssize_t length = program ? 0 : readlink(path, note.program, sizeof(note.program) - 1);
+	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	ssize_t length = program ? 0 : readlink(path, note.program, sizeof note.program - 1);
 	note.program[length > 0 ? length : 0] = 0;
 	if (program)
-		snprintf(note.program, sizeof(note.program), "%.255s", program);
-	snprintf(note.reason, sizeof(note.reason), "%s", reason);
+		snprintf(note.program, sizeof note.program, "%.255s", program);
+	snprintf(note.reason, sizeof note.reason, "%s", reason);
 	pthread_mutex_lock(&recorder->lock);
 	ada_array_push(&recorder->unrecorded, note);
 	pthread_mutex_unlock(&recorder->lock);
@@ -75,9 +75,9 @@ static void keep_header(struct ada_provider *provider)
 {
 	const uint8_t *from = (const uint8_t *)provider->segment.shm;
 	uint8_t *to = (uint8_t *)&provider->header;
-	const size_t flags = offsetof(struct ada_shm, policy_flags), behind = flags + sizeof(provider->header.policy_flags);
+	const size_t flags = offsetof(struct ada_shm, policy_flags), behind = flags + sizeof provider->header.policy_flags;
 	memcpy(to, from, flags);
-	memcpy(to + behind, from + behind, sizeof(provider->header) - behind);
+	memcpy(to + behind, from + behind, sizeof provider->header - behind);
 }
 
 /* The manifest is built from copies once the segment is gone. */
@@ -90,10 +90,10 @@ static void keep_tables(struct ada_provider *provider)
 	keep_header(provider);
 	free(provider->module_table);
 	free(provider->thread_table);
-	provider->module_table = calloc(provider->module_count + 1, sizeof(*provider->module_table));
-	provider->thread_table = calloc(provider->thread_count + 1, sizeof(*provider->thread_table));
+	provider->module_table = calloc(provider->module_count + 1, sizeof *provider->module_table);
+	provider->thread_table = calloc(provider->thread_count + 1, sizeof *provider->thread_table);
 	if (provider->module_table)
-		memcpy(provider->module_table, segment->modules, provider->module_count * sizeof(*provider->module_table));
+		memcpy(provider->module_table, segment->modules, provider->module_count * sizeof *provider->module_table);
 	else
 		provider->module_count = 0;
 	if (!provider->thread_table)

@@ -33,69 +33,75 @@
 #include "recorder/planning/plans.h"
 
 struct ada_module_state {
-	bool known;			/* the agent told of it */
+	bool known; /* the agent told of it */
 	bool traced, symbols;
-	uint32_t symbols_checksum;	/* of modules/ID.tsv, where `symbols` */
-	bool named;			/* not traced, but hooked where triggers name its functions */
-	uint32_t named_hooks;		/* beyond those of `planned`'s filter, because triggers name their functions */
+	uint32_t symbols_checksum; /* of modules/ID.tsv, where `symbols` */
+	bool named;		   /* not traced, but hooked where triggers name its functions */
+	uint32_t named_hooks;	   /* beyond those of `planned`'s filter, because triggers name their functions */
 	const struct ada_planned *planned;
-	struct ada_error problem;	/* why it isn't traced though asked for */
+	struct ada_error problem; /* why it isn't traced though asked for */
 };
 
-struct ada_heir_age { uint32_t generation, turns; };
+struct ada_heir_age {
+	uint32_t generation, turns;
+};
 
 struct ada_provider {
 	struct ada_recorder *recorder;
 	uint32_t number;
 	pid_t pid, parent_pid;
 	int pidfd;
-	char name[32];			/* of its directory: pid_123, pid_123_2 */
-	char directory[PATH_MAX];	/* below the session's root */
+	char name[32];		  /* of its directory: pid_123, pid_123_2 */
+	char directory[PATH_MAX]; /* below the session's root */
 	char program[PATH_MAX];
-	char *command;			/* as /proc/PID/cmdline: NUL after each argument */
+	char *command; /* as /proc/PID/cmdline: NUL after each argument */
 	size_t command_bytes;
 	uint64_t start_ns, end_ns;
 
 	pthread_mutex_t lock;
 	struct ada_segment segment;
 	bool mapped;
-	bool growing;			/* the grower is at work in it: set under `lock`, taken back without */
-	uint64_t allowed_ns;		/* when it last looked at the limits of the process: the grower's */
-	pthread_mutex_t facts;		/* guards modules; nothing under it takes long */
+	bool growing;	       /* the grower is at work in it: set under `lock`, taken back without */
+	uint64_t allowed_ns;   /* when it last looked at the limits of the process: the grower's */
+	pthread_mutex_t facts; /* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
-	bool windows_changed;		/* as `changed`, because of windows: main thread's */
+	bool windows_changed; /* as `changed`, because of windows: main thread's */
 	/* Atomic */
-	bool changed;			/* the manifest is out of date */
-	bool replaced;			/* by exec: another image of this pid said HELLO */
-	bool continued;			/* and is recorded: its provider stands for the process */
-	uint32_t conversations;		/* under way: they still add to modules */
-	bool starting;			/* the first of them is: its agent may yet say why there is nothing to record */
-	uint64_t gone_ns;		/* when its end was first seen; 0: not yet (ada_provider_note_gone) */
+	bool changed;		/* the manifest is out of date */
+	bool replaced;		/* by exec: another image of this pid said HELLO */
+	bool continued;		/* and is recorded: its provider stands for the process */
+	uint32_t conversations; /* under way: they still add to modules */
+	bool starting;		/* the first of them is: its agent may yet say why there is nothing to record */
+	uint64_t gone_ns;	/* when its end was first seen; 0: not yet (ada_provider_note_gone) */
 	/* Under `lock` */
-	ADA_ARRAY(struct ada_shm_heir) heirs;	/* announced, taken out of the segment, and not heard of (heir.h) */
-	uint32_t heirs_unlisted;	/* the same, of those that the table had no room for */
-	struct ada_heir_age heir_ages[ADA_HEIRS];	/* main thread's */
+	ADA_ARRAY(struct ada_shm_heir) heirs;	  /* announced, taken out of the segment, and not heard of (heir.h) */
+	uint32_t heirs_unlisted;		  /* the same, of those that the table had no room for */
+	struct ada_heir_age heir_ages[ADA_HEIRS]; /* main thread's */
 
 	struct ada_drain drain;
-	struct ada_details *details;	/* NULL: no detail is kept */
+	struct ada_details *details; /* NULL: no detail is kept */
 	struct ada_exit_info exit;
-	unsigned unused_turns;		/* how often in a row no process had the segment though its own lives */
-	bool begun, ended, finalized;	/* first manifest written; process gone; last manifest written */
-	bool forgotten;			/* of the names in the shared memory, and the arena */
-	char *stopped;			/* why recording ended before the process did, in words; NULL: it did not */
+	unsigned unused_turns;	      /* how often in a row no process had the segment though its own lives */
+	bool begun, ended, finalized; /* first manifest written; process gone; last manifest written */
+	bool forgotten;		      /* of the names in the shared memory, and the arena */
+	char *stopped;		      /* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	struct ada_paper manifest;
-	uint64_t manifest_ns;		/* when it was last put together */
-	uint32_t policy_version;	/* that the main thread has looked at */
-	uint32_t names_next;		/* thread whose name is looked at next: main thread's (names.h) */
+	uint64_t manifest_ns;	 /* when it was last put together */
+	uint32_t policy_version; /* that the main thread has looked at */
+	uint32_t names_next;	 /* thread whose name is looked at next: main thread's (names.h) */
 	/* Copied from the segment before it is unmapped, so that the manifest can be built at any time */
 	struct ada_shm header;
 	struct ada_shm_module *module_table;
-	struct ada_shm_thread *thread_table;	/* by id */
+	struct ada_shm_thread *thread_table; /* by id */
 	uint32_t module_count, thread_count;
 };
 
-struct ada_unrecorded { pid_t pid; char program[256]; char reason[256]; };
+struct ada_unrecorded {
+	pid_t pid;
+	char program[256];
+	char reason[256];
+};
 
 struct ada_recorder {
 	const struct ada_trace_options *options;
@@ -103,7 +109,7 @@ struct ada_recorder {
 	struct ada_session session;
 	struct ada_inheritance inheritance;
 	struct ada_shared shared;
-	struct ada_arena_writer *arena;	/* main thread's, but for the notes of providers; NULL: there is none */
+	struct ada_arena_writer *arena; /* main thread's, but for the notes of providers; NULL: there is none */
 	pid_t keeper;			/* not above 0: there is none */
 	struct ada_presence_held presence;
 	struct ada_filter *filter;
@@ -116,26 +122,26 @@ struct ada_recorder {
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
 	struct ada_control *control;
-	const char *control_path;	/* of its socket, as session.json has it; NULL: it is closed */
-	int wake;			/* eventfd: other threads have news for the main one */
-	int grower_wake;		/* the grower's eventfd */
+	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
+	int wake;		  /* eventfd: other threads have news for the main one */
+	int grower_wake;	  /* the grower's eventfd */
 	pid_t main_pid;
 	int main_pidfd;
 	struct ada_exit_info main_exit;
 
-	ADA_ARRAY(char *) labels;	/* of `ada mark`, main thread's: a manual mark's value is the number of its label, from 1 on */
+	ADA_ARRAY(char *) labels; /* of `ada mark`, main thread's: a manual mark's value is the number of its label, from 1 on */
 
-	pthread_mutex_t starting;	/* one provider is made at a time: before `lock`, under which nothing takes long */
+	pthread_mutex_t starting; /* one provider is made at a time: before `lock`, under which nothing takes long */
 	pthread_mutex_t lock;
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;
-	bool closing;			/* no new providers: under `starting`, too */
-	uint8_t secret[ADA_SECRET_BYTES];	/* that agents of other users must know */
+	bool closing;			  /* no new providers: under `starting`, too */
+	uint8_t secret[ADA_SECRET_BYTES]; /* that agents of other users must know */
 	bool has_secret;
-	char agent[PATH_MAX];		/* libada-agent.so */
+	char agent[PATH_MAX]; /* libada-agent.so */
 	/* For the next one: what the pools of those that live have, and how many these are (atomic): the grower's */
 	uint64_t pool_bytes, pool_count;
-	int lane_files;			/* descriptors from this number on are for all but files of lanes */
-	bool main_heard;		/* the spawned program's agent said HELLO */
+	int lane_files;	 /* descriptors from this number on are for all but files of lanes */
+	bool main_heard; /* the spawned program's agent said HELLO */
 };
 #endif

@@ -17,7 +17,10 @@
 #define MADV_COLLAPSE 25
 #endif
 
-struct open_call { uint64_t function; uint32_t depth; };
+struct open_call {
+	uint64_t function;
+	uint32_t depth;
+};
 struct follow {
 	struct fake_counts counts;
 	uint64_t next_seq, last;
@@ -90,7 +93,7 @@ static uint64_t detail_lay_out(struct ada_shm *made, uint64_t offset)
 	if (!fake_detail.chunks)
 		return offset;
 	made->detail_chunks = fake_detail.chunks;
-	made->detail_front = fake_detail.chunks;		/* all there is lies in the bitmap */
+	made->detail_front = fake_detail.chunks; /* all there is lies in the bitmap */
 	made->detail_stack_bytes = fake_detail.stack;
 	made->detail_mode = fake_detail.mode;
 	made->detail_scale = ADA_DETAIL_SCALE(ADA_DETAIL_ROOM(fake_detail.stack));
@@ -115,10 +118,18 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	uint32_t numbers = ada_chunk_numbers(chunks, fake_small);
 	uint64_t free_bytes = (numbers + 63) / 64 * 8, sealed_bytes = numbers * 8ull;
 	uint64_t threads_bytes = ADA_THREADS_BYTES, offset = 4096, total;
-	struct ada_shm made = { .magic = ADA_SHM_MAGIC, .version = ADA_WIRE_VERSION, .header_bytes = sizeof made,
-				.index_chunks = chunks, .chunk_bytes = ADA_CHUNK_BYTES, .index_mode = mode, .on_full = on_full,
-				.pid = getpid(), .recorder_pid = getpid(), .index_front = chunks,
-				.small_chunks = fake_small, .small_front = fake_small };
+	struct ada_shm made = { .magic = ADA_SHM_MAGIC,
+				.version = ADA_WIRE_VERSION,
+				.header_bytes = sizeof made,
+				.index_chunks = chunks,
+				.chunk_bytes = ADA_CHUNK_BYTES,
+				.index_mode = mode,
+				.on_full = on_full,
+				.pid = getpid(),
+				.recorder_pid = getpid(),
+				.index_front = chunks,
+				.small_chunks = fake_small,
+				.small_front = fake_small };
 	uint64_t *words;
 	int fd = memfd_create("ada", MFD_CLOEXEC);
 
@@ -150,7 +161,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 	follows = mmap(NULL, THREADS * sizeof *follows, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ada_above = (struct ada_above){ ada_stubs, ada_region_pass_calls, text_is_hookable, forked_slow, NULL };
 	if (ada_core_shm())
-		ada_core_forked();	/* all threads but the caller must be gone */
+		ada_core_forked(); /* all threads but the caller must be gone */
 	else
 		ada_core_thread_start_hook();
 	ada_core_attach(shm);
@@ -179,8 +190,9 @@ static bool hook_one(struct ada_region *region, uint8_t *function)
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
 	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00 };
 	uint8_t body[5] = { 0xe9 }, jump[5] = { 0xe9 }, *copy;
-	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used), .number = functions_used, .body = body,
-				      .body_bytes = 5 };
+	struct ada_hook_spec spec = {
+		.function_id = ADA_FUNCTION_ID(1, functions_used), .number = functions_used, .body = body, .body_bytes = 5
+	};
 	uint64_t entry;
 	int32_t distance;
 
@@ -244,7 +256,8 @@ struct ada_chunk *fake_chunk(uint32_t number)
 {
 	if (number < shm->index_chunks)
 		return (struct ada_chunk *)((char *)shm + shm->index_offset + (uint64_t)number * ADA_CHUNK_BYTES);
-	return (struct ada_chunk *)((char *)shm + shm->small_offset + (uint64_t)(number - ada_small_first(shm->index_chunks)) * ADA_SMALL_BYTES);
+	return (struct ada_chunk *)((char *)shm + shm->small_offset +
+				    (uint64_t)(number - ada_small_first(shm->index_chunks)) * ADA_SMALL_BYTES);
 }
 
 uint32_t fake_frames(void)
@@ -298,8 +311,8 @@ static bool detail_agrees(const struct ada_chunk *chunk, uint32_t begin, uint32_
 		return record->kind == 0;
 	if (fake_see_detail)
 		fake_see_detail(event, record);
-	return record->kind == event->event_kind && record->counter == event->timestamp_ns &&
-	       record->function_id == event->function_id && record->stack_size <= shm->detail_stack_bytes &&
+	return record->kind == event->event_kind && record->counter == event->timestamp_ns && record->function_id == event->function_id &&
+	       record->stack_size <= shm->detail_stack_bytes &&
 	       record->flags == (record->kind == ADA_EVENT_CALL ? ADA_DETAIL_FLAG_VECTORS : 0);
 }
 
@@ -400,7 +413,7 @@ static bool drain_sealed(void)
 		at = fake_chunk(chunk);
 		chunk_take(chunk);
 		detail_half_done(at->detail);
-		drain_details();		/* its detail chunk is there already, and goes back first: as many suffice */
+		drain_details(); /* its detail chunk is there already, and goes back first: as many suffice */
 		shm->sealed_tail++;
 		at->status = ADA_CHUNK_FREE;
 		__atomic_fetch_or(&words[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);

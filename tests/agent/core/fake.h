@@ -12,22 +12,24 @@ extern "C" {
 
 struct fake_counts {
 	uint64_t events, calls, returns, exceptions, lost_events, lost;
-	uint64_t detailed;		/* events with a detail record */
-	uint64_t open;			/* calls not closed yet */
-	uint64_t errors;		/* sequence, time, or a return without its call */
+	uint64_t detailed; /* events with a detail record */
+	uint64_t open;	   /* calls not closed yet */
+	uint64_t errors;   /* sequence, time, or a return without its call */
 };
 
 /* Of the segments made from now on; chunks 0: no detail lane. */
-struct fake_detail { uint32_t chunks, stack, mode; };
+struct fake_detail {
+	uint32_t chunks, stack, mode;
+};
 extern struct fake_detail fake_detail;
-extern uint32_t fake_small;		/* small chunks of each lane that they have besides */
+extern uint32_t fake_small; /* small chunks of each lane that they have besides */
 struct ada_chunk *fake_chunk(uint32_t number);
 /* Each event that is drained is compared with its record. Only where none is recycled meanwhile. */
 extern bool fake_detail_checked;
 /* Called with each event and its record that is; NULL: nobody. */
 extern void (*fake_see_detail)(const struct ada_event *event, const struct ada_detail *record);
 struct ada_detail_chunk *fake_detail_chunk(uint32_t number);
-void fake_detail_give_back(uint32_t number);	/* as the recorder: FREE */
+void fake_detail_give_back(uint32_t number); /* as the recorder: FREE */
 /* Makes a segment of `chunks` chunks and attaches. Can be called again: from then on events go to the new one. */
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
 /* Attaches to a segment made before; no other thread may be there. */
@@ -49,8 +51,8 @@ extern bool (*fake_hookable)(uint64_t return_address);
 extern void (*fake_forked)(void);
 /* Instead of ada_judge; NULL: the agent's own. */
 extern void (*fake_judge)(const struct ada_judged *event);
-uint64_t fake_id(void *function);	/* function id that fake_hook gave; 0: not hooked */
-uint32_t fake_frames(void);		/* on the calling thread's shadow stack */
+uint64_t fake_id(void *function); /* function id that fake_hook gave; 0: not hooked */
+uint32_t fake_frames(void);	  /* on the calling thread's shadow stack */
 uint32_t fake_tid(void);
 #ifdef __cplusplus
 }

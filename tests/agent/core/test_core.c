@@ -71,7 +71,10 @@ static uint32_t chunks_free(struct ada_shm *shm)
 
 /* --- backtrace: first, as it compares with the time before the hooks ---------------------------------------------------- */
 
-struct trace { void *at[64]; int count; };
+struct trace {
+	void *at[64];
+	int count;
+};
 
 HOOKED static void trace_here(struct trace *trace, int size)
 {
@@ -118,7 +121,7 @@ static __attribute__((noinline, noclone)) void traces_take(int traced)
 
 static void backtraces_are_as_untraced(void **state)
 {
-	for (volatile int traced = 0; traced < 2; traced = traced + 1) {	/* one call site: not to be peeled */
+	for (volatile int traced = 0; traced < 2; traced = traced + 1) { /* one call site: not to be peeled */
 		if (traced)
 			begin(16, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
 		traces_take(traced);
@@ -274,7 +277,7 @@ static void blocking_ends_with_the_recorder(void **state)
 	page = mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	page->owner = 1;
 	fflush(NULL);
-	pid = fork();				/* hooks are no hooks afterwards */
+	pid = fork(); /* hooks are no hooks afterwards */
 	if (!pid) {
 		fake_use(shm);
 		outer(10);
@@ -315,7 +318,7 @@ static void blocking_ends_where_idle_threads_hold_all(void **state)
 	outer(9);
 	for (int i = 0; i < 1000; i++)
 		leaf(i);
-	assert_int_equal(shm->waits, 1);		/* once for all of them */
+	assert_int_equal(shm->waits, 1); /* once for all of them */
 	assert_int_equal(shm->disabled, 0);
 	assert_int_equal(entry(shm, 2)->lost, 2 * (10 + 1000));
 	assert_int_equal(entry(shm, 2)->lost_full, 2 * (10 + 1000));
@@ -373,7 +376,7 @@ static void stop_is_obeyed(void **state)
 
 	leaf(1);
 	shm->stop = 1;
-	outer(ADA_CHUNK_EVENTS);	/* it may go on to the end of its chunk */
+	outer(ADA_CHUNK_EVENTS); /* it may go on to the end of its chunk */
 	fake_drain();
 	events = fake_count().events;
 	assert_true(events <= ADA_CHUNK_EVENTS);
@@ -527,7 +530,7 @@ static void finished_fibers_are_forgotten(void **state)
 
 	begin(1024, ADA_INDEX_STREAMING, ADA_ON_FULL_DROP);
 	for (int i = 0; i < FIBERS; i++) {
-		if (i % 3 == 0) {	/* stacks come back, and go */
+		if (i % 3 == 0) { /* stacks come back, and go */
 			if (stack)
 				munmap(stack, STACK);
 			stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -13,7 +13,7 @@
 
 #define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
 #define BARRIER __asm__ volatile("" ::: "memory")
-#define WORDS 40				/* more than a record takes */
+#define WORDS 40 /* more than a record takes */
 
 struct probe {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15;
@@ -45,7 +45,7 @@ static struct ada_shm *begin(uint32_t stack)
 	static bool hooked;
 	struct ada_shm *shm;
 
-	fake_detail = (struct fake_detail){ 320, stack, ADA_DETAIL_STREAMING };	/* more than index chunks: never starved */
+	fake_detail = (struct fake_detail){ 320, stack, ADA_DETAIL_STREAMING }; /* more than index chunks: never starved */
 	fake_detail_checked = true;
 	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
 	if (!hooked)
@@ -63,7 +63,7 @@ static void inputs_make(uint64_t seed)
 
 	for (size_t i = 0; i < sizeof in / 8; i++)
 		words[i] = 0x0123456789abcdefull * (i + 3 + seed);
-	in.flags = 0xcd7 & ~0x700;		/* all that a program sees but TF, IF and DF */
+	in.flags = 0xcd7 & ~0x700; /* all that a program sees but TF, IF and DF */
 	for (uint32_t i = 0; i < WORDS; i++)
 		stack_words[i] = 0xfedcba9876543210ull * (i + 7 + seed);
 	for (uint32_t i = 0; i < 6; i++)
@@ -86,8 +86,11 @@ static void registers_kept(void)
 	assert_memory_equal(&out, &expected, sizeof out);
 }
 
-static struct { uint32_t calls, returns, stack_size; bool slot_known; } seen;
-static uint64_t functions[2];			/* that are looked at: the probe's */
+static struct {
+	uint32_t calls, returns, stack_size;
+	bool slot_known;
+} seen;
+static uint64_t functions[2]; /* that are looked at: the probe's */
 
 static void record_check(const struct ada_event *event, const struct ada_detail *record)
 {
@@ -139,7 +142,7 @@ static void probe_end(uint32_t calls)
 
 static void known_calls(void *target, uint32_t functions_called, uint32_t stack)
 {
-	const uint32_t times = 3 * ADA_CHUNK_EVENTS;	/* slow paths among them: the first, each chunk's first */
+	const uint32_t times = 3 * ADA_CHUNK_EVENTS; /* slow paths among them: the first, each chunk's first */
 
 	begin(stack);
 	probe_begin(target, stack);
@@ -221,7 +224,7 @@ static void *thread_at_its_stacks_end(void *unused)
 {
 	const uint64_t control_block = (uint64_t)__builtin_thread_pointer();
 
-	leaf(1);				/* from here on the bounds are known */
+	leaf(1); /* from here on the bounds are known */
 	for (uint32_t i = 0; i < 100; i++) {
 		inputs_make(i);
 		probe_call(&in, &out, stack_words, WORDS, NULL);
@@ -281,8 +284,8 @@ static void a_storm_of_signals(uint32_t stack, void (*judge)(const struct ada_ju
 	inputs_make(0);
 	fake_judge = judge;
 	if (judge)
-		((uint8_t *)shm)[shm->policy_offset + ADA_POLICY_FLAGS + ADA_FUNCTION_SYMBOL(functions[0])] =
-			ADA_POLICY_CALL | ADA_POLICY_RETURN;
+		((uint8_t *)shm)[shm->policy_offset + ADA_POLICY_FLAGS + ADA_FUNCTION_SYMBOL(functions[0])] = ADA_POLICY_CALL |
+													      ADA_POLICY_RETURN;
 	storm(true);
 	while (handled < 2000 || calls < 300000) {
 		probe_call(&in, &out, stack_words, WORDS, NULL);
@@ -308,8 +311,10 @@ static void signals_change_no_register(void **state)
 __attribute__((target("general-regs-only"))) static void judge(const struct ada_judged *event)
 {
 	judged += event->number == ADA_FUNCTION_SYMBOL(functions[0]);
-	__asm__ volatile("xor %%eax,%%eax; xor %%ecx,%%ecx; xor %%edx,%%edx; xor %%esi,%%esi; xor %%edi,%%edi; xor %%r8,%%r8; xor %%r9,%%r9;"
-			 "xor %%r10,%%r10; xor %%r11,%%r11" ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+	__asm__ volatile(
+		"xor %%eax,%%eax; xor %%ecx,%%ecx; xor %%edx,%%edx; xor %%esi,%%esi; xor %%edi,%%edi; xor %%r8,%%r8; xor %%r9,%%r9;"
+		"xor %%r10,%%r10; xor %%r11,%%r11" ::
+			: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
 }
 
 static void a_judge_changes_no_register(void **state)
@@ -361,14 +366,10 @@ static void detail_off_writes_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_hold_what_was),
-		cmocka_unit_test(a_tail_call_knows_its_caller),
-		cmocka_unit_test(nothing_is_read_behind_a_stack),
-		cmocka_unit_test(the_own_stack_is_read_across_pages),
-		cmocka_unit_test(threads_have_records_too),
-		cmocka_unit_test(signals_change_no_register),
-		cmocka_unit_test(a_judge_changes_no_register),
-		cmocka_unit_test(out_of_order_has_none),
+		cmocka_unit_test(records_hold_what_was),	  cmocka_unit_test(a_tail_call_knows_its_caller),
+		cmocka_unit_test(nothing_is_read_behind_a_stack), cmocka_unit_test(the_own_stack_is_read_across_pages),
+		cmocka_unit_test(threads_have_records_too),	  cmocka_unit_test(signals_change_no_register),
+		cmocka_unit_test(a_judge_changes_no_register),	  cmocka_unit_test(out_of_order_has_none),
 		cmocka_unit_test(detail_off_writes_none),
 	};
 

@@ -31,7 +31,12 @@ static int begin(void **state)
 	memset(touched, 0, sizeof touched);
 	shm = (struct ada_shm){ .allowed_bytes = UINT64_MAX };
 	front = 10;
-	pool = (struct ada_pool){ .chunk_bytes = BYTES, .count = CHUNKS, .free_words = free_words, .front = &front, .step = STEP, .share = 1,
+	pool = (struct ada_pool){ .chunk_bytes = BYTES,
+				  .count = CHUNKS,
+				  .free_words = free_words,
+				  .front = &front,
+				  .step = STEP,
+				  .share = 1,
 				  .touched = touched };
 	answer = 0;
 	meanwhile = NULL;
@@ -65,7 +70,7 @@ static void up_to_the_end(void **state)
 	assert_int_equal(front, CHUNKS);
 	assert_int_equal(made_bytes, 3 * BYTES);
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_FULL);
-	front = UINT32_MAX;			/* as the recorder may have set it */
+	front = UINT32_MAX; /* as the recorder may have set it */
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_FULL);
 }
 
@@ -83,7 +88,7 @@ static void within_what_is_allowed(void **state)
 	assert_int_equal(shm.taken_bytes, 2 * STEP * BYTES);
 	shm.allowed_bytes = 3 * STEP * BYTES;
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_NONE);
-	pool.share = 4;				/* a lane that leaves the rest to others */
+	pool.share = 4; /* a lane that leaves the rest to others */
 	shm.allowed_bytes = 15 * STEP * BYTES;
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_MEMORY);
 	shm.allowed_bytes = 16 * STEP * BYTES;
@@ -104,7 +109,7 @@ static void nothing_is_kept_where_there_is_none(void **state)
 	assert_int_equal(front, 10);
 	assert_int_equal(shm.taken_bytes, 0);
 	assert_int_equal(free_words[0] | free_words[1] | touched[0] | touched[1], 0);
-	meanwhile = another_goes_on;		/* then it can't be put back */
+	meanwhile = another_goes_on; /* then it can't be put back */
 	assert_int_equal(ada_pool_extend(&pool, &shm, &number), ADA_LACK_MEMORY);
 	assert_int_equal(front, 26);
 	assert_int_equal(free_words[0] | free_words[1], 0);
@@ -128,11 +133,9 @@ static void not_where_the_kernel_could_kill(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(takes_a_step, begin), cmocka_unit_test_setup(up_to_the_end, begin),
-		cmocka_unit_test_setup(within_what_is_allowed, begin),
-		cmocka_unit_test_setup(nothing_is_kept_where_there_is_none, begin),
-		cmocka_unit_test_setup(not_where_the_kernel_could_kill, begin),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup(takes_a_step, begin), cmocka_unit_test_setup(up_to_the_end, begin),
+					    cmocka_unit_test_setup(within_what_is_allowed, begin),
+					    cmocka_unit_test_setup(nothing_is_kept_where_there_is_none, begin),
+					    cmocka_unit_test_setup(not_where_the_kernel_could_kill, begin) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

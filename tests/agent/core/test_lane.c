@@ -62,7 +62,10 @@ static void pin_set(uint64_t start, uint64_t end)
 	__atomic_store_n(&shm->detail.own_end, end, __ATOMIC_RELAXED);
 	__atomic_store_n(&shm->detail.own_start, own, __ATOMIC_RELEASE);
 	start |= (low + 1) & ((1u << ADA_PIN_EPOCH_BITS) - 1);
-	__asm__ volatile("1: lock cmpxchg16b %0; jnz 1b" : "+m"(shm->detail.pin), "+a"(low), "+d"(high) : "b"(start), "c"(end) : "memory", "cc");
+	__asm__ volatile("1: lock cmpxchg16b %0; jnz 1b"
+			 : "+m"(shm->detail.pin), "+a"(low), "+d"(high)
+			 : "b"(start), "c"(end)
+			 : "memory", "cc");
 }
 
 static void pin_clear(void)
@@ -106,8 +109,8 @@ static void the_oldest_is_recycled_first(void **state)
 {
 	uint64_t last[5];
 
-	begin(16, 8, ADA_DETAIL_CIRCULAR);	/* of which 2 are kept free, for what follows a mark */
-	fill(5);				/* 5 sealed, 1 open */
+	begin(16, 8, ADA_DETAIL_CIRCULAR); /* of which 2 are kept free, for what follows a mark */
+	fill(5);			   /* 5 sealed, 1 open */
 	assert_int_equal(shm->detail.discarded, 0);
 	for (uint32_t i = 0; i < 5; i++)
 		last[i] = fake_detail_chunk(i)->last_counter;
@@ -131,7 +134,7 @@ static void oneshot_takes_each_chunk_once(void **state)
 	}
 	assert_int_equal(shm->detail.sealed_head, 3);
 	assert_int_equal(shm->detail.discarded + shm->detail.horizon, 0);
-	assert_int_equal(shm->detail.starved, 8);		/* for chunks 3 to 10 */
+	assert_int_equal(shm->detail.starved, 8); /* for chunks 3 to 10 */
 	assert_int_equal(entry(0)->detail_dropped, 7 * ADA_CHUNK_EVENTS);
 }
 
@@ -141,9 +144,9 @@ static void what_a_pin_holds_is_handed_over(void **state)
 	fill(5);
 	pin_set(ada_pin_start(fake_detail_chunk(0)->first_counter), UINT64_MAX);
 	fill(1);
-	for (uint32_t i = 0; i < 6; i++)	/* the last of them was open when the pin was set */
+	for (uint32_t i = 0; i < 6; i++) /* the last of them was open when the pin was set */
 		assert_int_equal(status_of(i), ADA_DETAIL_HELD);
-	assert_int_equal(status_of(6), ADA_DETAIL_OPEN);	/* there is room for what follows */
+	assert_int_equal(status_of(6), ADA_DETAIL_OPEN); /* there is room for what follows */
 	assert_int_equal(shm->detail.starved, 0);
 	fill(2);
 	assert_int_equal(status_of(6), ADA_DETAIL_HELD);
@@ -174,7 +177,7 @@ static void a_pin_of_the_past_holds_the_past(void **state)
 
 		if (i == 2 || i == 3)
 			assert_true(held);
-		if (i == 0 || i > 4)		/* 1 and 4 touch it, as far as a grain of the pin goes */
+		if (i == 0 || i > 4) /* 1 and 4 touch it, as far as a grain of the pin goes */
 			assert_false(held);
 	}
 	assert_int_equal(shm->detail.starved, 0);
@@ -282,7 +285,9 @@ static void a_forks_child_has_its_own(void **state)
 		begin(16, 8, ADA_DETAIL_CIRCULAR);
 		fill(1);
 		_exit(status_of(0) == ADA_DETAIL_SEALED && status_of(1) == ADA_DETAIL_OPEN && shm->detail.sealed_head == 1 &&
-		      fake_detail_chunk(0)->first_seq == 0 && fake_detail_chunk(0)->previous_counter == 0 ? 0 : 1);
+				      fake_detail_chunk(0)->first_seq == 0 && fake_detail_chunk(0)->previous_counter == 0 ?
+			      0 :
+			      1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);

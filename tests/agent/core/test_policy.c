@@ -7,7 +7,7 @@
 
 #define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
 #define BARRIER __asm__ volatile("" ::: "memory")
-#define CALLS (3 * ADA_CHUNK_EVENTS)		/* slow paths among them: the first, each chunk's first */
+#define CALLS (3 * ADA_CHUNK_EVENTS) /* slow paths among them: the first, each chunk's first */
 
 HOOKED static long leaf(long x)
 {
@@ -24,7 +24,7 @@ HOOKED static long other(long x)
 HOOKED static long tail(long x)
 {
 	BARRIER;
-	return leaf(x + 10);			/* a jump: -foptimize-sibling-calls */
+	return leaf(x + 10); /* a jump: -foptimize-sibling-calls */
 }
 
 HOOKED static long recurse(long depth)
@@ -44,7 +44,10 @@ HOOKED static void jump_from(int depth, void **buffer)
 }
 
 #define JUDGED_MAX (4 * CALLS)
-static struct { struct ada_judged event; uint64_t rdi, rax; } judged[JUDGED_MAX];
+static struct {
+	struct ada_judged event;
+	uint64_t rdi, rax;
+} judged[JUDGED_MAX];
 static uint32_t judged_count;
 
 /* Vector registers are the program's. */
@@ -190,8 +193,7 @@ static void what_a_jump_leaves_is_judged(void **state)
 static void depth_rule(uint32_t slot, uint64_t depth)
 {
 	table->version = 1;
-	table->rules[slot] = (struct ada_rule){ .kind = ADA_RULE_DEPTH, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED,
-						.operand.u = depth };
+	table->rules[slot] = (struct ada_rule){ .kind = ADA_RULE_DEPTH, .flags = ADA_RULE_GLOBAL | ADA_RULE_ENABLED, .operand.u = depth };
 	table->global_calls |= 1ull << slot;
 	if (!table->depth_limit || depth < table->depth_limit)
 		table->depth_limit = depth;
@@ -205,14 +207,14 @@ static void depth_is_judged_where_it_is_crossed(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		depth_rule(i, limits[i]);
 	for (uint32_t round = 0; round < 5; round++) {
-		assert_int_equal(recurse(39), 40);	/* depths 0 to 39 */
+		assert_int_equal(recurse(39), 40); /* depths 0 to 39 */
 		assert_int_equal(judged_count, 2 * (round + 1));
 		for (uint32_t i = 0; i < 2; i++) {
 			assert_int_equal(judged[2 * round + i].event.kind, ADA_EVENT_CALL);
 			assert_int_equal(judged[2 * round + i].event.depth, limits[i] + 1);
 			assert_int_equal(judged[2 * round + i].rdi, 39 - limits[i] - 1);
 		}
-		for (uint32_t i = 0; i < ADA_CHUNK_EVENTS; i++)	/* a new chunk arms the rules again */
+		for (uint32_t i = 0; i < ADA_CHUNK_EVENTS; i++) /* a new chunk arms the rules again */
 			leaf(i);
 	}
 	recurse(100);

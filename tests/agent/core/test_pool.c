@@ -10,23 +10,24 @@
 #include "agent/record/lane.h"
 #include "../../test.h"
 
-#define CHUNKS 5u				/* no power of two: laps and places don't fall together */
+#define CHUNKS 5u /* no power of two: laps and places don't fall together */
 #define LAPS 3
 #define TAKEN 99u
 
 static struct shared {
 	uint64_t free_words[1], sealed[CHUNKS], head, tail;
-	uint32_t number;			/* what the stopped one has recycled */
-	uint32_t done;				/* the stopped one has come to its end */
-} *shared;
+	uint32_t number; /* what the stopped one has recycled */
+	uint32_t done;	 /* the stopped one has come to its end */
+} * shared;
 static struct ada_pool pool;
 
 /* Chunks 0 to `sealed` - 1 are in the ring, which has gone round before; none is free. */
 static void begin(uint32_t sealed)
 {
 	memset(shared, 0, sizeof *shared);
-	pool = (struct ada_pool){ .count = CHUNKS, .free_words = shared->free_words, .sealed = shared->sealed,
-				  .head = &shared->head, .tail = &shared->tail };
+	pool = (struct ada_pool){
+		.count = CHUNKS, .free_words = shared->free_words, .sealed = shared->sealed, .head = &shared->head, .tail = &shared->tail
+	};
 	for (uint32_t i = 0; i < 2 * CHUNKS + 1; i++) {
 		uint32_t number;
 

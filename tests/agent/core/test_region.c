@@ -37,7 +37,7 @@ static void unwinders_find_regions(void **state)
 		for (uint64_t at = entry; at <= last; at = at < last && at + 64 > last ? last : at + 64)
 			assert_int_equal(((struct ada_hook *)((at & -64ull) + ADA_BLOCK_BYTES))->start, entry + 8 * spec.red_zone);
 		if (!i)
-			assert_false(ada_region_holds(entry));		/* not before it is sealed */
+			assert_false(ada_region_holds(entry)); /* not before it is sealed */
 		if (i % 100)
 			continue;
 		assert_int_equal(((struct ada_hook *)(entry + ADA_BLOCK_BYTES))->original, 0);
@@ -97,7 +97,7 @@ static int lines_of_maps(void)
 static void small_modules_share_a_region(void **state)
 {
 	enum { MODULES = 5000, HOOKS = 3 };
-	static const uint8_t code[] = { 0x48, 0x8d, 0x47, 0x01, 0xc3 };		/* lea 1(%rdi),%rax; ret */
+	static const uint8_t code[] = { 0x48, 0x8d, 0x47, 0x01, 0xc3 }; /* lea 1(%rdi),%rax; ret */
 	static uint64_t bodies[MODULES];
 	const uint64_t near = (uint64_t)&unwinders_find_regions;
 	int before = lines_of_maps();
@@ -117,7 +117,7 @@ static void small_modules_share_a_region(void **state)
 			if (i == 0)
 				assert_false(ada_region_holds(entry));
 		}
-		if (module % 10 == 9) {			/* given up: the next one begins where it began */
+		if (module % 10 == 9) { /* given up: the next one begins where it began */
 			bodies[module] = bodies[module - 1];
 			continue;
 		}
@@ -159,10 +159,10 @@ static void a_shared_region_is_within_reach(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unwinders_find_regions), cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
-		cmocka_unit_test(small_modules_share_a_region), cmocka_unit_test(a_shared_region_is_within_reach),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(unwinders_find_regions),
+					    cmocka_unit_test(hooks_of_imports_are_known_by_their_trampolines),
+					    cmocka_unit_test(small_modules_share_a_region),
+					    cmocka_unit_test(a_shared_region_is_within_reach) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,10 +146,9 @@ static void calls_without_stub_have_a_depth(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_full_stub_table_leaves_returns_out), cmocka_unit_test(text_of_no_module_gets_no_stub),
-		cmocka_unit_test(calls_without_stub_have_a_depth),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_full_stub_table_leaves_returns_out),
+					    cmocka_unit_test(text_of_no_module_gets_no_stub),
+					    cmocka_unit_test(calls_without_stub_have_a_depth) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void test_limit(void **state)
 	assert_int_equal(now.rlim_max, before.rlim_max);
 	ada_space_limit_undress(&now);
 	assert_memory_equal(&now, &asked, sizeof now);
-	asked.rlim_cur = asked.rlim_max;	/* the hard one stays what the kernel has */
+	asked.rlim_cur = asked.rlim_max; /* the hard one stays what the kernel has */
 	limit_put(&asked);
 	ada_sys_unmap(memory, 16 * MIB);
 	assert_int_equal(getrlimit(RLIMIT_AS, &now), 0);
@@ -111,9 +111,7 @@ static void test_limit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges), cmocka_unit_test(test_a_mapping), cmocka_unit_test(test_locked_future),
-		cmocka_unit_test(test_limit),
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ranges), cmocka_unit_test(test_a_mapping),
+					    cmocka_unit_test(test_locked_future), cmocka_unit_test(test_limit) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ static void free_ended_entries(struct ada_shm *shm)
 	for (uint32_t i = 0; i < shm->thread_count; i++) {
 		uint32_t status = ADA_THREAD_ENDED;
 
-		if (__atomic_compare_exchange_n(&entry(shm, i)->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&entry(shm, i)->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
 			__atomic_fetch_or(&words[i / 64], 1ull << i % 64, __ATOMIC_RELEASE);
 	}
 }
@@ -100,7 +101,7 @@ static void entries_are_used_again(void **state)
 	assert_int_equal(shm->threads_refused + shm->disabled, 0);
 	assert_int_equal(fake_count().calls, ROUNDS * AT_ONCE * 2);
 	assert_int_equal(fake_count().lost + fake_count().errors, 0);
-	assert_in_range(lines_of("/proc/self/maps"), 1, maps + 2 * AT_ONCE);	/* stacks that libc keeps */
+	assert_in_range(lines_of("/proc/self/maps"), 1, maps + 2 * AT_ONCE); /* stacks that libc keeps */
 }
 
 /* The one that comes too late is not recorded; the others go on, and so does it when there is room. */
@@ -127,8 +128,8 @@ static void a_full_table_costs_one_thread(void **state)
 	assert_int_equal(fake_count().calls, 4 + 10);
 }
 
-static struct ada_shm *volatile before;	/* the parent's segment; NULL: in the child */
-static bool recorded;				/* the child, and from its fork on */
+static struct ada_shm *volatile before; /* the parent's segment; NULL: in the child */
+static bool recorded;			/* the child, and from its fork on */
 static int child_status = -1;
 
 static void fork_on_alarm(int number)
@@ -162,7 +163,7 @@ static void fork_in_a_wait(bool with_segment)
 	setitimer(ITIMER_REAL, &once, NULL);
 	if (outer(calls) != calls)
 		_exit(1);
-	if (!before) {				/* the child */
+	if (!before) { /* the child */
 		outer(10);
 		if (recorded)
 			fake_drain();
@@ -203,7 +204,7 @@ static void a_vfork_child_leaves_words_in_use_alone(void **state)
 	}
 	assert_null(child_words);
 	ada_room_words_return(words);
-	for (volatile int i = 0; i < 2; i++) {	/* the first one never gives them back */
+	for (volatile int i = 0; i < 2; i++) { /* the first one never gives them back */
 		child_words = NULL;
 		if (!vfork()) {
 			child_words = ada_room_words(8);

@@ -10,9 +10,21 @@ __attribute__((ms_abi, noinline)) static long ms(long a, long b, long c, long d,
 	BARRIER;
 	return a + b + c + d + e + f + g + h;
 }
-__attribute__((ms_abi, noinline)) static double ms_double(double a, double b, double c, double d) { BARRIER; return a + b + c + d; }
-__attribute__((ms_abi, noinline)) static int ms_back(callback *function) { int n = function(1, 2, 3, 4, 5); BARRIER; return n; }
-static int sysv(int a, int b, int c, int d, int e) { return a + b + c + d + e; }
+__attribute__((ms_abi, noinline)) static double ms_double(double a, double b, double c, double d)
+{
+	BARRIER;
+	return a + b + c + d;
+}
+__attribute__((ms_abi, noinline)) static int ms_back(callback *function)
+{
+	int n = function(1, 2, 3, 4, 5);
+	BARRIER;
+	return n;
+}
+static int sysv(int a, int b, int c, int d, int e)
+{
+	return a + b + c + d + e;
+}
 
 int main(void)
 {

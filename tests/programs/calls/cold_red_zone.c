@@ -16,33 +16,40 @@
 
 long goes_back(long n, long more), returns(long n, long more), begins_again(long n, long more);
 long by_table(long n, long more), looks_up(long n, long more), chained(long n, long more);
-__asm__(".text\n"
-	PART("goes_back") KEEP " xor %esi,%esi; test $1,%edi; jnz goes_back_part\n1:" SUM END("goes_back")
-	PART("returns") KEEP " xor %esi,%esi; test $1,%edi; jnz returns_part\n" SUM END("returns")
+__asm__(".text\n" PART("goes_back") KEEP " xor %esi,%esi; test $1,%edi; jnz goes_back_part\n1:" SUM END("goes_back") PART("returns") KEEP
+	" xor %esi,%esi; test $1,%edi; jnz returns_part\n" SUM END("returns")
 	/* The part leads to where the leaf's patch lies. */
 	PART("begins_again") " lea 7(%rsi),%rsi; cmp $7,%rsi; jne 2f\n" KEEP " jmp begins_again_part\n2:" SUM END("begins_again")
-	PART("by_table") KEEP " lea table(%rip),%rdx; mov %edi,%eax; and $1,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax\n"
-	" xor %esi,%esi; jmp *%rax\n3:" SUM END("by_table")
+		PART("by_table") KEEP " lea table(%rip),%rdx; mov %edi,%eax; and $1,%eax; movslq (%rdx,%rax,4),%rax; add %rdx,%rax\n"
+				      " xor %esi,%esi; jmp *%rax\n3:" SUM END("by_table")
 	/* Reads its return address behind the way back. */
-	PART("looks_up") KEEP " xor %esi,%esi; test $1,%edi; jnz looks_up_part\n4: mov (%rsp),%rdx; lea looks_up_end(%rip),%rcx; cmp %rcx,%rdx\n"
-	" mov $5,%edi; mov $-1000,%rax; cmove %rdi,%rax; ret\n" END("looks_up")
-	PART("chained") KEEP " xor %esi,%esi; jmp chained_part\n5:" SUM END("chained")
-	".globl call_looks_up\n" PART("call_looks_up") " sub $8,%rsp\n .cfi_def_cfa_offset 16\n call looks_up\nlooks_up_end: add $8,%rsp\n"
-	" .cfi_def_cfa_offset 8\n ret\n" END("call_looks_up")
-	".section .text.apart,\"ax\",@progbits\n"
-	PART("goes_back_part") " lea 2(%rsi),%rsi; nopl 0(%rax); jmp 1b\n" END("goes_back_part")
-	PART("returns_part") " lea 4(%rsi),%rsi; nopl 0(%rax)\n" SUM END("returns_part")
-	PART("begins_again_part") " lea -7(%rsi),%rsi; lea 1(%rsi),%rsi; jmp begins_again\n" END("begins_again_part")
-	PART("by_table_part") " lea 1(%rsi),%rsi; lea -2(%rsi),%rsi; jmp 3b\n" END("by_table_part")
-	PART("looks_up_part") " lea 1(%rsi),%rsi; nopl 0(%rax); jmp 4b\n" END("looks_up_part")
-	PART("chained_part") " lea 1(%rsi),%rsi; nopl 0(%rax); jmp chained_further\n" END("chained_part")
-	PART("chained_further") " lea -2(%rsi),%rsi; nopl 0(%rax); jmp 5b\n" END("chained_further")
-	".section .rodata\n.p2align 2\ntable: .long 3b-table, by_table_part-table\n.text\n");
+	PART("looks_up") KEEP
+	" xor %esi,%esi; test $1,%edi; jnz looks_up_part\n4: mov (%rsp),%rdx; lea looks_up_end(%rip),%rcx; cmp %rcx,%rdx\n"
+	" mov $5,%edi; mov $-1000,%rax; cmove %rdi,%rax; ret\n" END("looks_up") PART("chained") KEEP
+	" xor %esi,%esi; jmp chained_part\n5:" SUM END("chained") ".globl call_looks_up\n" PART(
+		"call_looks_up") " sub $8,%rsp\n .cfi_def_cfa_offset 16\n call looks_up\nlooks_up_end: add $8,%rsp\n"
+				 " .cfi_def_cfa_offset 8\n ret\n" END("call_looks_up") ".section .text.apart,\"ax\",@progbits\n" PART(
+					 "goes_back_part") " lea 2(%rsi),%rsi; nopl 0(%rax); jmp 1b\n" END("goes_back_part")
+					 PART("returns_part") " lea 4(%rsi),%rsi; nopl 0(%rax)\n" SUM END("returns_part") PART(
+						 "begins_again_part") " lea -7(%rsi),%rsi; lea 1(%rsi),%rsi; jmp begins_again\n" END("begins_again_part")
+						 PART("by_table_part") " lea 1(%rsi),%rsi; lea -2(%rsi),%rsi; jmp 3b\n" END("by_table_part") PART(
+							 "looks_up_part") " lea 1(%rsi),%rsi; nopl 0(%rax); jmp 4b\n" END("looks_up_part")
+							 PART("chained_part") " lea 1(%rsi),%rsi; nopl 0(%rax); jmp chained_further\n" END(
+								 "chained_part")
+								 PART("chained_further") " lea -2(%rsi),%rsi; nopl 0(%rax); jmp 5b\n" END(
+									 "chained_further") ".section .rodata\n.p2align 2\ntable: .long 3b-table, by_table_part-table\n.text\n");
 long call_looks_up(long n, long more);
 
 static volatile int handled;
-NOINLINE static void handle(int number) { handled++; }
-static void on_alarm(int number) { handle(number); BARRIER; }
+NOINLINE static void handle(int number)
+{
+	handled++;
+}
+static void on_alarm(int number)
+{
+	handle(number);
+	BARRIER;
+}
 
 int main(void)
 {

@@ -4,8 +4,8 @@
  */
 #include "check.h"
 
-#define FUNCTION(name, body) \
-	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body \
+#define FUNCTION(name, body)                                                                                                               \
+	__asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body                       \
 		"\n.cfi_endproc\n.size " #name ", . - " #name "\n")
 /* the loop's target is right behind endbr64 */
 FUNCTION(loop_at_start, "endbr64; 1: dec %edi; inc %eax; test %edi, %edi; jg 1b; ret");
@@ -23,7 +23,10 @@ long loop_to_entry(long n, long sum);
 int main(void)
 {
 	int first;
-	__asm__ volatile("sub $128, %%rsp; xor %%eax, %%eax; call loop_at_start; add $128, %%rsp" : "=&a"(first) : "D"(1000) : "cc", "memory");
+	__asm__ volatile("sub $128, %%rsp; xor %%eax, %%eax; call loop_at_start; add $128, %%rsp"
+			 : "=&a"(first)
+			 : "D"(1000)
+			 : "cc", "memory");
 	for (int i = 1; i < 200; i++) {
 		CHECK(loop_at_second(i) == i);
 		CHECK(tiny(i, i) == 2 * i);

@@ -9,7 +9,11 @@
 #include <stdint.h>
 #include "check.h"
 
-NOINLINE static int leaf(int n) { BARRIER; return n; }
+NOINLINE static int leaf(int n)
+{
+	BARRIER;
+	return n;
+}
 NOINLINE static long double deep(int depth, long double value)
 {
 	long double result = depth ? deep(depth - 1, value * 1.5L) : value;
@@ -31,7 +35,9 @@ int main(void)
 	int good = 1;
 	for (int i = 0; i < 1000; i++) {
 		__asm__ volatile("fldpi; sub $128, %%rsp; call *%1; add $128, %%rsp; fstpt %0"
-				 : "=m"(top) : "r"(leaf), "D"(i) : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+				 : "=m"(top)
+				 : "r"(leaf), "D"(i)
+				 : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 		good &= top > 3.14159265L && top < 3.14159266L;
 		deep(5, i);
 	}

@@ -10,7 +10,10 @@
 
 static volatile long sink;
 /* Touches rax and rdi alone, so all of rcx rdx rsi r8 to r11 and xmm0 to xmm15 stay live around it. */
-NOINLINE static void leaf(long n) { sink = n; }
+NOINLINE static void leaf(long n)
+{
+	sink = n;
+}
 
 NOINLINE static void doubles(long n)
 {

@@ -10,13 +10,23 @@ NOINLINE static long large(int depth)
 {
 	volatile char frame[1 << 20];
 	frame[0] = depth;
-	frame[sizeof(frame) - 1] = 1;
+	frame[sizeof frame - 1] = 1;
 	long below = depth ? large(depth - 1) : 0;
 	BARRIER;
-	return below + sizeof(frame) - (depth == 0 && frame[0] == 0);
+	return below + sizeof frame - (depth == 0 && frame[0] == 0);
 }
-NOINLINE static int touch(char *place, int n) { memset(place, n, n); BARRIER; return n ? place[n / 2] : 0; }
-NOINLINE static int with_alloca(int n) { int value = touch(alloca(n + 1), n); BARRIER; return value; }
+NOINLINE static int touch(char *place, int n)
+{
+	memset(place, n, n);
+	BARRIER;
+	return n ? place[n / 2] : 0;
+}
+NOINLINE static int with_alloca(int n)
+{
+	int value = touch(alloca(n + 1), n);
+	BARRIER;
+	return value;
+}
 NOINLINE static int aligned(void)
 {
 	volatile char place[64] __attribute__((aligned(4096)));

@@ -5,15 +5,32 @@
  */
 #include "check.h"
 
-NOINLINE static void for_each(int n, void (*visit)(int)) { for (int i = 1; i <= n; i++) visit(i); BARRIER; }
+NOINLINE static void for_each(int n, void (*visit)(int))
+{
+	for (int i = 1; i <= n; i++)
+		visit(i);
+	BARRIER;
+}
 
 int main(void)
 {
 	long sum = 0, squares = 0;
 	int factor = 1;
-	__attribute__((noinline)) void add(int i) { sum += i; BARRIER; }
-	__attribute__((noinline)) void square(int i) { squares += (long)i * i * factor; BARRIER; }
-	__attribute__((noinline)) long factorial(int n) { BARRIER; return n > 1 ? n * factorial(n - 1) : factor; }
+	__attribute__((noinline)) void add(int i)
+	{
+		sum += i;
+		BARRIER;
+	}
+	__attribute__((noinline)) void square(int i)
+	{
+		squares += (long)i * i * factor;
+		BARRIER;
+	}
+	__attribute__((noinline)) long factorial(int n)
+	{
+		BARRIER;
+		return n > 1 ? n * factorial(n - 1) : factor;
+	}
 	for (int i = 1; i <= 100; i++)
 		add(i);
 	for_each(100, square);

@@ -42,8 +42,19 @@ NOINLINE void look(void)
 	_Unwind_Backtrace(visit, NULL);
 	BARRIER;
 }
-NOINLINE void dive(int depth) { if (depth) dive(depth - 1); else look(); BARRIER; }
-NOINLINE void middle(void) { dive(9); BARRIER; }
+NOINLINE void dive(int depth)
+{
+	if (depth)
+		dive(depth - 1);
+	else
+		look();
+	BARRIER;
+}
+NOINLINE void middle(void)
+{
+	dive(9);
+	BARRIER;
+}
 
 int main(void)
 {

@@ -17,7 +17,7 @@ int main(int count, char **arguments)
 {
 	struct rlimit stack = { 64 << 20, 64 << 20 };
 	long frames = 0;
-	if (count == 1 && !setrlimit(RLIMIT_STACK, &stack))	/* a limit counts from the next exec */
+	if (count == 1 && !setrlimit(RLIMIT_STACK, &stack)) /* a limit counts from the next exec */
 		execl("/proc/self/exe", arguments[0], "again", (char *)NULL);
 	for (int i = 0; i < 10; i++)
 		frames += dive(100000);

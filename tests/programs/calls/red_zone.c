@@ -7,8 +7,15 @@
 #include <sys/time.h>
 #include "check.h"
 
-NOINLINE static long handler_work(long n) { BARRIER; return n; }
-static void on_alarm(int number) { handler_work(number); }
+NOINLINE static long handler_work(long n)
+{
+	BARRIER;
+	return n;
+}
+static void on_alarm(int number)
+{
+	handler_work(number);
+}
 
 NOINLINE static int red_zone(int n)
 {
@@ -16,7 +23,9 @@ NOINLINE static int red_zone(int n)
 	__asm__ volatile("mov %1, -8(%%rsp); mov %1, -64(%%rsp); mov %1, -120(%%rsp)\n\t"
 			 "mov $50, %%ecx; 1: dec %%ecx; jnz 1b\n\t"
 			 "mov -8(%%rsp), %0; xor -64(%%rsp), %0; xor -120(%%rsp), %0"
-			 : "=&r"(kept) : "r"(n) : "ecx", "memory", "cc");
+			 : "=&r"(kept)
+			 : "r"(n)
+			 : "ecx", "memory", "cc");
 	return kept == n;
 }
 

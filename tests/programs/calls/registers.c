@@ -51,7 +51,7 @@ int main(void)
 		for (int i = 0; i < 32; i++)
 			in[i / 2][i % 2] = 0x0123456789abcdefull * (i + 3 + round);
 		vectors_around(in, out);
-		vectors &= !memcmp(in, out, sizeof(in));
+		vectors &= !memcmp(in, out, sizeof in);
 	}
 	printf("vectors %s, integers %s, flags %s\n", vectors ? "kept" : "changed", integers ? "kept" : "changed",
 	       flags_kept ? "kept" : "changed");

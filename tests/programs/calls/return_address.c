@@ -5,9 +5,21 @@
  */
 #include "check.h"
 
-NOINLINE static void *who_called(void) { BARRIER; return __builtin_extract_return_addr(__builtin_return_address(0)); }
-NOINLINE static void *ask(void) { void *address = who_called(); BARRIER; return address; }
-NOINLINE static void after_ask(void) { BARRIER; }
+NOINLINE static void *who_called(void)
+{
+	BARRIER;
+	return __builtin_extract_return_addr(__builtin_return_address(0));
+}
+NOINLINE static void *ask(void)
+{
+	void *address = who_called();
+	BARRIER;
+	return address;
+}
+NOINLINE static void after_ask(void)
+{
+	BARRIER;
+}
 
 int main(void)
 {

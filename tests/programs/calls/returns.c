@@ -9,14 +9,33 @@
 #include <complex.h>
 #include "check.h"
 
-struct two { long a, b; };
-struct doubles { double a, b; };
-struct mixed { long a; double b; };
-struct mixed2 { double a; long b; };
-struct large { int values[64]; };
-struct bytes { char a, b, c; };
+struct two {
+	long a, b;
+};
+struct doubles {
+	double a, b;
+};
+struct mixed {
+	long a;
+	double b;
+};
+struct mixed2 {
+	double a;
+	long b;
+};
+struct large {
+	int values[64];
+};
+struct bytes {
+	char a, b, c;
+};
 
-#define FUNCTION(type, name, value) NOINLINE static type name(int n) { BARRIER; return value; }
+#define FUNCTION(type, name, value)                                                                                                        \
+	NOINLINE static type name(int n)                                                                                                   \
+	{                                                                                                                                  \
+		BARRIER;                                                                                                                   \
+		return value;                                                                                                              \
+	}
 FUNCTION(int, plain, n + 6)
 FUNCTION(double, real, n + 2.5)
 FUNCTION(float, single, n + 1.25f)
@@ -55,7 +74,8 @@ int main(void)
 	printf("int128 %d %d\n", (int)(wide(1) >> 64), (int)wide(1));
 	printf("two %ld %ld, doubles %.1f %.1f, mixed %ld %.1f, mixed %.1f %ld\n", t.a, t.b, d.a, d.b, m.a, m.b, m2.a, m2.b);
 	printf("complex %.1f %.1f, %.1f %.1f, %.1Lf %.1Lf\n", creal(complex_double(1)), cimag(complex_double(1)),
-	       (double)crealf(complex_float(1)), (double)cimagf(complex_float(1)), creall(complex_extended(1)), cimagl(complex_extended(1)));
+	       (double)crealf(complex_float(1)), (double)cimagf(complex_float(1)), creall(complex_extended(1)),
+	       cimagl(complex_extended(1)));
 	printf("large %d, bytes %d %d %d\n", sum, s.a, s.b, s.c);
 	return 0;
 }

@@ -7,8 +7,16 @@
 #include "check.h"
 
 NOINLINE static int odd(int n);
-NOINLINE static int even(int n) { BARRIER; return n ? odd(n - 1) : 1; }
-NOINLINE static int odd(int n) { BARRIER; return n ? even(n - 1) : 0; }
+NOINLINE static int even(int n)
+{
+	BARRIER;
+	return n ? odd(n - 1) : 1;
+}
+NOINLINE static int odd(int n)
+{
+	BARRIER;
+	return n ? even(n - 1) : 0;
+}
 
 typedef long step(long state, long a, long b, long c);
 static step add, swap, stop;
@@ -18,8 +26,16 @@ NOINLINE static long add(long state, long a, long b, long c)
 	BARRIER;
 	return steps[c ? 1 : 3](state + 1, b, a, c);
 }
-NOINLINE static long swap(long state, long a, long b, long c) { BARRIER; return steps[c & 2](state, b, a, c - 1); }
-NOINLINE static long stop(long state, long a, long b, long c) { BARRIER; return state; }
+NOINLINE static long swap(long state, long a, long b, long c)
+{
+	BARRIER;
+	return steps[c & 2](state, b, a, c - 1);
+}
+NOINLINE static long stop(long state, long a, long b, long c)
+{
+	BARRIER;
+	return state;
+}
 
 int main(void)
 {

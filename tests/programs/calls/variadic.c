@@ -47,7 +47,7 @@ NOINLINE static void print(const char *format, ...)
 int main(void)
 {
 	print("%.1f %.1f %.1f %s %d %.1f %c %.3Lf\n", 1.5, 2.5, 3.5, "text", 4, 5.5, 'c', 6.5L);
-	print("sums %.1f %d %.2Lf\n", doubles(8, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0),
-	      integers(10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), long_doubles(2, 1.5L, 2.0, 3.0L, 4.0));
+	print("sums %.1f %d %.2Lf\n", doubles(8, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0), integers(10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+	      long_doubles(2, 1.5L, 2.0, 3.0L, 4.0));
 	return 0;
 }

@@ -10,7 +10,10 @@
 #include "check.h"
 
 static long leaves;
-NOINLINE static void leaf(void) { leaves++; }
+NOINLINE static void leaf(void)
+{
+	leaves++;
+}
 NOINLINE static void fatal(void)
 {
 	printf("calls leaf %ld\ncalls fatal 1\n", leaves);

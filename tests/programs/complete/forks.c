@@ -11,8 +11,14 @@
 #include "check.h"
 
 static long *counts;
-NOINLINE static void child_work(void) { __atomic_fetch_add(&counts[0], 1, __ATOMIC_RELAXED); }
-NOINLINE static void parent_work(void) { counts[1]++; }
+NOINLINE static void child_work(void)
+{
+	__atomic_fetch_add(&counts[0], 1, __ATOMIC_RELAXED);
+}
+NOINLINE static void parent_work(void)
+{
+	counts[1]++;
+}
 
 int main(void)
 {

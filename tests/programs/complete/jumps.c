@@ -17,7 +17,13 @@ NOINLINE static void jumper(int depth)
 	jumper(depth - 1);
 	BARRIER;
 }
-NOINLINE static void target(void) { targets++; if (!setjmp(place)) jumper(10); BARRIER; }
+NOINLINE static void target(void)
+{
+	targets++;
+	if (!setjmp(place))
+		jumper(10);
+	BARRIER;
+}
 
 int main(void)
 {

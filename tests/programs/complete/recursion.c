@@ -9,11 +9,36 @@
 #include "check.h"
 
 static long trees, chains, pings, pongs;
-NOINLINE static void tree(int depth) { trees++; if (depth) { tree(depth - 1); tree(depth - 1); } BARRIER; }
-NOINLINE static void chain(int depth) { chains++; if (depth) chain(depth - 1); BARRIER; }
+NOINLINE static void tree(int depth)
+{
+	trees++;
+	if (depth) {
+		tree(depth - 1);
+		tree(depth - 1);
+	}
+	BARRIER;
+}
+NOINLINE static void chain(int depth)
+{
+	chains++;
+	if (depth)
+		chain(depth - 1);
+	BARRIER;
+}
 NOINLINE static void ping(int n);
-NOINLINE static void pong(int n) { pongs++; if (n) ping(n - 1); BARRIER; }
-NOINLINE static void ping(int n) { pings++; pong(n); BARRIER; }
+NOINLINE static void pong(int n)
+{
+	pongs++;
+	if (n)
+		ping(n - 1);
+	BARRIER;
+}
+NOINLINE static void ping(int n)
+{
+	pings++;
+	pong(n);
+	BARRIER;
+}
 
 int main(void)
 {

@@ -9,7 +9,10 @@
 #include "check.h"
 
 static long leaves, workers;
-NOINLINE static void leaf(void) { __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED); }
+NOINLINE static void leaf(void)
+{
+	__atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+}
 NOINLINE static void *worker(void *unused)
 {
 	__atomic_fetch_add(&workers, 1, __ATOMIC_RELAXED);

@@ -10,8 +10,14 @@
 #include "check.h"
 
 static volatile long leaves, handlers, inners;
-NOINLINE static void leaf(void) { leaves++; }
-NOINLINE static void in_handler(void) { inners++; }
+NOINLINE static void leaf(void)
+{
+	leaves++;
+}
+NOINLINE static void in_handler(void)
+{
+	inners++;
+}
 static void arm(void)
 {
 	struct itimerval once = { { 0 }, { 0, 200 } };

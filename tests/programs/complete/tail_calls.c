@@ -9,9 +9,24 @@
 #include "check.h"
 
 static long firsts, seconds, thirds;
-NOINLINE static long third(long n) { thirds++; BARRIER; return n * 2; }
-NOINLINE static long second(long n) { seconds++; BARRIER; return third(n + 1); }
-NOINLINE static long first(long n) { firsts++; BARRIER; return second(n + 1); }
+NOINLINE static long third(long n)
+{
+	thirds++;
+	BARRIER;
+	return n * 2;
+}
+NOINLINE static long second(long n)
+{
+	seconds++;
+	BARRIER;
+	return third(n + 1);
+}
+NOINLINE static long first(long n)
+{
+	firsts++;
+	BARRIER;
+	return second(n + 1);
+}
 
 int main(void)
 {

@@ -11,14 +11,22 @@
 #include "check.h"
 
 static long leaves, outers;
-NOINLINE static void leaf(void) { __atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED); }
+NOINLINE static void leaf(void)
+{
+	__atomic_fetch_add(&leaves, 1, __ATOMIC_RELAXED);
+}
 NOINLINE static void outer(void)
 {
 	__atomic_fetch_add(&outers, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < 10; i++)
 		leaf();
 }
-NOINLINE static void *worker(void *unused) { for (int i = 0; i < 10000; i++) outer(); return NULL; }
+NOINLINE static void *worker(void *unused)
+{
+	for (int i = 0; i < 10000; i++)
+		outer();
+	return NULL;
+}
 
 int main(void)
 {

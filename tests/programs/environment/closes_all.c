@@ -9,8 +9,16 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-static void *body(void *unused) { return (void *)(long)work(10); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void *body(void *unused)
+{
+	return (void *)(long)work(10);
+}
 
 int main(void)
 {

@@ -15,7 +15,11 @@
 
 extern char **environ;
 
-static const char *last(const char *path) { const char *slash = strrchr(path, '/'); return slash ? slash + 1 : path; }
+static const char *last(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
 
 NOINLINE static void print_descriptors(void)
 {
@@ -42,10 +46,10 @@ int main(int count, char **arguments)
 	printf("KEPT %s, LD_PRELOAD %s, ADA_SOCKET %s, in environ %d\n", getenv("KEPT"), getenv("LD_PRELOAD"), getenv("ADA_SOCKET"), ours);
 	print_descriptors();
 	prctl(PR_GET_NAME, name);
-	readlink("/proc/self/exe", link, sizeof(link) - 1);
+	readlink("/proc/self/exe", link, sizeof link - 1);
 	printf("name %s, arguments %d, executable %s\n", name, count, last(link));
 	FILE *status = fopen("/proc/self/status", "r");
-	while (fgets(line, sizeof(line), status))
+	while (fgets(line, sizeof line, status))
 		sscanf(line, "TracerPid: %d", &tracer);
 	fclose(status);
 	printf("children %s, tracer %d, dumpable %d\n", waitpid(-1, NULL, WNOHANG) < 0 ? "none" : "some", tracer, prctl(PR_GET_DUMPABLE));

@@ -39,7 +39,7 @@ int main(void)
 {
 	getcontext(&coroutine);
 	coroutine.uc_stack.ss_sp = stack;
-	coroutine.uc_stack.ss_size = sizeof(stack);
+	coroutine.uc_stack.ss_size = sizeof stack;
 	makecontext(&coroutine, body, 0);
 	swapcontext(&caller, &coroutine);
 	for (int i = 0; i < 40; i++) {

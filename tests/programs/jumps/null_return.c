@@ -25,10 +25,22 @@ static long sum;
 static void descend(int depth);
 
 /* One for each return address: what is remembered of a function's callers is empty for all of them. */
-static void first_null(void) { descend(next); }
-static void first_minus_one(void) { descend(next); }
-static void first_not_canonical(void) { descend(next); }
-static void first_one(void) { descend(next); }
+static void first_null(void)
+{
+	descend(next);
+}
+static void first_minus_one(void)
+{
+	descend(next);
+}
+static void first_not_canonical(void)
+{
+	descend(next);
+}
+static void first_one(void)
+{
+	descend(next);
+}
 
 NOINLINE static void start(int depth)
 {

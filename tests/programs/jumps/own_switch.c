@@ -32,11 +32,15 @@ static void fiber(void)
 	}
 }
 
-NOINLINE static void enter(void) { switch_stack(&outside, inside); BARRIER; }
+NOINLINE static void enter(void)
+{
+	switch_stack(&outside, inside);
+	BARRIER;
+}
 
 int main(void)
 {
-	void **top = (void **)(stack + sizeof(stack)) - 2;
+	void **top = (void **)(stack + sizeof stack) - 2;
 	*top = (void *)fiber;
 	inside = top - 6;
 	int rounds = 0;

@@ -17,7 +17,10 @@ NOINLINE static void back(int depth)
 	back(depth - 1);
 	BARRIER;
 }
-static void count(int by) { linked += by; }
+static void count(int by)
+{
+	linked += by;
+}
 
 int main(void)
 {
@@ -30,7 +33,7 @@ int main(void)
 		ucontext_t here;
 		getcontext(&function);
 		function.uc_stack.ss_sp = stack;
-		function.uc_stack.ss_size = sizeof(stack);
+		function.uc_stack.ss_size = sizeof stack;
 		function.uc_link = &here;
 		makecontext(&function, (void (*)(void))count, 1, 1);
 		swapcontext(&here, &function);

@@ -17,14 +17,23 @@ NOINLINE static void jump_at(int depth)
 	jump_at(depth - 1);
 	BARRIER;
 }
-static void on_inner(int number) { jump_at(3); }
-static void on_outer(int number) { raise(SIGUSR2); }
-NOINLINE static int read_at(volatile int *place) { return *place; }
+static void on_inner(int number)
+{
+	jump_at(3);
+}
+static void on_outer(int number)
+{
+	raise(SIGUSR2);
+}
+NOINLINE static int read_at(volatile int *place)
+{
+	return *place;
+}
 
 int main(void)
 {
 	static char stack[65536];
-	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
 	struct sigaction outer = { .sa_handler = on_outer }, inner = { .sa_handler = on_inner, .sa_flags = SA_ONSTACK };
 	volatile int raised = 0, faulted = 0;
 	sigset_t mask;

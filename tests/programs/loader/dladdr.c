@@ -7,7 +7,11 @@
 #include <string.h>
 #include "check.h"
 
-NOINLINE int host_function(int n) { BARRIER; return n; }
+NOINLINE int host_function(int n)
+{
+	BARRIER;
+	return n;
+}
 
 int main(void)
 {
@@ -16,7 +20,7 @@ int main(void)
 	CHECK(!dlopen("libno-such-library.so", RTLD_NOW));
 	const char *error = dlerror();
 	CHECK(error && strstr(error, "libno-such-library.so") && !dlerror());
-	printf("%s %s, qsort of %s, dlerror once\n", own.dli_sname,
-	       own.dli_saddr == (void *)host_function ? "at its address" : "moved", strrchr(libc.dli_fname, '/') + 1);
+	printf("%s %s, qsort of %s, dlerror once\n", own.dli_sname, own.dli_saddr == (void *)host_function ? "at its address" : "moved",
+	       strrchr(libc.dli_fname, '/') + 1);
 	return 0;
 }

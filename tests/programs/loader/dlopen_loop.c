@@ -7,7 +7,11 @@
 #include <dlfcn.h>
 #include "check.h"
 
-NOINLINE int host_twice(int n) { BARRIER; return n * 2; }
+NOINLINE int host_twice(int n)
+{
+	BARRIER;
+	return n * 2;
+}
 
 int main(void)
 {

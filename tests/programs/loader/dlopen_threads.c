@@ -10,7 +10,11 @@
 #include "check.h"
 
 static int rounds;
-NOINLINE int host_twice(int n) { BARRIER; return n * 2; }
+NOINLINE int host_twice(int n)
+{
+	BARRIER;
+	return n * 2;
+}
 
 static void *body(void *name)
 {

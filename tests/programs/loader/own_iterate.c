@@ -24,7 +24,7 @@ int dl_iterate_phdr(visit_function *visit, void *argument)
 static int see(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++)
-		if ((ElfW(Addr))&called - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+		if ((ElfW(Addr)) & called - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
 			return 1;
 	return 0;
 }

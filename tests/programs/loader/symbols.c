@@ -14,9 +14,18 @@ int chosen(void);
 int (*library_address(void))(void);
 extern int library_value;
 __attribute__((weak)) int absent(void);
-NOINLINE int maybe(void) { return 30; }
-static int slow(void) { return 6; }
-static void *resolve_local(void) { return (void *)slow; }
+NOINLINE int maybe(void)
+{
+	return 30;
+}
+static int slow(void)
+{
+	return 6;
+}
+static void *resolve_local(void)
+{
+	return (void *)slow;
+}
 static int local_choice(void) __attribute__((ifunc("resolve_local")));
 
 int main(void)

@@ -9,15 +9,27 @@
 #include "check.h"
 
 static sigjmp_buf target;
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-NOINLINE static int fresh(int n) { BARRIER; return work(n % 50) == n % 50 + 1; }	/* not called before the limit */
-static void on_signal(int number) { siglongjmp(target, 1); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static int fresh(int n)
+{
+	BARRIER;
+	return work(n % 50) == n % 50 + 1;
+} /* not called before the limit */
+static void on_signal(int number)
+{
+	siglongjmp(target, 1);
+}
 
 int main(void)
 {
 	struct rlimit limit = { 1 << 20, 1 << 20 };
 	volatile int count = 0, caught = 0;
-	work(20000);	/* the stack has grown */
+	work(20000); /* the stack has grown */
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 	void *place = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 100; i++)

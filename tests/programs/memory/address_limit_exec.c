@@ -7,7 +7,11 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static int leaf(int n) { BARRIER; return n + 1; }
+NOINLINE static int leaf(int n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 int main(int count, char **arguments)
 {

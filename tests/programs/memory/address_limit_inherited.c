@@ -8,8 +8,16 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-static void *body(void *unused) { return (void *)(long)work(100); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void *body(void *unused)
+{
+	return (void *)(long)work(100);
+}
 
 int main(int count, char **arguments)
 {

@@ -21,10 +21,18 @@
 #include "check.h"
 
 #define MIB (1ul << 20)
-#define LIMIT (80 * MIB)		/* of which the program itself has about 5 */
+#define LIMIT (80 * MIB) /* of which the program itself has about 5 */
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-static void *body(void *unused) { return (void *)(long)work(100); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void *body(void *unused)
+{
+	return (void *)(long)work(100);
+}
 
 static int set(const char *way, const struct rlimit *limit)
 {
@@ -65,7 +73,7 @@ int main(int count, char **arguments)
 		return 0;
 	}
 	CHECK(count == 2);
-	work(2000);	/* the stack has grown */
+	work(2000); /* the stack has grown */
 	CHECK(!set(way, &(struct rlimit){ LIMIT, strcmp(way, "soft") ? LIMIT : RLIM_INFINITY }));
 	const char *first = take(), *second = take();
 	pthread_attr_init(&attributes);

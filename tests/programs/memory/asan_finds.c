@@ -7,7 +7,12 @@
  */
 #include "check.h"
 
-NOINLINE static int read_at(int depth, const char *place) { int n = depth ? read_at(depth - 1, place) : place[16]; BARRIER; return n; }
+NOINLINE static int read_at(int depth, const char *place)
+{
+	int n = depth ? read_at(depth - 1, place) : place[16];
+	BARRIER;
+	return n;
+}
 
 int main(void)
 {

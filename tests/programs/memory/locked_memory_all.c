@@ -9,7 +9,12 @@
 #define PAGES 256
 #define BYTES (PAGES * 4096)
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 
 static const char *locked(void)
 {
@@ -17,7 +22,7 @@ static const char *locked(void)
 	long kib = -1;
 	FILE *file = fopen("/proc/self/status", "r");
 	CHECK(file && work(100) == 101);
-	while (fgets(line, sizeof(line), file))
+	while (fgets(line, sizeof line, file))
 		sscanf(line, "VmLck: %ld", &kib);
 	fclose(file);
 	return !kib ? "none" : kib < 12 << 10 ? "few" : "many";

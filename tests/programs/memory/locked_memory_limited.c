@@ -17,8 +17,16 @@
 
 #define LIMIT (8 << 20)
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-static void *body(void *unused) { return (void *)(long)work(100); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void *body(void *unused)
+{
+	return (void *)(long)work(100);
+}
 
 static long locked_kib(void)
 {
@@ -26,7 +34,7 @@ static long locked_kib(void)
 	long kib = -1;
 	FILE *file = fopen("/proc/self/status", "r");
 	CHECK(file);
-	while (fgets(line, sizeof(line), file))
+	while (fgets(line, sizeof line, file))
 		sscanf(line, "VmLck: %ld", &kib);
 	fclose(file);
 	return kib;
@@ -38,7 +46,7 @@ int main(int count, char **arguments)
 	pthread_t threads[4];
 	int mapped = 0, made = 0;
 	CHECK(count == 2 && !setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ LIMIT, LIMIT }));
-	CHECK(!seteuid(65534));		/* no longer permitted to lock more */
+	CHECK(!seteuid(65534)); /* no longer permitted to lock more */
 	int flags = MCL_CURRENT | MCL_FUTURE;
 	int failed = strcmp(arguments[1], "libc") ? (int)syscall(SYS_mlockall, flags) : mlockall(flags);
 	for (int i = 0; i < 64; i++)

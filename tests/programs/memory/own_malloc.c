@@ -15,19 +15,26 @@ static long allocations, frees;
 NOINLINE static void *take(size_t size)
 {
 	size_t at = __atomic_fetch_add(&used, (size + 31) / 16 * 16, __ATOMIC_RELAXED);
-	if (at + size + 16 > sizeof(arena))
+	if (at + size + 16 > sizeof arena)
 		return NULL;
 	*(size_t *)(arena + at) = size;
 	__atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED);
 	return arena + at + 16;
 }
-void *malloc(size_t size) { return take(size); }
+void *malloc(size_t size)
+{
+	return take(size);
+}
 void free(void *place)
 {
-	CHECK(!place || ((char *)place >= arena && (char *)place < arena + sizeof(arena)));
+	CHECK(!place || ((char *)place >= arena && (char *)place < arena + sizeof arena));
 	frees++;
 }
-void *calloc(size_t count, size_t size) { void *place = take(count * size); return place ? memset(place, 0, count * size) : NULL; }
+void *calloc(size_t count, size_t size)
+{
+	void *place = take(count * size);
+	return place ? memset(place, 0, count * size) : NULL;
+}
 void *realloc(void *old, size_t size)
 {
 	void *place = take(size);
@@ -37,9 +44,21 @@ void *realloc(void *old, size_t size)
 	}
 	return place;
 }
-void *aligned_alloc(size_t alignment, size_t size) { char *p = take(size + alignment); return p + (-(size_t)p & (alignment - 1)); }
-void *memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
-static void *body(void *unused) { char *text = strdup("text"); free(text); return NULL; }
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	char *p = take(size + alignment);
+	return p + (-(size_t)p & (alignment - 1));
+}
+void *memalign(size_t alignment, size_t size)
+{
+	return aligned_alloc(alignment, size);
+}
+static void *body(void *unused)
+{
+	char *text = strdup("text");
+	free(text);
+	return NULL;
+}
 
 int main(void)
 {
@@ -51,7 +70,7 @@ int main(void)
 	values = realloc(values, 200 * sizeof(int));
 	for (int i = 0; i < 100; i++)
 		sum += values[i];
-	CHECK(allocations == before + 2);	/* hooks allocate nothing */
+	CHECK(allocations == before + 2); /* hooks allocate nothing */
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, body, NULL);
 	for (int i = 0; i < 4; i++)

@@ -8,8 +8,18 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long counted;
-NOINLINE static void count(void) { pthread_mutex_lock(&lock); counted++; pthread_mutex_unlock(&lock); }
-static void *body(void *unused) { for (int i = 0; i < 10000; i++) count(); return NULL; }
+NOINLINE static void count(void)
+{
+	pthread_mutex_lock(&lock);
+	counted++;
+	pthread_mutex_unlock(&lock);
+}
+static void *body(void *unused)
+{
+	for (int i = 0; i < 10000; i++)
+		count();
+	return NULL;
+}
 
 int main(void)
 {

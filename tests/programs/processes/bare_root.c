@@ -14,8 +14,16 @@
 #include <sys/wait.h>
 #include "root.h"
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-static void count(int times) { for (int i = 0; i < times; i++) leaf(i); }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+static void count(int times)
+{
+	for (int i = 0; i < times; i++)
+		leaf(i);
+}
 
 int main(int argc, char **argv)
 {

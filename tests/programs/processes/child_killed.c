@@ -13,8 +13,14 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static void spin(void) { BARRIER; }
-NOINLINE static int crash(volatile int *place) { return *place; }
+NOINLINE static void spin(void)
+{
+	BARRIER;
+}
+NOINLINE static int crash(volatile int *place)
+{
+	return *place;
+}
 
 int main(void)
 {

@@ -20,8 +20,16 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long other(long n) { BARRIER; return leaf(n) + leaf(n) - n - 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long other(long n)
+{
+	BARRIER;
+	return leaf(n) + leaf(n) - n - 1;
+}
 
 NOINLINE static long many(long n)
 {

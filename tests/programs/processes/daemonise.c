@@ -8,7 +8,12 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 
 static void daemon_body(int out)
 {
@@ -21,7 +26,7 @@ static void daemon_body(int out)
 	open("/dev/null", O_RDWR);
 	dup(0);
 	dup(0);
-	int length = snprintf(text, sizeof(text), "daemon says %d\n", work(20));
+	int length = snprintf(text, sizeof text, "daemon says %d\n", work(20));
 	CHECK(write(out, text, length) == length);
 	_exit(0);
 }
@@ -40,7 +45,7 @@ int main(void)
 	}
 	close(ends[1]);
 	waitpid(pid, &status, 0);
-	while (read(ends[0], text, sizeof(text) - 1) > 0)
+	while (read(ends[0], text, sizeof text - 1) > 0)
 		printf("%s", text);
 	return status;
 }

@@ -7,7 +7,13 @@
 #include "check.h"
 
 extern char **environ;
-static int variables(void) { int n = 0; while (environ[n]) n++; return n; }
+static int variables(void)
+{
+	int n = 0;
+	while (environ[n])
+		n++;
+	return n;
+}
 
 int main(int count, char **arguments)
 {
@@ -20,8 +26,8 @@ int main(int count, char **arguments)
 		printf("%d lives, environment kept\n", lives);
 		return 0;
 	}
-	snprintf(life, sizeof(life), "%d", lives + 1);
-	snprintf(first, sizeof(first), "%d", before);
+	snprintf(life, sizeof life, "%d", lives + 1);
+	snprintf(first, sizeof first, "%d", before);
 	execv("/proc/self/exe", (char *[]){ arguments[0], life, first, NULL });
 	return 98;
 }

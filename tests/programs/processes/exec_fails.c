@@ -8,7 +8,12 @@
 #include "check.h"
 
 extern char **environ;
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 
 int main(void)
 {

@@ -9,13 +9,21 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-static void *spin(void *unused) { for (long n = 0;;) n = leaf(n); }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+static void *spin(void *unused)
+{
+	for (long n = 0;;)
+		n = leaf(n);
+}
 
 static void *exec_self(void *program)
 {
 	char pid[16];
-	snprintf(pid, sizeof(pid), "%d", getpid());
+	snprintf(pid, sizeof pid, "%d", getpid());
 	execl("/proc/self/exe", program, pid, (char *)NULL);
 	_exit(98);
 }

@@ -38,8 +38,14 @@ static void at_exit(void)
 	if (!strcmp(how, "twice"))
 		exit(8);
 }
-static void on_quick_exit(void) { fprintf(stderr, "at_quick_exit\n"); }
-__attribute__((destructor)) static void destructor(void) { fprintf(stderr, "destructor\n"); }
+static void on_quick_exit(void)
+{
+	fprintf(stderr, "at_quick_exit\n");
+}
+__attribute__((destructor)) static void destructor(void)
+{
+	fprintf(stderr, "destructor\n");
+}
 
 int main(int count, char **arguments)
 {

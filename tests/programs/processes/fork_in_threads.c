@@ -9,11 +9,31 @@
 #include "check.h"
 
 static volatile int stop, prepared, in_child;
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-static void *spin(void *unused) { for (long n = 0; !stop;) n = leaf(n); return NULL; }
-static void prepare(void) { leaf(1); prepared++; }
-static void child(void) { leaf(2); in_child = 1; }
-static void *child_body(void *unused) { return (void *)leaf(41); }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+static void *spin(void *unused)
+{
+	for (long n = 0; !stop;)
+		n = leaf(n);
+	return NULL;
+}
+static void prepare(void)
+{
+	leaf(1);
+	prepared++;
+}
+static void child(void)
+{
+	leaf(2);
+	in_child = 1;
+}
+static void *child_body(void *unused)
+{
+	return (void *)leaf(41);
+}
 
 static void *forker(void *unused)
 {

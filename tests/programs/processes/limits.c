@@ -11,7 +11,12 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 
 int main(void)
 {

@@ -11,7 +11,11 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE long executed(long n) { BARRIER; return n + 1; }
+NOINLINE long executed(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 int main(int argc, char **argv)
 {

@@ -22,8 +22,16 @@
 #include <sys/wait.h>
 #include "root.h"
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE long executed(long n) { BARRIER; return n + 1; }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE long executed(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 static void count(int times)
 {

@@ -10,8 +10,16 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static char upper(char c) { return toupper((unsigned char)c); }
-NOINLINE static void turn(char *a, char *b) { char c = *a; *a = *b; *b = c; }
+NOINLINE static char upper(char c)
+{
+	return toupper((unsigned char)c);
+}
+NOINLINE static void turn(char *a, char *b)
+{
+	char c = *a;
+	*a = *b;
+	*b = c;
+}
 
 NOINLINE static void filter(const char *line, int way)
 {
@@ -28,7 +36,7 @@ NOINLINE static void filter(const char *line, int way)
 int main(void)
 {
 	char line[64];
-	CHECK(fgets(line, sizeof(line), stdin) && !fgets(line + 32, 32, stdin));
+	CHECK(fgets(line, sizeof line, stdin) && !fgets(line + 32, 32, stdin));
 	line[strcspn(line, "\n")] = 0;
 	for (int i = 0; i < 2; i++) {
 		int ends[2], status;
@@ -42,7 +50,7 @@ int main(void)
 		}
 		close(ends[1]);
 		FILE *in = fdopen(ends[0], "r");
-		CHECK(fgets(back, sizeof(back), in));
+		CHECK(fgets(back, sizeof back, in));
 		fclose(in);
 		wait(&status);
 		write(1, back, strlen(back));

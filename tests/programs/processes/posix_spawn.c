@@ -26,13 +26,17 @@ NOINLINE static void spawn_echo(const char *text)
 	posix_spawn_file_actions_addclose(&actions, ends[0]);
 	CHECK(!posix_spawnp(&pid, "echo", &actions, NULL, arguments, environ));
 	close(ends[1]);
-	CHECK(read(ends[0], buffer, sizeof(buffer) - 1) > 0);
+	CHECK(read(ends[0], buffer, sizeof buffer - 1) > 0);
 	close(ends[0]);
 	waitpid(pid, &status, 0);
 	CHECK(status == 0);
 	printf("%s", buffer);
 }
-static void *body(void *unused) { spawn_echo("from a thread"); return NULL; }
+static void *body(void *unused)
+{
+	spawn_echo("from a thread");
+	return NULL;
+}
 
 int main(void)
 {

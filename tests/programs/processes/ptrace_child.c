@@ -24,8 +24,16 @@
 
 #define OPTIONS (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long inside(long n) { BARRIER; return n + 1; }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long inside(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 static void count(void)
 {
@@ -48,7 +56,7 @@ static int child_work(void)
 static void start(const char *how, char *program)
 {
 	if (!strcmp(how, "seized"))
-		;			/* its parent does it */
+		; /* its parent does it */
 	else if (!strcmp(how, "syscall"))
 		syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
 	else
@@ -67,7 +75,7 @@ static void follow(pid_t pid, const char *how)
 	int status, entered = 0, count = 0, faults = 0, first = !strcmp(how, "goes_on"), marked = first;
 
 	CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
-	if (!strcmp(how, "seized")) {		/* what is executed is as ever; before, a tracer may see more than the child's own */
+	if (!strcmp(how, "seized")) { /* what is executed is as ever; before, a tracer may see more than the child's own */
 		CHECK(!ptrace(PTRACE_SEIZE, pid, NULL, OPTIONS) && waitpid(pid, &status, 0) == pid && !kill(pid, SIGCONT));
 		calls[count++] = SYS_execve;
 	} else {
@@ -112,7 +120,7 @@ int main(int argc, char **argv)
 		return child_work();
 	count();
 	if (!strcmp(how, "vfork")) {
-		pid = vfork();		/* which returns when the child has executed: nobody would let it go on from a stop */
+		pid = vfork(); /* which returns when the child has executed: nobody would let it go on from a stop */
 		if (!pid) {
 			ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 			execl(argv[0], argv[0], "child", NULL);

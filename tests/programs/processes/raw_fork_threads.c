@@ -10,9 +10,23 @@
 #include "check.h"
 
 static volatile int stop;
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-static void *spin(void *unused) { for (long n = 0; !stop;) n = leaf(n); return NULL; }
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+static void *spin(void *unused)
+{
+	for (long n = 0; !stop;)
+		n = leaf(n);
+	return NULL;
+}
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 
 int main(void)
 {

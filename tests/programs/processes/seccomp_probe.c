@@ -19,7 +19,11 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #endif
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 /* The error of a call that must fail; and calls that must be recorded after it. */
 NOINLINE static int failed(long result)
@@ -31,8 +35,14 @@ NOINLINE static int failed(long result)
 	return code;
 }
 
-static int of_prctl(long mode, void *program) { return failed(prctl(PR_SET_SECCOMP, mode, program, 0, 0)); }
-static int of_seccomp(long what, long flags, void *program) { return failed(syscall(SYS_seccomp, what, flags, program)); }
+static int of_prctl(long mode, void *program)
+{
+	return failed(prctl(PR_SET_SECCOMP, mode, program, 0, 0));
+}
+static int of_seccomp(long what, long flags, void *program)
+{
+	return failed(syscall(SYS_seccomp, what, flags, program));
+}
 
 int main(void)
 {
@@ -53,8 +63,7 @@ int main(void)
 	       flags, strict, listener, failed(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL)));
 	CHECK(prctl(PR_SET_TSC, 7, 0, 0, 0) == -1 && errno == EINVAL);
 	int range = prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, 16, 0, 0) == -1 ? errno : 0;
-	printf("counter %d, dispatch %d %d\n", 22, range,
-	       prctl(PR_SET_SYSCALL_USER_DISPATCH, 9, 0, 0, 0) == -1 ? errno : 0);
+	printf("counter %d, dispatch %d %d\n", 22, range, prctl(PR_SET_SYSCALL_USER_DISPATCH, 9, 0, 0, 0) == -1 ? errno : 0);
 	printf("calls leaf %d\n", 11000);
 	fflush(stdout);
 	return 0;

@@ -10,8 +10,16 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long other(long n) { BARRIER; return leaf(n) + leaf(n) - n - 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long other(long n)
+{
+	BARRIER;
+	return leaf(n) + leaf(n) - n - 1;
+}
 
 int main(void)
 {
@@ -23,11 +31,11 @@ int main(void)
 		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
 		for (int i = 0; i < 1000; i++)
 			n = other(leaf(n));
-		write(ends[1], &n, sizeof(n));
+		write(ends[1], &n, sizeof n);
 		syscall(SYS_exit, 0);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
-	CHECK(WIFEXITED(status) && read(ends[0], &n, sizeof(n)) == sizeof(n));
+	CHECK(WIFEXITED(status) && read(ends[0], &n, sizeof n) == sizeof n);
 	printf("child lived: %ld\n", n);
 	return 0;
 }

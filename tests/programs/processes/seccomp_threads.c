@@ -24,16 +24,17 @@
 #define PROCESSES 6
 #define THREADS 4
 
-static struct sock_filter narrow[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(exit_group), ALLOW(rt_sigreturn), ALLOW(seccomp),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-};
+static struct sock_filter narrow[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(exit_group),
+				       ALLOW(rt_sigreturn), ALLOW(seccomp), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS) };
 
 static volatile long rounds[THREADS];
-static long (*volatile by_jit)(long (*)(long), long);	/* each such call is a tracer's slow path */
+static long (*volatile by_jit)(long (*)(long), long); /* each such call is a tracer's slow path */
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 static void *spin(void *argument)
 {
@@ -73,7 +74,9 @@ static void child(int number)
 int main(void)
 {
 	/* sub $8,%rsp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; add $8,%rsp; ret */
-	static const unsigned char code[] = { 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3 };
+	static const unsigned char code[] = {
+		0x48, 0x83, 0xec, 8, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3
+	};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int status, good = 0;
 

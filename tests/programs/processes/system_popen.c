@@ -10,7 +10,12 @@
 #include <sys/wait.h>
 #include "check.h"
 
-NOINLINE static int status_of(const char *command) { int status = system(command); BARRIER; return WEXITSTATUS(status); }
+NOINLINE static int status_of(const char *command)
+{
+	int status = system(command);
+	BARRIER;
+	return WEXITSTATUS(status);
+}
 
 int main(void)
 {
@@ -19,7 +24,7 @@ int main(void)
 	CHECK(status_of("echo from system | cat") == 0);
 	printf("status %d\n", status_of("exit 3"));
 	FILE *in = popen("echo from popen", "r");
-	CHECK(fgets(line, sizeof(line), in));
+	CHECK(fgets(line, sizeof line, in));
 	printf("%s", line);
 	int closed = pclose(in);
 	FILE *out = popen("wc -c", "w");

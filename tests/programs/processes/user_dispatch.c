@@ -30,16 +30,32 @@
 static volatile char selector;
 static volatile int dispatched, others, handled;
 
-NOINLINE long before(long n) { BARRIER; return n + 1; }
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long other(long n) { BARRIER; return leaf(n) + 1; }
-NOINLINE static void in_handler(void) { BARRIER; handled++; }
+NOINLINE long before(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long other(long n)
+{
+	BARRIER;
+	return leaf(n) + 1;
+}
+NOINLINE static void in_handler(void)
+{
+	BARRIER;
+	handled++;
+}
 
 static void on_dispatch(int number, siginfo_t *info, void *context)
 {
 	if (info->si_syscall == MAGIC) {
 		dispatched++;
-		in_handler();		/* called nowhere else: a slow path */
+		in_handler(); /* called nowhere else: a slow path */
 	} else {
 		others++;
 	}
@@ -103,7 +119,7 @@ int main(int argc, char **argv)
 		body(range);
 	if (!range[1])
 		CHECK(!prctl(PR_SET_SYSCALL_USER_DISPATCH, 0, 0, 0, 0));
-	if (!strcmp(argv[1], "range")) {	/* libc's own go through: they are in the range */
+	if (!strcmp(argv[1], "range")) { /* libc's own go through: they are in the range */
 		int status;
 		pid_t pid = fork();
 		if (!pid)

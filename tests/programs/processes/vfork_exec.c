@@ -15,7 +15,13 @@ NOINLINE static void exec_at(int depth)
 	exec_at(depth - 1);
 	BARRIER;
 }
-NOINLINE static void leave_at(int depth) { if (!depth) _exit(3); leave_at(depth - 1); BARRIER; }
+NOINLINE static void leave_at(int depth)
+{
+	if (!depth)
+		_exit(3);
+	leave_at(depth - 1);
+	BARRIER;
+}
 
 NOINLINE static int status_of(pid_t pid)
 {

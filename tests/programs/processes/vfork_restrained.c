@@ -28,15 +28,25 @@
 
 #define ALLOW(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static struct sock_filter narrow[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	ALLOW(write), ALLOW(exit), ALLOW(exit_group), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-};
+static struct sock_filter narrow[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), ALLOW(write), ALLOW(exit),
+				       ALLOW(exit_group), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS) };
 static struct sock_filter all[] = { BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW) };
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long inside(long n) { BARRIER; return n + 1; }
-NOINLINE static long other(long n) { BARRIER; return inside(n) + 1; }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long inside(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long other(long n)
+{
+	BARRIER;
+	return inside(n) + 1;
+}
 
 static void *body(void *unused)
 {
@@ -48,7 +58,7 @@ static void *body(void *unused)
 /* In the child: enough calls for a new chunk, of functions not called before. */
 NOINLINE static void child(const char *how)
 {
-	struct sock_fprog program = { sizeof(narrow) / sizeof(*narrow), narrow };
+	struct sock_fprog program = { sizeof narrow / sizeof *narrow, narrow };
 	volatile long n = 0;
 
 	if (!strcmp(how, "executes") || !strcmp(how, "allowed"))

@@ -24,10 +24,11 @@
 #include <unistd.h>
 #include "check.h"
 
-static const struct { const char *name; int number; } signals[] = {
-	{ "sys", SIGSYS }, { "term", SIGTERM }, { "kill", SIGKILL }, { "int", SIGINT }, { "quit", SIGQUIT },
-	{ "hup", SIGHUP }, { "alarm", SIGALRM }, { "usr1", SIGUSR1 }, { "xcpu", SIGXCPU },
-};
+static const struct {
+	const char *name;
+	int number;
+} signals[] = { { "sys", SIGSYS }, { "term", SIGTERM },	 { "kill", SIGKILL }, { "int", SIGINT },  { "quit", SIGQUIT },
+		{ "hup", SIGHUP }, { "alarm", SIGALRM }, { "usr1", SIGUSR1 }, { "xcpu", SIGXCPU } };
 static volatile int zero;
 
 NOINLINE static void crash(const char *how)
@@ -51,11 +52,18 @@ NOINLINE static void crash(const char *how)
 		close(ends[0]);
 		write(ends[1], "x", 1);
 	}
-	for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
 		if (!strcmp(how, signals[i].name))
 			raise(signals[i].number);
 }
-NOINLINE static void crash_at(int depth, const char *how) { if (depth) crash_at(depth - 1, how); else crash(how); BARRIER; }
+NOINLINE static void crash_at(int depth, const char *how)
+{
+	if (depth)
+		crash_at(depth - 1, how);
+	else
+		crash(how);
+	BARRIER;
+}
 
 int main(int count, char **arguments)
 {

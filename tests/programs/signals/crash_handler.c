@@ -10,7 +10,11 @@
 #include "check.h"
 
 static const char *how;
-NOINLINE static void say(const char *text) { write(2, text, strlen(text)); BARRIER; }
+NOINLINE static void say(const char *text)
+{
+	write(2, text, strlen(text));
+	BARRIER;
+}
 
 static void on_fault(int number)
 {

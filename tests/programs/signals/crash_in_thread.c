@@ -8,15 +8,26 @@
 #include <unistd.h>
 #include "check.h"
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-static void *spin(void *unused) { for (long n = 0;;) n = leaf(n); }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+static void *spin(void *unused)
+{
+	for (long n = 0;;)
+		n = leaf(n);
+}
 NOINLINE static int read_at(int depth, volatile int *place)
 {
 	int value = depth ? read_at(depth - 1, place) : *place;
 	BARRIER;
 	return value;
 }
-static void *crash(void *unused) { return (void *)(long)read_at(10, NULL); }
+static void *crash(void *unused)
+{
+	return (void *)(long)read_at(10, NULL);
+}
 
 int main(void)
 {

@@ -8,12 +8,15 @@
 #include <string.h>
 #include "check.h"
 
-static void handler(int number, siginfo_t *info, void *context) { }
+static void handler(int number, siginfo_t *info, void *context)
+{
+}
 
 int main(void)
 {
-	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGTERM, SIGINT, SIGQUIT, SIGUSR1,
-				     SIGALRM };
+	static const int fatal[] = {
+		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGALRM
+	};
 	int defaults = 0, blocked = 0, waiting = 0, read_back = 0;
 	struct sigaction action, old, set = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
 	sigset_t mask, pending;
@@ -33,8 +36,7 @@ int main(void)
 	for (int i = 0; i < 12; i++) {
 		CHECK(!sigaction(fatal[i], &set, &old) && old.sa_handler == SIG_DFL);
 		CHECK(!sigaction(fatal[i], NULL, &action));
-		read_back += action.sa_sigaction == handler && (action.sa_flags & SA_RESTART) &&
-			     sigismember(&action.sa_mask, SIGUSR2);
+		read_back += action.sa_sigaction == handler && (action.sa_flags & SA_RESTART) && sigismember(&action.sa_mask, SIGUSR2);
 		CHECK(signal(fatal[i], SIG_DFL) != SIG_ERR);
 		CHECK(!sigaction(fatal[i], NULL, &action) && action.sa_handler == SIG_DFL);
 	}

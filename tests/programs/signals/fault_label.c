@@ -15,24 +15,23 @@ long at_first(const int *from, long otherwise), at_second(const int *from, long 
 long in_loop(const int *from, long otherwise), by_table(const int *from, long otherwise);
 extern char first_fault[], second_fault[], loop_fault[], first_continues[], second_continues[], loop_continues[];
 extern const uintptr_t faults[2];
-__asm__(".text\n"
-	FUNCTION("at_first") "first_fault: movslq (%rdi),%rax\n ret\nfirst_continues: mov %rsi,%rax\n ret\n" END("at_first")
-	FUNCTION("at_second") " mov %rdi,%rdx\nsecond_fault: movslq (%rdx),%rax\n ret\nsecond_continues: mov %rsi,%rax\n ret\n"
-	END("at_second")
-	FUNCTION("in_loop") "1: mov $2,%ecx\nloop_fault: movslq (%rdi),%rax\n test %rdi,%rdi\n jz 1b\n ret\n"
-	"loop_continues: mov %rsi,%rax\n ret\n" END("in_loop")
-	FUNCTION("by_table") " xor %eax,%eax\n.Lfault: movslq (%rdi),%rax\n ret\n.Lcontinues: mov %rsi,%rax\n ret\n" END("by_table")
-	".section .data.rel.ro,\"aw\"\n.p2align 3\n.globl faults\nfaults: .quad .Lfault, .Lcontinues\n.text\n");
+__asm__(".text\n" FUNCTION("at_first") "first_fault: movslq (%rdi),%rax\n ret\nfirst_continues: mov %rsi,%rax\n ret\n" END("at_first") FUNCTION(
+	"at_second") " mov %rdi,%rdx\nsecond_fault: movslq (%rdx),%rax\n ret\nsecond_continues: mov %rsi,%rax\n ret\n" END("at_second")
+		FUNCTION(
+			"in_loop") "1: mov $2,%ecx\nloop_fault: movslq (%rdi),%rax\n test %rdi,%rdi\n jz 1b\n ret\n"
+				   "loop_continues: mov %rsi,%rax\n ret\n" END("in_loop")
+					   FUNCTION("by_table") " xor %eax,%eax\n.Lfault: movslq (%rdi),%rax\n ret\n.Lcontinues: mov %rsi,%rax\n ret\n" END(
+						   "by_table") ".section .data.rel.ro,\"aw\"\n.p2align 3\n.globl faults\nfaults: .quad .Lfault, .Lcontinues\n.text\n");
 
 static volatile int seen;
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	greg_t *rip = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-	const uintptr_t places[][2] = {
-		{ (uintptr_t)first_fault, (uintptr_t)first_continues }, { (uintptr_t)second_fault, (uintptr_t)second_continues },
-		{ (uintptr_t)loop_fault, (uintptr_t)loop_continues }, { faults[0], faults[1] },
-	};
+	const uintptr_t places[][2] = { { (uintptr_t)first_fault, (uintptr_t)first_continues },
+					{ (uintptr_t)second_fault, (uintptr_t)second_continues },
+					{ (uintptr_t)loop_fault, (uintptr_t)loop_continues },
+					{ faults[0], faults[1] } };
 	seen++;
 	for (int i = 0; i < 4; i++)
 		if ((uintptr_t)*rip == places[i][0]) {

@@ -9,7 +9,11 @@
 #include "check.h"
 
 static volatile int children;
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 static void on_alarm(int number)
 {

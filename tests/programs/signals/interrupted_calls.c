@@ -13,7 +13,12 @@
 #include "check.h"
 
 static int ends[2], feed;
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
 static void on_alarm(int number)
 {
 	int kept = errno;
@@ -26,11 +31,14 @@ static void on_alarm(int number)
 static void arm(int flags)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = flags };
-	struct itimerval timer = { { 0, 5000 }, { 0, 5000 } };	/* again and again: the first may come before the call that it is for */
+	struct itimerval timer = { { 0, 5000 }, { 0, 5000 } }; /* again and again: the first may come before the call that it is for */
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
-static const char *outcome(long result) { return result == -1 && errno == EINTR ? "EINTR" : "?"; }
+static const char *outcome(long result)
+{
+	return result == -1 && errno == EINTR ? "EINTR" : "?";
+}
 
 int main(void)
 {

@@ -30,7 +30,11 @@
 static int to_tracer[2], to_child[2];
 static const char *how;
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
 
 static long work(void)
 {
@@ -58,8 +62,11 @@ static void *child_work(void *unused)
 
 static int expected(void)
 {
-	return !strcmp(how, "abort") ? SIGABRT : !strcmp(how, "trap") ? SIGTRAP : !strcmp(how, "term") ? SIGTERM :
-	       !strcmp(how, "sent") || !strcmp(how, "swallowed") ? SIGBUS : SIGSEGV;
+	return !strcmp(how, "abort")				 ? SIGABRT :
+	       !strcmp(how, "trap")				 ? SIGTRAP :
+	       !strcmp(how, "term")				 ? SIGTERM :
+	       !strcmp(how, "sent") || !strcmp(how, "swallowed") ? SIGBUS :
+								   SIGSEGV;
 }
 
 /* Whatever is sent to it, until its end: how many stops of signals there were. */
@@ -76,11 +83,11 @@ static int follow(pid_t pid, pid_t tid)
 			break;
 		if (!WIFSTOPPED(status))
 			continue;
-		CHECK(!(status >> 16));			/* no event */
+		CHECK(!(status >> 16)); /* no event */
 		stops++;
 		delivered = WSTOPSIG(status);
 		CHECK(delivered == expected());
-		if (swallowing) {			/* the first time it does not come to the child */
+		if (swallowing) { /* the first time it does not come to the child */
 			swallowing = false;
 			CHECK(!kill(pid, delivered));
 			stops--;

@@ -9,7 +9,11 @@
 
 static char *heap;
 static int faults, right;
-NOINLINE static void open_page(char *page) { mprotect(page, 4096, PROT_READ | PROT_WRITE); BARRIER; }
+NOINLINE static void open_page(char *page)
+{
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+	BARRIER;
+}
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -18,8 +22,14 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	faults++;
 	open_page(heap + (address - heap) / 4096 * 4096);
 }
-NOINLINE static void put(int page, int value) { heap[page * 4096L + 123] = value; }
-NOINLINE static int get(int page) { return heap[page * 4096L + 123]; }
+NOINLINE static void put(int page, int value)
+{
+	heap[page * 4096L + 123] = value;
+}
+NOINLINE static int get(int page)
+{
+	return heap[page * 4096L + 123];
+}
 
 int main(void)
 {

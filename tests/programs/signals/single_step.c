@@ -7,8 +7,15 @@
 #include "check.h"
 
 static volatile long steps;
-NOINLINE static long leaf(long n) { BARRIER; return n; }
-static void on_trap(int number, siginfo_t *info, void *context) { steps++; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n;
+}
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	steps++;
+}
 
 int main(void)
 {

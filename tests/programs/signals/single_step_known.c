@@ -9,8 +9,15 @@
 static volatile int stepping;
 static long traps;
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long middle(long n) { return leaf(leaf(n)) + 0 * n; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long middle(long n)
+{
+	return leaf(leaf(n)) + 0 * n;
+}
 NOINLINE static long run(long n)
 {
 	for (int i = 0; i < 100; i++)

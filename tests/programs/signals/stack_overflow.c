@@ -10,7 +10,10 @@
 #include "check.h"
 
 static sigjmp_buf target;
-static void on_fault(int number) { siglongjmp(target, 1); }
+static void on_fault(int number)
+{
+	siglongjmp(target, 1);
+}
 
 NOINLINE static int endless(volatile int depth)
 {
@@ -24,7 +27,7 @@ NOINLINE static int endless(volatile int depth)
 int main(int count, char **arguments)
 {
 	static char stack[1 << 16];
-	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
 	struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK };
 	volatile int recovered = 0;
 	sigaltstack(&alternate, NULL);

@@ -12,8 +12,17 @@
 #include "check.h"
 
 static volatile long signals;
-NOINLINE static long leaf(long x) { BARRIER; return x * 2; }
-static void on_alarm(int number) { for (int i = 0; i < 5; i++) leaf(i); signals++; }
+NOINLINE static long leaf(long x)
+{
+	BARRIER;
+	return x * 2;
+}
+static void on_alarm(int number)
+{
+	for (int i = 0; i < 5; i++)
+		leaf(i);
+	signals++;
+}
 
 static void arm(const char *where)
 {

@@ -20,26 +20,36 @@
 #include "check.h"
 
 #define STACK_BYTES (256 << 10)
-#define FRAME_BYTES (40 << 10)			/* of a handler on the thread's own stack: more than a tracer would have there */
+#define FRAME_BYTES (40 << 10) /* of a handler on the thread's own stack: more than a tracer would have there */
 #define ROUNDS 200
 
 static const int numbers[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 #define NUMBERS (int)(sizeof numbers / sizeof *numbers)
 
-static volatile long handled;			/* how many handlers have begun */
+static volatile long handled; /* how many handlers have begun */
 static timer_t timers[NUMBERS];
-static volatile char *low, *high;		/* where handlers have to be */
+static volatile char *low, *high; /* where handlers have to be */
 static sigjmp_buf target;
-static volatile int jumping;			/* handlers may leave by a jump now */
-static long (*volatile by_jit)(long (*)(long), long);	/* each such call is a tracer's slow path */
+static volatile int jumping;			      /* handlers may leave by a jump now */
+static long (*volatile by_jit)(long (*)(long), long); /* each such call is a tracer's slow path */
 
-NOINLINE static long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE static long after(long n) { BARRIER; return n + 2; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static long after(long n)
+{
+	BARRIER;
+	return n + 2;
+}
 
 static void make_jit(void)
 {
 	/* sub $8,%rsp; mov %rdi,%rax; mov %rsi,%rdi; call *%rax; add $8,%rsp; ret */
-	static const unsigned char code[] = { 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3 };
+	static const unsigned char code[] = {
+		0x48, 0x83, 0xec, 8, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3
+	};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(page, code, sizeof code);
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);

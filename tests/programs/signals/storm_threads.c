@@ -10,9 +10,22 @@
 
 static volatile int stop;
 static int handled, started;
-NOINLINE static long leaf(long x) { BARRIER; return x * 2; }
-NOINLINE static long deep(int depth) { long n = depth ? deep(depth - 1) : 0; BARRIER; return n + 1; }
-static void on_signal(int number) { deep(4); __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED); }
+NOINLINE static long leaf(long x)
+{
+	BARRIER;
+	return x * 2;
+}
+NOINLINE static long deep(int depth)
+{
+	long n = depth ? deep(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void on_signal(int number)
+{
+	deep(4);
+	__atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
 
 static void *body(void *alternate)
 {
@@ -37,7 +50,7 @@ int main(void)
 		pthread_create(&threads[i], NULL, body, (void *)(i & 1));
 	while (__atomic_load_n(&started, __ATOMIC_SEQ_CST) < 3)
 		sched_yield();
-	for (int i = 0; i < 3000; i++)	/* real-time signals queue: each one arrives */
+	for (int i = 0; i < 3000; i++) /* real-time signals queue: each one arrives */
 		CHECK(!pthread_kill(threads[i % 3], SIGRTMIN));
 	while (__atomic_load_n(&handled, __ATOMIC_RELAXED) < 3000)
 		sched_yield();

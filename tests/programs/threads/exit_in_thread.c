@@ -9,9 +9,21 @@
 #include "check.h"
 
 static volatile int running;
-NOINLINE static void turn(void) { running = 1; BARRIER; }
-static void *spin(void *unused) { for (;;) turn(); }
-static void at_exit(void) { turn(); puts("at exit"); }
+NOINLINE static void turn(void)
+{
+	running = 1;
+	BARRIER;
+}
+static void *spin(void *unused)
+{
+	for (;;)
+		turn();
+}
+static void at_exit(void)
+{
+	turn();
+	puts("at exit");
+}
 
 static void *leave(void *unused)
 {

@@ -26,9 +26,20 @@ static __thread struct rseq own __attribute__((aligned(32)));
 static const char *how;
 static volatile int handled;
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE void in_handler(void) { BARRIER; handled++; }
-static void on_alarm(int number) { in_handler(); }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE void in_handler(void)
+{
+	BARRIER;
+	handled++;
+}
+static void on_alarm(int number)
+{
+	in_handler();
+}
 
 static void count(void)
 {

@@ -10,8 +10,16 @@
 #include "check.h"
 
 static pthread_t main_thread;
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-static void at_exit(void) { puts("at exit"); }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void at_exit(void)
+{
+	puts("at exit");
+}
 
 static void *body(void *unused)
 {

@@ -19,7 +19,11 @@ NOINLINE static int dive(int depth)
 	BARRIER;
 	return n + 1;
 }
-static void *body(void *unused) { __atomic_fetch_add(&frames, dive(100), __ATOMIC_RELAXED); return NULL; }
+static void *body(void *unused)
+{
+	__atomic_fetch_add(&frames, dive(100), __ATOMIC_RELAXED);
+	return NULL;
+}
 
 int main(void)
 {

@@ -35,9 +35,20 @@ static __thread struct rseq own __attribute__((aligned(32)));
 static const char *how;
 static volatile int handled;
 
-NOINLINE long leaf(long n) { BARRIER; return n + 1; }
-NOINLINE void in_handler(void) { BARRIER; handled++; }
-static void on_alarm(int number) { in_handler(); }
+NOINLINE long leaf(long n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE void in_handler(void)
+{
+	BARRIER;
+	handled++;
+}
+static void on_alarm(int number)
+{
+	in_handler();
+}
 
 static void count(long times)
 {
@@ -58,7 +69,7 @@ static struct rseq *join(void)
 	struct rseq *area = !strcmp(how, "heap") ? aligned_alloc(32, 64) : &own, other;
 	long signature = !strcmp(how, "signature") ? 0x12345678 : SIGNATURE;
 
-	memset(area, 0, sizeof(*area));
+	memset(area, 0, sizeof *area);
 	if (!strcmp(how, "raw")) {
 		CHECK(!raw(SYS_rseq, (long)area, 32, 0, signature));
 		CHECK(raw(SYS_rseq, (long)area, 32, 0, signature) == -EBUSY);

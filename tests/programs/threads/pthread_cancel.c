@@ -12,7 +12,10 @@
 static int cleaned;
 static sem_t ready;
 static volatile long spinning;
-static void clean(void *unused) { cleaned++; }
+static void clean(void *unused)
+{
+	cleaned++;
+}
 
 NOINLINE static void wait_at(int depth)
 {
@@ -26,9 +29,17 @@ NOINLINE static void wait_at(int depth)
 	}
 	pthread_cleanup_pop(0);
 }
-static void *wait_thread(void *unused) { wait_at(10); return NULL; }
+static void *wait_thread(void *unused)
+{
+	wait_at(10);
+	return NULL;
+}
 
-NOINLINE static void turn(void) { spinning++; BARRIER; }
+NOINLINE static void turn(void)
+{
+	spinning++;
+	BARRIER;
+}
 static void *spin_thread(void *unused)
 {
 	pthread_cleanup_push(clean, NULL);

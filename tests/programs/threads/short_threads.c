@@ -7,7 +7,11 @@
 #include "check.h"
 
 static long total;
-NOINLINE static long leaf(long n) { BARRIER; return n; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n;
+}
 
 static void *body(void *number)
 {

@@ -7,8 +7,16 @@
 #include <pthread.h>
 #include "check.h"
 
-NOINLINE static int dive(int depth) { int n = depth ? dive(depth - 1) : 0; BARRIER; return n + 1; }
-static void *body(void *unused) { return (void *)(long)dive(49); }
+NOINLINE static int dive(int depth)
+{
+	int n = depth ? dive(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+static void *body(void *unused)
+{
+	return (void *)(long)dive(49);
+}
 
 int main(void)
 {

@@ -9,7 +9,12 @@
 static pthread_key_t keys[4];
 static int destructors, rounds;
 
-NOINLINE static void work(int depth) { if (depth) work(depth - 1); BARRIER; }
+NOINLINE static void work(int depth)
+{
+	if (depth)
+		work(depth - 1);
+	BARRIER;
+}
 
 static void destroy(void *value)
 {

@@ -24,9 +24,29 @@ static void see(int value)
 	outside += place[7] < (uint64_t)__executable_start || place[7] >= (uint64_t)etext;
 }
 
-NOINLINE void leaves(int depth) { if (!depth) go_to_place(place, 1); leaves(depth - 1); BARRIER; }
-NOINLINE void plain(void) { int value = keep_place(place); see(value); if (!value) leaves(3); BARRIER; }
-NOINLINE void popped(void) { int value = keep_place_popped(place); see(value); if (!value) leaves(3); BARRIER; }
+NOINLINE void leaves(int depth)
+{
+	if (!depth)
+		go_to_place(place, 1);
+	leaves(depth - 1);
+	BARRIER;
+}
+NOINLINE void plain(void)
+{
+	int value = keep_place(place);
+	see(value);
+	if (!value)
+		leaves(3);
+	BARRIER;
+}
+NOINLINE void popped(void)
+{
+	int value = keep_place_popped(place);
+	see(value);
+	if (!value)
+		leaves(3);
+	BARRIER;
+}
 
 int main(void)
 {

@@ -26,8 +26,20 @@ NOINLINE static void walk(void)
 	printf("%d frames in order, %s\n", count, code == entered ? "all with code beside them" : "some with no code");
 }
 
-NOINLINE int recurses(int n) { ENTER(); int result = n ? recurses(n - 1) + 1 : (walk(), 0); BARRIER; return result; }
-NOINLINE int middle(void) { ENTER(); int result = recurses(6); BARRIER; return result; }
+NOINLINE int recurses(int n)
+{
+	ENTER();
+	int result = n ? recurses(n - 1) + 1 : (walk(), 0);
+	BARRIER;
+	return result;
+}
+NOINLINE int middle(void)
+{
+	ENTER();
+	int result = recurses(6);
+	BARRIER;
+	return result;
+}
 
 int main(void)
 {

@@ -38,7 +38,11 @@ NOINLINE void deep(int depth)
 	CHECK(0);
 }
 
-NOINLINE void either(void) { deep(3); BARRIER; }
+NOINLINE void either(void)
+{
+	deep(3);
+	BARRIER;
+}
 
 int main(void)
 {

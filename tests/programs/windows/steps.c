@@ -19,11 +19,20 @@ static atomic_bool stop;
 static pthread_t threads[THREADS];
 static int count;
 
-static atomic_long rounds[THREADS];	/* of each worker */
-static volatile int calls[3];		/* functions with the same body would become one */
-NOINLINE static void work(void) { calls[0]++; }
-NOINLINE static void marked(void) { calls[1]++; }
-NOINLINE static void other(void) { calls[2]++; }
+static atomic_long rounds[THREADS]; /* of each worker */
+static volatile int calls[3];	    /* functions with the same body would become one */
+NOINLINE static void work(void)
+{
+	calls[0]++;
+}
+NOINLINE static void marked(void)
+{
+	calls[1]++;
+}
+NOINLINE static void other(void)
+{
+	calls[2]++;
+}
 
 static void pause_some_us(void)
 {

@@ -2,7 +2,10 @@
 #include <string.h>
 #include "check.h"
 
-static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
 NOINLINE static void fill(int *values, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -15,7 +18,10 @@ NOINLINE static int is_sorted(const int *values, int count)
 			return 0;
 	return 1;
 }
-NOINLINE static long add(const int *values, int count) { return count ? add(values + 1, count - 1) + *values : 0; }
+NOINLINE static long add(const int *values, int count)
+{
+	return count ? add(values + 1, count - 1) + *values : 0;
+}
 NOINLINE static int pick(int n)
 {
 	switch (n) {
@@ -32,7 +38,7 @@ int main(void)
 {
 	int values[1000];
 	fill(values, 1000);
-	qsort(values, 1000, sizeof(*values), compare);
+	qsort(values, 1000, sizeof *values, compare);
 	printf("sorted %d, sum %ld, names %d\n", is_sorted(values, 1000), add(values, 1000), pick(values[2]));
 	return 0;
 }

@@ -5,7 +5,11 @@
 typedef double vector __attribute__((vector_size(VECTOR_BYTES)));
 enum { COUNT = VECTOR_BYTES / sizeof(double) };
 
-NOINLINE static vector add(vector a, vector b) { BARRIER; return a + b; }
+NOINLINE static vector add(vector a, vector b)
+{
+	BARRIER;
+	return a + b;
+}
 NOINLINE static vector last_of(vector a, vector b, vector c, vector d, vector e, vector f, vector g, vector h)
 {
 	BARRIER;
@@ -17,10 +21,14 @@ NOINLINE static vector recurse(vector a, int depth)
 	BARRIER;
 	return result + 1.0;
 }
-NOINLINE static int leaf(int n) { BARRIER; return n; }
+NOINLINE static int leaf(int n)
+{
+	BARRIER;
+	return n;
+}
 NOINLINE static double keeps(vector *in)
 {
-	vector kept = *in * 2.0;	/* -fipa-ra may keep it in a register over the call */
+	vector kept = *in * 2.0; /* -fipa-ra may keep it in a register over the call */
 	leaf(1);
 	kept += *in;
 	return kept[0] + kept[COUNT - 1];

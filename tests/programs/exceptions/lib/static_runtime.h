@@ -3,11 +3,17 @@
 #include <string>
 #include "check.h"
 
-struct Guard { int &count; NOINLINE ~Guard() { count++; } };
+struct Guard {
+	int &count;
+	NOINLINE ~Guard()
+	{
+		count++;
+	}
+};
 
 NOINLINE static void dive(int depth, int &count)
 {
-	Guard guard{count};
+	Guard guard{ count };
 	if (!depth)
 		throw std::runtime_error(std::to_string(count));
 	dive(depth - 1, count);
@@ -18,7 +24,11 @@ int main()
 	int caught = 0;
 	for (int i = 0; i < 100; i++) {
 		int count = 0;
-		try { dive(i, count); } catch (const std::exception &) { caught += count == i + 1; }
+		try {
+			dive(i, count);
+		} catch (const std::exception &) {
+			caught += count == i + 1;
+		}
 	}
 	printf("caught %d\n", caught);
 }

@@ -1,7 +1,10 @@
 /* Functions with arguments in every register that the ABI has for them. */
 #include <stdarg.h>
 
-long many(long a, long b, long c, long d, long e, long f, long g, long h) { return a + b + c + d + e + f + g + h; }
+long many(long a, long b, long c, long d, long e, long f, long g, long h)
+{
+	return a + b + c + d + e + f + g + h;
+}
 double doubles(double a, double b, double c, double d, double e, double f, double g, double h)
 {
 	return a + b + c + d + e + f + g + h;
@@ -16,4 +19,7 @@ double mixed(int count, ...)
 	va_end(list);
 	return sum;
 }
-__int128 wide(__int128 a, __int128 b) { return a + b; }
+__int128 wide(__int128 a, __int128 b)
+{
+	return a + b;
+}

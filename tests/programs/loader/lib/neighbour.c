@@ -1,2 +1,5 @@
 /* What opens_by_origin.c finds. */
-int neighbour(void) { return 12; }
+int neighbour(void)
+{
+	return 12;
+}

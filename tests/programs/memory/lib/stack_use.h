@@ -30,15 +30,40 @@ static void measure(const char *what, void (*function)(void), int own)
 	printf("\n");
 }
 
-#define FRAME 64		/* bytes that the functions here take at most for a level */
-NOINLINE static int leaf(int n) { BARRIER; return n + 1; }
-NOINLINE static void first(void) { leaf(1); BARRIER; }
+#define FRAME 64 /* bytes that the functions here take at most for a level */
+NOINLINE static int leaf(int n)
+{
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static void first(void)
+{
+	leaf(1);
+	BARRIER;
+}
 #define CALL sum += leaf(sum);
-NOINLINE static void callers(void) { int sum = 0; CALL CALL CALL CALL CALL CALL CALL CALL BARRIER; }
-NOINLINE static void many(void) { for (int i = 0; i < 20000; i++) leaf(i); }
-NOINLINE static void exec_nothing(void) { char *none[] = { NULL }; execve("/nonexistent", none, none); BARRIER; }
+NOINLINE static void callers(void)
+{
+	int sum = 0;
+	CALL CALL CALL CALL CALL CALL CALL CALL BARRIER;
+}
+NOINLINE static void many(void)
+{
+	for (int i = 0; i < 20000; i++)
+		leaf(i);
+}
+NOINLINE static void exec_nothing(void)
+{
+	char *none[] = { NULL };
+	execve("/nonexistent", none, none);
+	BARRIER;
+}
 /* It ends with all of its thread's frames closed. */
-static void *body(void *unused) { measure("a thread", first, 2 * FRAME); return NULL; }
+static void *body(void *unused)
+{
+	measure("a thread", first, 2 * FRAME);
+	return NULL;
+}
 
 int main(void)
 {

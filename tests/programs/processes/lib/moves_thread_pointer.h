@@ -16,14 +16,24 @@ static const char *how;
 NOINLINE static int set_base(unsigned long base)
 {
 #ifdef WRFSBASE
-	__asm__ volatile("wrfsbase %0" :: "r"(base) : "memory");
+	__asm__ volatile("wrfsbase %0" ::"r"(base) : "memory");
 	return 0;
 #endif
 	return *how == 's' ? syscall(SYS_arch_prctl, ARCH_SET_FS, base) : arch_prctl(ARCH_SET_FS, base);
 }
 
-NOINLINE static int work(int depth) { int n = depth ? work(depth - 1) : 0; BARRIER; return n + 1; }
-NOINLINE static int sum(int n) { int s = n ? sum(n - 1) + n : 0; BARRIER; return s; }
+NOINLINE static int work(int depth)
+{
+	int n = depth ? work(depth - 1) : 0;
+	BARRIER;
+	return n + 1;
+}
+NOINLINE static int sum(int n)
+{
+	int s = n ? sum(n - 1) + n : 0;
+	BARRIER;
+	return s;
+}
 
 /* Returns of calls that began outside come inside, too, and the other way round. */
 NOINLINE static int enter_guest(int depth)
@@ -67,7 +77,7 @@ int main(int count, char **arguments)
 {
 	how = arguments[1];
 	CHECK(!arch_prctl(ARCH_GET_FS, (unsigned long)&outside));
-	memset(block, 0x5a, sizeof(block));
+	memset(block, 0x5a, sizeof block);
 	edge = edge_make();
 	int before = work(10);
 	int outer = enter_guest(5);

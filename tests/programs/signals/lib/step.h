@@ -12,15 +12,34 @@ static volatile long signals, misses;
 static volatile int inside_run, inside_middle, stepped;
 static uintptr_t missed_at;
 
-NOINLINE static long leaf(long n) { BARRIER; return n; }
-NOINLINE static long loop(long n) { long sum = 0; while (n) sum += n--; return sum; }
+NOINLINE static long leaf(long n)
+{
+	BARRIER;
+	return n;
+}
+NOINLINE static long loop(long n)
+{
+	long sum = 0;
+	while (n)
+		sum += n--;
+	return sum;
+}
 NOINLINE static long many(long a, long b, long c, long d, long e, long f, long g, long h)
 {
 	BARRIER;
 	return a + b + c + d + e + f + g + h;
 }
-NOINLINE static long tail(long n) { BARRIER; return n & 1 ? leaf(n) : loop(n); }
-NOINLINE static long recurse(long n) { long sum = n ? n + recurse(n - 1) : 0; BARRIER; return sum; }
+NOINLINE static long tail(long n)
+{
+	BARRIER;
+	return n & 1 ? leaf(n) : loop(n);
+}
+NOINLINE static long recurse(long n)
+{
+	long sum = n ? n + recurse(n - 1) : 0;
+	BARRIER;
+	return sum;
+}
 
 /* Calls within the bytes that are patched, a branch to them, and one that counts. A part that is jumped to, with a red zone. */
 long calls_first(long n), branches_first(long n), counts_first(long n), loops_long(long n), keeps_low(long n);
@@ -42,7 +61,8 @@ NOINLINE static long middle(long n)
 	long sum;
 	inside_middle = 1;
 	sum = leaf(n) + loop(n) + many(n, 1, 1, 1, 1, 1, 1, 1) + tail(n) + tail(n + 1) + recurse(3);
-	sum += calls_first(n) + branches_first(n) + branches_first(0) + counts_first(n) + counts_first(0) + loops_long(n + 1) + keeps_low(n);
+	sum += calls_first(n) + branches_first(n) + branches_first(0) + counts_first(n) + counts_first(0) + loops_long(n + 1) +
+	       keeps_low(n);
 	sum += strtol("7", NULL, 10) + labs(-n);
 	inside_middle = 0;
 	return sum;
@@ -58,7 +78,10 @@ NOINLINE static long run(void)
 	return sum;
 }
 
-struct walk { uintptr_t starts[64]; int count; };
+struct walk {
+	uintptr_t starts[64];
+	int count;
+};
 
 static void walk_stack(struct walk *walk);
 
@@ -78,7 +101,7 @@ static int found(const struct walk *walk)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct walk walk = { .count = 0 };
-	if (stepped) {				/* by pushf and popf, it would trap between the two, with another stack */
+	if (stepped) { /* by pushf and popf, it would trap between the two, with another stack */
 		((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 		return;
 	}
@@ -106,7 +129,7 @@ int main(int count, char **arguments)
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	pthread_t self = pthread_self(), thread;
 	long sum;
-	on_signal(0, NULL, NULL);		/* the unwinder's own start */
+	on_signal(0, NULL, NULL); /* the unwinder's own start */
 	signals = misses = 0;
 	sigaction(SIGTRAP, &action, NULL);
 	sigaction(SIGUSR1, &action, NULL);

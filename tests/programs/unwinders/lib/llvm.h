@@ -9,9 +9,15 @@ extern "C" {
 #endif
 
 enum { UNW_REG_IP = -1, UNW_REG_SP = -2 };
-struct unw_context { uint64_t words[64]; };
-struct unw_cursor { uint64_t words[64]; };
-struct unw_proc { uint64_t start_ip, rest[15]; };
+struct unw_context {
+	uint64_t words[64];
+};
+struct unw_cursor {
+	uint64_t words[64];
+};
+struct unw_proc {
+	uint64_t start_ip, rest[15];
+};
 
 int unw_getcontext(struct unw_context *context);
 int unw_init_local(struct unw_cursor *cursor, struct unw_context *context);

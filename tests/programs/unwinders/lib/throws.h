@@ -2,7 +2,12 @@
 #include "check.h"
 
 static int cleanups;
-struct guard { ~guard() { cleanups++; } };
+struct guard {
+	~guard()
+	{
+		cleanups++;
+	}
+};
 
 NOINLINE int dive(int depth)
 {

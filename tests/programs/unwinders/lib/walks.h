@@ -23,9 +23,24 @@ static void note(void *address)
 
 static void walk(void);
 
-NOINLINE int by_library(const void *a, const void *b) { walk(); BARRIER; return 0; }
-NOINLINE void sorter(void) { int two[2] = { 2, 1 }; qsort(two, 2, sizeof *two, by_library); BARRIER; }
-NOINLINE int recurses(int n) { int result = n ? recurses(n - 1) + 1 : (sorter(), 0); BARRIER; return result; }
+NOINLINE int by_library(const void *a, const void *b)
+{
+	walk();
+	BARRIER;
+	return 0;
+}
+NOINLINE void sorter(void)
+{
+	int two[2] = { 2, 1 };
+	qsort(two, 2, sizeof *two, by_library);
+	BARRIER;
+}
+NOINLINE int recurses(int n)
+{
+	int result = n ? recurses(n - 1) + 1 : (sorter(), 0);
+	BARRIER;
+	return result;
+}
 
 int main(void)
 {
