@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 9		/* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 10		/* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
@@ -80,6 +80,21 @@ enum ada_patch_form {
 
 enum ada_hook_flag {
 	ADA_HOOK_RED_ZONE = 1,		/* jumps reach it from code that may keep data below the stack pointer */
+	ADA_HOOK_READS_VECTORS = 2,	/* it may read xmm0 to xmm7 as its caller left them; else it reads none of them first */
+};
+
+enum ada_register {			/* what a hook may have for itself */
+	ADA_REGISTER_RAX,
+	ADA_REGISTER_RCX,
+	ADA_REGISTER_RDX,
+	ADA_REGISTER_RSI,
+	ADA_REGISTER_RDI,
+	ADA_REGISTER_R8,
+	ADA_REGISTER_R9,
+	ADA_REGISTER_R10,
+	ADA_REGISTER_R11,
+	ADA_REGISTER_FLAGS,		/* those of arithmetic */
+	ADA_REGISTER_COUNT
 };
 
 struct ada_plan_hook {
@@ -88,20 +103,23 @@ struct ada_plan_hook {
 	uint32_t function;		/* symbolIndex */
 	uint32_t body_offset;		/* into bodies */
 	uint32_t reloc_first;
-	uint16_t reloc_count;
-	uint16_t body_bytes;		/* relocated prologue, ending in its jump back */
+	uint8_t reloc_count;
+	uint8_t body_bytes;		/* relocated prologue, ending in its jump back */
 	uint8_t form;			/* enum ada_patch_form */
 	uint8_t patch_bytes;		/* bytes at patch_address that are compared; only the jmp itself is overwritten */
 	uint8_t expected[15];
 	uint8_t island_expected[5];
+	uint16_t flags;			/* enum ada_hook_flag */
 	int16_t host;			/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
 					/* so this one may be applied only if that one is */
 	uint32_t origin_first;		/* origins of its body: up to the first that ends them */
-	uint32_t flags;			/* enum ada_hook_flag */
+	uint16_t free_at_entry;		/* a bit an enum ada_register, as are those at the exit: nobody needs what these hold when */
+	uint16_t free_at_exit;		/* the function is entered, and behind its return. The rest a hook has to put back */
 };
 static_assert(sizeof(struct ada_plan_hook) == 64, "plan hook");
-static_assert(offsetof(struct ada_plan_hook, form) == 32, "form");
+static_assert(offsetof(struct ada_plan_hook, form) == 30, "form");
 static_assert(offsetof(struct ada_plan_hook, origin_first) == 56, "origin_first");
+static_assert(offsetof(struct ada_plan_hook, free_at_entry) == 60, "free_at_entry");
 
 #define ADA_ORIGIN_END UINT8_MAX
 

@@ -83,16 +83,24 @@ static bool origins_are_sound(const struct ada_plan_header *header, const struct
 	return true;
 }
 
+/* Results are never free. */
+static bool registers_are_sound(const struct ada_plan_hook *hook)
+{
+	return !((hook->free_at_entry | hook->free_at_exit) >> ADA_REGISTER_COUNT) &&
+	       !(hook->free_at_exit & (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX));
+}
+
 static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook,
 			  const struct ada_plan_reloc *relocs)
 {
 	if (hook->function >= header->function_count || hook->form < ADA_PATCH_JUMP || hook->form > ADA_PATCH_INT3 ||
-	    !hook->body_bytes || hook->body_bytes > 255 || hook->body_offset > header->bodies_bytes ||
+	    !hook->body_bytes || hook->body_offset > header->bodies_bytes ||
 	    hook->body_bytes > header->bodies_bytes - hook->body_offset || hook->reloc_first > header->reloc_count ||
 	    hook->reloc_count > header->reloc_count - hook->reloc_first || !hook->patch_bytes ||
 	    hook->patch_bytes > sizeof hook->expected ||
 	    !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
-	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) || hook->flags & ~ADA_HOOK_RED_ZONE ||
+	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) || hook->flags & ~(ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS) ||
+	    !registers_are_sound(hook) ||
 	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)) || !origins_are_sound(header, hook))
 		return false;
 	if (hook->patch_bytes < (hook->form == ADA_PATCH_ISLAND ? 2 : hook->form == ADA_PATCH_INT3 ? 1 : 5))

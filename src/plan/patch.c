@@ -299,9 +299,9 @@ int ada_hook_replace(struct ada_planner *planner, uint32_t number, uint64_t comp
 	uint64_t rest, bytes = compared_end - hook->patch_address;
 
 	hook->body_offset = (uint32_t)planner->bodies.count;
-	hook->body_bytes = body->length;
+	hook->body_bytes = (uint8_t)body->length;
 	hook->reloc_first = (uint32_t)planner->plan_relocs.count;
-	hook->reloc_count = body->reloc_count;
+	hook->reloc_count = (uint8_t)body->reloc_count;
 	hook->patch_bytes = bytes < sizeof hook->expected ? (uint8_t)bytes : (uint8_t)sizeof hook->expected;
 	memcpy(hook->expected, ada_code_at(planner, hook->patch_address, &rest), hook->patch_bytes);
 	if (ada_array_reserve(&planner->bodies, body->length) || ada_array_reserve(&planner->plan_relocs, body->reloc_count))
@@ -318,8 +318,10 @@ int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address,
 {
 	struct ada_function *function = &planner->functions.items[number];
 	struct ada_plan_hook hook = {.patch_address = address, .function = number, .form = (uint8_t)form,
-				     .flags = function->red_zone ? ADA_HOOK_RED_ZONE : 0};
+				     .flags = ADA_HOOK_READS_VECTORS};
 
+	if (function->red_zone)
+		hook.flags |= ADA_HOOK_RED_ZONE;
 	function->hook = (uint32_t)planner->hooks.count;
 	function->refusal = ADA_REFUSAL_NONE;
 	if (ada_array_push(&planner->hooks, hook))

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,37 @@ static void test_check_finds_damage(void **unused)
 	ada_plan_close(plan);
 }
 
+/* What a checksum doesn't show: registers that nobody may have, in a plan that is whole. */
+static void test_check_knows_registers(void **unused)
+{
+	struct ada_plan *plan = open_plan(library_path, true);
+	uint64_t bytes = ada_plan_bytes(plan);
+	struct ada_plan_header *copy = malloc(bytes);
+	static const struct { uint16_t flags, entry, exit; int result; } cases[] = {
+		{ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS, (1 << ADA_REGISTER_COUNT) - 1, 1 << ADA_REGISTER_RCX, 0},
+		{0, 0, 1 << ADA_REGISTER_FLAGS, 0},
+		{4, 0, 0, -EBADMSG},
+		{0, 1 << ADA_REGISTER_COUNT, 0, -EBADMSG},
+		{0, 0, 1 << ADA_REGISTER_COUNT, -EBADMSG},
+		{0, 0, 1 << ADA_REGISTER_RAX, -EBADMSG},
+		{0, 0, 1 << ADA_REGISTER_RDX, -EBADMSG},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ada_plan_hook *hook;
+
+		memcpy(copy, ada_plan_header(plan), bytes);
+		hook = (void *)((char *)copy + copy->hooks_offset);
+		hook->flags = cases[i].flags;
+		hook->free_at_entry = cases[i].entry;
+		hook->free_at_exit = cases[i].exit;
+		copy->checksum = libdeflate_crc32(0, copy + 1, bytes - sizeof *copy);
+		assert_int_equal(ada_plan_check(copy, bytes, NULL), cases[i].result);
+	}
+	free(copy);
+	ada_plan_close(plan);
+}
+
 static void test_names(void **unused)
 {
 	assert_int_equal(ada_name_refusal("dlopen"), ADA_REFUSAL_CALLER_LOOKUP);
@@ -174,7 +206,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cache), cmocka_unit_test(test_cache_that_cannot_be_written), cmocka_unit_test(test_names_only),
-		cmocka_unit_test(test_check_finds_damage), cmocka_unit_test(test_names), cmocka_unit_test(test_refusal_keys),
+		cmocka_unit_test(test_check_finds_damage), cmocka_unit_test(test_check_knows_registers),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_refusal_keys),
 	};
 	char command[64];
 	int status;
