@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "elf/elf.h"
+#include "plan/file/file.h"
 #include "plan/planner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);

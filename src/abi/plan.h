@@ -66,7 +66,7 @@ struct ada_plan_function {
 	uint32_t name;			/* offset into strings: mangled name */
 	uint32_t hook;			/* number of its hook, or ADA_PLAN_NONE */
 	uint16_t flags;			/* enum ada_function_flag */
-	uint16_t refusal;		/* enum ada_refusal (plan/refusal.h); 0 where hooked */
+	uint16_t refusal;		/* enum ada_refusal (plan/ground/refusal.h); 0 where hooked */
 };
 static_assert(sizeof(struct ada_plan_function) == 24, "plan function");
 

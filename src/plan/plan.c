@@ -12,6 +12,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "plan/file/file.h"
 #include "plan/planner.h"
 #include "planner_hash.h"
 
@@ -19,7 +20,6 @@ struct ada_plan {
 	const uint8_t *memory;
 	uint64_t bytes;
 	int fd;
-	bool from_cache;
 };
 
 /* What tells files of one build-id apart: one stripped, one not, one edited, debug information installed since. And what
@@ -167,9 +167,7 @@ int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_pla
 	if (use_cache)
 		cache_name(elf, options, &cache);
 	identity = file_identity(elf);
-	if (use_cache && !open_cached(opened, &cache, identity))
-		opened->from_cache = true;
-	else
+	if (!use_cache || open_cached(opened, &cache, identity))
 		result = make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
 out:
 	if (cache.directory >= 0)
@@ -203,11 +201,6 @@ uint64_t ada_plan_bytes(const struct ada_plan *plan)
 	return plan->bytes;
 }
 
-bool ada_plan_from_cache(const struct ada_plan *plan)
-{
-	return plan->from_cache;
-}
-
 const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan)
 {
 	return (const void *)plan->memory;
@@ -223,24 +216,9 @@ const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan)
 	return (const void *)(plan->memory + ada_plan_header(plan)->hooks_offset);
 }
 
-const struct ada_plan_reloc *ada_plan_relocs(const struct ada_plan *plan)
-{
-	return (const void *)(plan->memory + ada_plan_header(plan)->relocs_offset);
-}
-
-const struct ada_plan_origin *ada_plan_origins(const struct ada_plan *plan)
-{
-	return (const void *)(plan->memory + ada_plan_header(plan)->origins_offset);
-}
-
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan)
 {
 	return (const void *)(plan->memory + ada_plan_header(plan)->imports_offset);
-}
-
-const uint8_t *ada_plan_bodies(const struct ada_plan *plan)
-{
-	return plan->memory + ada_plan_header(plan)->bodies_offset;
 }
 
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset)

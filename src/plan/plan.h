@@ -6,17 +6,11 @@
  */
 #ifndef ADA_PLAN_PLAN_H
 #define ADA_PLAN_PLAN_H
-#include <stdbool.h>
 #include "abi/plan.h"
 #include "base/error.h"
+#include "plan/ground/options.h"
 
 struct ada_plan;
-
-struct ada_plan_options {
-	bool decode;			/* hooks and imports; else names and intercepts only */
-	bool int3;			/* allow ADA_PATCH_INT3 */
-	bool no_cache;
-};
 
 /* The plan of the ELF file at `path`. -ENOEXEC: no ELF file of this machine (the message says what it is). */
 int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error);
@@ -24,16 +18,9 @@ void ada_plan_close(struct ada_plan *plan);
 
 int ada_plan_fd(const struct ada_plan *plan);		/* read-only, owned by the plan: what the agent is sent */
 uint64_t ada_plan_bytes(const struct ada_plan *plan);
-bool ada_plan_from_cache(const struct ada_plan *plan);
 const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan);
 const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan);	/* header->function_count of them */
 const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan);
-const struct ada_plan_reloc *ada_plan_relocs(const struct ada_plan *plan);
-const struct ada_plan_origin *ada_plan_origins(const struct ada_plan *plan);
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan);
-const uint8_t *ada_plan_bodies(const struct ada_plan *plan);
 const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset);		/* "" out of range */
-
-/* Checks header, checksum and every offset of `bytes` bytes at `memory`. 0, or -EBADMSG with the reason. */
-int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error);
 #endif

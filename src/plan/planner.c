@@ -1,7 +1,10 @@
-/* Runs the stages of planner.h. */
+/* See planner.h. */
 #include "plan/planner.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "plan/code/code.h"
+#include "plan/file/file.h"
+#include "plan/patch/patch.h"
 
 static void release(struct ada_planner *planner)
 {
@@ -44,11 +47,7 @@ int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *op
 	if (!result)
 		result = ada_functions_find(&planner, error);
 	if (!result && (options->decode || has_intercepts(&planner))) {
-		result = ada_sweep(&planner);
-		if (!result)
-			result = ada_tables_read(&planner);
-		ada_targets_sort(&planner);
-		ada_parts_settle(&planner);
+		result = ada_code_read(&planner);
 		if (!result)
 			result = ada_patch_all(&planner);
 	} else if (!result) {

@@ -39,7 +39,7 @@ def test_a_page_has_the_options_that_help_has(ada, command):
 
 
 def test_every_reason_is_explained():
-    reasons = re.findall(r'X\(\w+, "([a-z0-9-]+)"', (ROOT / "src" / "plan" / "refusal.h").read_text())
+    reasons = re.findall(r'X\(\w+, "([a-z0-9-]+)"', (ROOT / "src" / "plan" / "ground" / "refusal.h").read_text())
     assert len(reasons) > 10
     section = manual("ada-functions").partition(".SH REASONS")[2].partition(".SH ")[0]
     assert re.findall(r"^\.B (.+)$", section, re.MULTILINE) == reasons

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "elf/elf.h"
+#include "plan/file/file.h"
 #include "plan/plan.h"
+#include "tables.h"
 
 struct subject {
 	const char *path;
@@ -171,9 +173,9 @@ static const char *compare_one(const struct subject *subject, struct body *body,
 
 static void relocate(const struct subject *subject, struct body *body)
 {
-	const struct ada_plan_reloc *relocs = ada_plan_relocs(subject->plan) + body->hook->reloc_first;
+	const struct ada_plan_reloc *relocs = relocs_of(subject->plan, body->hook);
 
-	memcpy(body->bytes, ada_plan_bodies(subject->plan) + body->hook->body_offset, body->hook->body_bytes);
+	memcpy(body->bytes, body_of(subject->plan, body->hook), body->hook->body_bytes);
 	for (unsigned i = 0; i < body->hook->reloc_count; i++) {
 		uint64_t value = relocs[i].target + (uint64_t)relocs[i].addend;
 		uint32_t field = relocs[i].kind == ADA_RELOC_REL32 ? (uint32_t)(value - (body->address + relocs[i].offset)) :
@@ -229,7 +231,7 @@ static void check_origins(struct subject *subject, const struct body *body, uint
 	struct instruction copy;
 
 	for (rest.at = from; rest.at < body->at;) {
-		const struct ada_plan_origin *origin = ada_plan_origins(subject->plan) + body->hook->origin_first;
+		const struct ada_plan_origin *origin = origins_of(subject->plan, body->hook);
 		unsigned pushed = original->i.mnemonic == ZYDIS_MNEMONIC_CALL && rest.at > from ? 8 : 0;
 
 		while (origin[1].body <= rest.at)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "tables.h"
 
 #define SLOT_BYTES 352u			/* trampoline up to 96, body up to 255 */
 #define BODY_AT 96u
@@ -47,7 +48,7 @@ static void build(uint8_t *slot, const struct ada_plan *plan, const struct ada_p
 {
 	static const uint8_t before[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0xff, 0xff, 0xff, 0x9c};	/* lea -128(%rsp),%rsp; pushfq */
 	static const uint8_t after[] = {0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00};	/* popfq; lea 128(%rsp),%rsp */
-	const struct ada_plan_reloc *reloc = ada_plan_relocs(plan) + hook->reloc_first;
+	const struct ada_plan_reloc *reloc = relocs_of(plan, hook);
 	uint8_t *at = slot, *body = slot + BODY_AT;
 
 	memcpy(at, before, sizeof before);
@@ -55,7 +56,7 @@ static void build(uint8_t *slot, const struct ada_plan *plan, const struct ada_p
 	at = emit_count(at, counter);
 	memcpy(at, after, sizeof after);
 	emit_jump(at + sizeof after, body);
-	memcpy(body, ada_plan_bodies(plan) + hook->body_offset, hook->body_bytes);
+	memcpy(body, body_of(plan, hook), hook->body_bytes);
 	for (unsigned i = 0; i < hook->reloc_count; i++, reloc++) {
 		uint64_t value = reloc->target + bias + (uint64_t)reloc->addend;
 		uint32_t field = reloc->kind == ADA_RELOC_REL32 ? (uint32_t)(value - (uint64_t)(body + reloc->offset)) :

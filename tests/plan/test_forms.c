@@ -4,7 +4,8 @@
 #include <string.h>
 #include "../test.h"
 #include "apply.h"
-#include "plan/refusal.h"
+#include "plan/ground/refusal.h"
+#include "tables.h"
 
 static const char *library_path;
 static void *library;
@@ -122,7 +123,7 @@ static void test_origins(void **unused)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct ada_plan_hook *hook = &ada_plan_hooks(plan)[find(cases[i].name)->hook];
-		const struct ada_plan_origin *origin = ada_plan_origins(plan) + hook->origin_first;
+		const struct ada_plan_origin *origin = origins_of(plan, hook);
 		size_t count = 1;
 
 		while (count < 8 && cases[i].origins[count].body)

@@ -8,8 +8,8 @@
 #include "cli/record/commands.h"
 #include "elf/demangle.h"
 #include "elf/elf.h"
+#include "plan/ground/refusal.h"
 #include "plan/plan.h"
-#include "plan/refusal.h"
 
 struct arguments {
 	const char *program;

@@ -2,8 +2,8 @@
 #ifndef ADA_RECORDER_PLANS_H
 #define ADA_RECORDER_PLANS_H
 #include <stdbool.h>
+#include "plan/ground/refusal.h"
 #include "plan/plan.h"
-#include "plan/refusal.h"
 #include "recorder/planning/filter.h"
 
 struct ada_planned {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include "plan/refusal.h"
+#include "plan/ground/refusal.h"
 #include "recorder/host/say.h"
 #include "recorder/policy/policy_state.h"
 #include "recorder/state/state.h"

@@ -9,7 +9,7 @@
  *
  * Each instruction of the copy is known by its origin (abi/plan.h): an unwinder that comes upon it goes on in the original.
  */
-#include "plan/planner.h"
+#include "plan/patch/window.h"
 
 struct copy {
 	const struct ada_planner *planner;

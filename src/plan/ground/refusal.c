@@ -1,5 +1,5 @@
 /* The keys and texts of refusals: see refusal.h. */
-#include "plan/refusal.h"
+#include "plan/ground/refusal.h"
 
 const char *ada_refusal_key(enum ada_refusal refusal)
 {

@@ -2,7 +2,7 @@
  * from outside a function, uses of the GOT, addresses that may be jump tables, and padding between functions. */
 #include <errno.h>
 #include <stdlib.h>
-#include "plan/planner.h"
+#include "plan/code/walk.h"
 
 struct walk {				/* through one piece */
 	uint32_t piece;
@@ -22,7 +22,7 @@ static bool bit(const struct ada_planner *planner, const uint8_t *bits, uint64_t
 	return address >= planner->text_start && address < planner->text_end && bits[offset / 8] >> offset % 8 & 1;
 }
 
-int ada_target_add(struct ada_planner *planner, uint64_t address, uint64_t source, bool call)
+static int add_target(struct ada_planner *planner, uint64_t address, uint64_t source, bool call)
 {
 	return ada_array_push(&planner->targets, (struct ada_target){.address = address, .source = source, .call = call});
 }
@@ -35,22 +35,22 @@ int ada_reference_add(struct ada_planner *planner, uint64_t address)
 	}
 	if (!bit(planner, planner->near_entry, address))
 		return 0;
-	return ada_target_add(planner, address, 0, false);
+	return add_target(planner, address, 0, false);
 }
 
 static int note_branch(struct ada_planner *planner, const struct walk *walk, uint64_t source, uint64_t target, bool call)
 {
 	if (bit(planner, planner->is_start, target)) {
 		if (!call && ada_part_reached(planner, target, walk->is_part) && walk->is_part)
-			return ada_target_add(planner, target, source, false);
+			return add_target(planner, target, source, false);
 		/* A jump to its own entry from within a function: a loop. Any other is a tail call. */
 		if (!call && target >= walk->outer_start && target <= walk->start)
-			return ada_target_add(planner, target, source, false);
+			return add_target(planner, target, source, false);
 		return 0;
 	}
 	if (bit(planner, planner->near_entry, target) ||
 	    ((target < walk->start || target >= walk->end) && target >= planner->text_start && target < planner->text_end))
-		return ada_target_add(planner, target, source, call);
+		return add_target(planner, target, source, call);
 	return 0;
 }
 
@@ -254,23 +254,4 @@ int ada_sweep(struct ada_planner *planner)
 	ada_array_free(&walk.data);
 	ada_array_free(&walk.labels);
 	return result ? result : note_references(planner);
-}
-
-static int target_order(const void *a, const void *b)
-{
-	const struct ada_target *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->source < y->source ? -1 : x->source > y->source;
-}
-
-void ada_targets_sort(struct ada_planner *planner)
-{
-	ada_array_sort(&planner->targets, target_order);
-}
-
-size_t ada_targets_from(const struct ada_planner *planner, uint64_t address)
-{
-	return ada_array_below(&planner->targets, address, address);
 }

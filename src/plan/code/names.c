@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "abi/intercept.h"
-#include "plan/planner.h"
+#include "plan/code/code.h"
 
 #define NAME_MAX_BYTES 48		/* longer names are none of these */
 

@@ -1,6 +1,6 @@
 /* Jumps of two bytes to a jmp rel32 in dead bytes nearby: padding, else what a neighbour leaves behind its own jump if ten
  * bytes of it are copied instead of five. Placed after all other forms, which may take padding themselves. */
-#include "plan/patch.h"
+#include "plan/patch/window.h"
 
 #define HOST_BYTES (2 * ADA_JUMP_BYTES)
 

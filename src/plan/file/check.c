@@ -1,9 +1,8 @@
-/* Whether bytes are a plan: see plan.h. After this, every offset and number in it may be used without looking. */
+/* Whether bytes are a plan: see file.h. After this, every offset and number in it may be used without looking. */
 #include <errno.h>
 #include <libdeflate.h>
 #include <string.h>
-#include "plan/plan.h"
-#include "plan/refusal.h"
+#include "plan/file/file.h"
 
 static int bad(struct ada_error *error, const char *what)
 {

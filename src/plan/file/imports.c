@@ -3,8 +3,8 @@
  * the function's address. */
 #include <errno.h>
 #include <stdlib.h>
-#include "plan/planner.h"
-#include "plan/strings.h"
+#include "plan/code/code.h"
+#include "plan/file/strings.h"
 
 static enum ada_refusal import_refusal(const struct ada_planner *planner, const struct ada_slot_use *use, const char *name)
 {

@@ -5,7 +5,7 @@
  * the red zone alone; and so does a function that jumps reach from such a part, which may be the one that it belongs to. Whatever
  * its name, what jumps into the middle of another function is a part.
  */
-#include "plan/planner.h"
+#include "plan/code/walk.h"
 
 bool ada_piece_is_part(const struct ada_planner *planner, const struct ada_piece *piece)
 {

@@ -1,7 +1,9 @@
-/* What patch.c and island.c share: the bytes at an entry that a patch would take. */
-#ifndef ADA_PLAN_PATCH_H
-#define ADA_PLAN_PATCH_H
-#include "plan/planner.h"
+/* The bytes at an entry that a patch would take, their copy, and the hook that is made of both. */
+#ifndef ADA_PLAN_WINDOW_H
+#define ADA_PLAN_WINDOW_H
+#include "plan/ground/ground.h"
+
+#define ADA_BODY_MAX 255u
 
 struct ada_window {
 	uint64_t start, end;		/* overwritten */
@@ -26,6 +28,24 @@ void ada_window_take_padding(const struct ada_planner *planner, const struct ada
 int ada_window_hook(struct ada_planner *planner, uint32_t number, const struct ada_window *window, enum ada_patch_form form);
 /* The pad that holds `address`, or NULL. */
 struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address);
+
+/* A planned hook's bytes: the copy of [from, to) and its jump back. */
+struct ada_body {
+	uint8_t bytes[ADA_BODY_MAX + 16];
+	uint16_t length;
+	struct ada_plan_reloc relocs[64];
+	struct ada_plan_origin origins[64];
+	uint16_t reloc_count, origin_count;
+};
+/* Copies [from, to). Branches to a place inside [inside_from, to) stay inside the copy (inside_from = to: none does).
+ * NONE, or why it can't be done. */
+enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from,
+			      struct ada_body *body);
+int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form,
+		 uint64_t compared_end, const struct ada_body *body);
+/* The same hook with another body, which copies up to `compared_end`. */
+int ada_hook_replace(struct ada_planner *planner, uint32_t hook, uint64_t compared_end, const struct ada_body *body);
+int ada_islands_place(struct ada_planner *planner);
 
 /* Refused for its place, so that another form of patch may do. */
 static inline bool ada_refusal_is_of_place(unsigned refusal)

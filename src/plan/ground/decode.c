@@ -1,5 +1,24 @@
-/* Questions about code and single instructions that several stages ask. */
-#include "plan/planner.h"
+/* Questions about code and single instructions that several rooms ask. */
+#include "plan/ground/ground.h"
+
+uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t address)
+{
+	size_t until = ada_array_below(&planner->functions, address, address + 1);
+
+	return until ? (uint32_t)until - 1 : ADA_PLAN_NONE;
+}
+
+uint64_t ada_piece_behind(const struct ada_planner *planner, uint64_t address)
+{
+	size_t next = ada_array_below(&planner->pieces, start, address + 1);
+
+	return next < planner->pieces.count ? planner->pieces.items[next].start : UINT64_MAX;
+}
+
+size_t ada_targets_from(const struct ada_planner *planner, uint64_t address)
+{
+	return ada_array_below(&planner->targets, address, address);
+}
 
 const struct ada_code *ada_code_of(const struct ada_planner *planner, uint64_t address)
 {

@@ -2,7 +2,8 @@
  * called function's. Aliases are one; parts that only jumps reach (.cold), PLT stubs and ifunc resolvers are none. */
 #include <errno.h>
 #include <stdlib.h>
-#include "plan/planner.h"
+#include "plan/code/code.h"
+#include "plan/code/walk.h"
 
 #define PAD_MAX_BYTES 4096		/* branches into the bytes between functions are noted up to here */
 
@@ -185,13 +186,6 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 	function.name = best->name;
 	function.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	return ada_array_push(&planner->functions, function);
-}
-
-uint32_t ada_functions_before(const struct ada_planner *planner, uint64_t address)
-{
-	size_t until = ada_array_below(&planner->functions, address, address + 1);
-
-	return until ? (uint32_t)until - 1 : ADA_PLAN_NONE;
 }
 
 static const struct candidate *candidate_at(const struct candidates *candidates, uint64_t address)

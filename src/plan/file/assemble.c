@@ -2,28 +2,8 @@
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
-#include "plan/planner.h"
-#include "plan/strings.h"
-
-int ada_strings_add(struct ada_strings *strings, const char *text, size_t length, uint32_t *offset)
-{
-	if (!strings->count) {
-		if (ada_array_push(strings, 0))
-			return -ENOMEM;
-	}
-	*offset = 0;
-	if (!length)
-		return 0;
-	if (strings->count + length >= UINT32_MAX)
-		return -EOVERFLOW;
-	if (ada_array_reserve(strings, length + 1))
-		return -ENOMEM;
-	*offset = (uint32_t)strings->count;
-	memcpy(strings->items + strings->count, text, length);
-	strings->count += length;
-	strings->items[strings->count++] = 0;
-	return 0;
-}
+#include "plan/file/file.h"
+#include "plan/file/strings.h"
 
 static int hook_order(const void *a, const void *b)
 {

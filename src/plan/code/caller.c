@@ -5,7 +5,8 @@
  * the flow first ends, as far as compilers move it by constants; a frame pointer set on that way stays known. Files that
  * aren't swept are walked for what others may call: a getcontext by any name saves its return address at once.
  */
-#include "plan/planner.h"
+#include "plan/code/code.h"
+#include "plan/code/walk.h"
 
 enum { RSP = 4, RBP = 5 };
 #define NOT_KNOWN INT64_MIN

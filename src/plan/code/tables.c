@@ -6,7 +6,7 @@
  * other starts missed 58 of 1,303 tables in lua.
  */
 #include <errno.h>
-#include "plan/planner.h"
+#include "plan/code/walk.h"
 
 #define TABLE_MAX_ENTRIES 65536u
 

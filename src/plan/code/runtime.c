@@ -9,7 +9,7 @@
  *   V8      Builtins_* (names.c)
  */
 #include <string.h>
-#include "plan/planner.h"
+#include "plan/code/walk.h"
 
 static bool has_go(const struct ada_planner *planner)
 {
