@@ -21,24 +21,24 @@
 #include <stdint.h>
 
 #define ADA_PLAN_MAGIC "ADAPLAN1"
-#define ADA_PLAN_VERSION 10		/* raised by any change here; the cache tells planners apart by itself */
+#define ADA_PLAN_VERSION 10 /* raised by any change here; the cache tells planners apart by itself */
 #define ADA_PLAN_NONE UINT32_MAX
 #define ADA_BUILD_ID_MAX 32
 
 enum ada_plan_flag {
-	ADA_PLAN_DECODED = 1,		/* full: hooks and imports are there. Else functions, and hooks of intercepts only */
-	ADA_PLAN_MOVES_BASE = 2,	/* it has code that sets the FS base (wrfsbase): thread-local data may be gone at any time */
+	ADA_PLAN_DECODED = 1,	 /* full: hooks and imports are there. Else functions, and hooks of intercepts only */
+	ADA_PLAN_MOVES_BASE = 2, /* it has code that sets the FS base (wrfsbase): thread-local data may be gone at any time */
 };
 
 struct ada_plan_header {
 	char magic[8];
 	uint32_t version;
-	uint32_t flags;			/* enum ada_plan_flag */
+	uint32_t flags; /* enum ada_plan_flag */
 	uint64_t total_bytes;
-	uint32_t checksum;		/* CRC32 of all that follows the header */
+	uint32_t checksum; /* CRC32 of all that follows the header */
 	uint32_t build_id_bytes;
 	uint8_t build_id[ADA_BUILD_ID_MAX];
-	uint64_t address_start, address_end;	/* span of the PT_LOAD segments */
+	uint64_t address_start, address_end; /* span of the PT_LOAD segments */
 	uint32_t function_count, hook_count, reloc_count, import_count;
 	uint64_t functions_offset, hooks_offset, relocs_offset, imports_offset, bodies_offset, strings_offset;
 	uint64_t bodies_bytes, strings_bytes;
@@ -52,69 +52,69 @@ static_assert(offsetof(struct ada_plan_header, functions_offset) == 96, "functio
 static_assert(offsetof(struct ada_plan_header, origins_offset) == 160, "origins_offset");
 
 enum ada_function_flag {
-	ADA_FUNCTION_IFUNC = 1,		/* an ifunc symbol: no function, but what its callers call it */
-	ADA_FUNCTION_NAMELESS = 2,	/* found through .eh_frame only; name is "" */
-	ADA_FUNCTION_EXPORTED = 4,	/* in .dynsym */
-	ADA_FUNCTION_INTERCEPT = 8,	/* named in abi/intercept.h: its hook serves the agent, and never records */
-	ADA_FUNCTION_RUNTIME = 16,	/* of a language run-time that keys on return addresses: those inside get no stub */
-	ADA_FUNCTION_CALLER = 32,	/* looks at its return address, or returns twice: calls of it get no stub */
+	ADA_FUNCTION_IFUNC = 1,	    /* an ifunc symbol: no function, but what its callers call it */
+	ADA_FUNCTION_NAMELESS = 2,  /* found through .eh_frame only; name is "" */
+	ADA_FUNCTION_EXPORTED = 4,  /* in .dynsym */
+	ADA_FUNCTION_INTERCEPT = 8, /* named in abi/intercept.h: its hook serves the agent, and never records */
+	ADA_FUNCTION_RUNTIME = 16,  /* of a language run-time that keys on return addresses: those inside get no stub */
+	ADA_FUNCTION_CALLER = 32,   /* looks at its return address, or returns twice: calls of it get no stub */
 };
 
 struct ada_plan_function {
 	uint64_t address;
-	uint32_t size;			/* bytes, 0 unknown */
-	uint32_t name;			/* offset into strings: mangled name */
-	uint32_t hook;			/* number of its hook, or ADA_PLAN_NONE */
-	uint16_t flags;			/* enum ada_function_flag */
-	uint16_t refusal;		/* enum ada_refusal (plan/ground/refusal.h); 0 where hooked */
+	uint32_t size;	  /* bytes, 0 unknown */
+	uint32_t name;	  /* offset into strings: mangled name */
+	uint32_t hook;	  /* number of its hook, or ADA_PLAN_NONE */
+	uint16_t flags;	  /* enum ada_function_flag */
+	uint16_t refusal; /* enum ada_refusal (plan/ground/refusal.h); 0 where hooked */
 };
 static_assert(sizeof(struct ada_plan_function) == 24, "plan function");
 
 enum ada_patch_form {
-	ADA_PATCH_JUMP = 1,		/* jmp rel32 over the first instructions */
-	ADA_PATCH_PADDING = 2,		/* the same, reaching into the padding behind a short function */
-	ADA_PATCH_ISLAND = 3,		/* jmp rel8 to dead bytes nearby, which hold the jmp rel32 */
-	ADA_PATCH_NOP = 4,		/* jmp rel32 over NOPs laid there for the purpose */
-	ADA_PATCH_INT3 = 5,		/* only if asked */
+	ADA_PATCH_JUMP = 1,    /* jmp rel32 over the first instructions */
+	ADA_PATCH_PADDING = 2, /* the same, reaching into the padding behind a short function */
+	ADA_PATCH_ISLAND = 3,  /* jmp rel8 to dead bytes nearby, which hold the jmp rel32 */
+	ADA_PATCH_NOP = 4,     /* jmp rel32 over NOPs laid there for the purpose */
+	ADA_PATCH_INT3 = 5,    /* only if asked */
 };
 
 enum ada_hook_flag {
-	ADA_HOOK_RED_ZONE = 1,		/* jumps reach it from code that may keep data below the stack pointer */
-	ADA_HOOK_READS_VECTORS = 2,	/* it may read xmm0 to xmm7 as its caller left them; else it reads none of them first */
+	ADA_HOOK_RED_ZONE = 1,	    /* jumps reach it from code that may keep data below the stack pointer */
+	ADA_HOOK_READS_VECTORS = 2, /* it may read xmm0 to xmm7 as its caller left them; else it reads none of them first */
 };
 
-enum ada_register {			/* what a hook may have for itself */
-	ADA_REGISTER_RAX,
-	ADA_REGISTER_RCX,
-	ADA_REGISTER_RDX,
-	ADA_REGISTER_RSI,
-	ADA_REGISTER_RDI,
-	ADA_REGISTER_R8,
-	ADA_REGISTER_R9,
-	ADA_REGISTER_R10,
-	ADA_REGISTER_R11,
-	ADA_REGISTER_FLAGS,		/* those of arithmetic */
-	ADA_REGISTER_COUNT
+enum ada_register { /* what a hook may have for itself */
+		    ADA_REGISTER_RAX,
+		    ADA_REGISTER_RCX,
+		    ADA_REGISTER_RDX,
+		    ADA_REGISTER_RSI,
+		    ADA_REGISTER_RDI,
+		    ADA_REGISTER_R8,
+		    ADA_REGISTER_R9,
+		    ADA_REGISTER_R10,
+		    ADA_REGISTER_R11,
+		    ADA_REGISTER_FLAGS, /* those of arithmetic */
+		    ADA_REGISTER_COUNT
 };
 
 struct ada_plan_hook {
-	uint64_t patch_address;		/* behind endbr64 where there is one */
-	uint64_t island_address;	/* ADA_PATCH_ISLAND: where the 5-byte jmp goes; else 0 */
-	uint32_t function;		/* symbolIndex */
-	uint32_t body_offset;		/* into bodies */
+	uint64_t patch_address;	 /* behind endbr64 where there is one */
+	uint64_t island_address; /* ADA_PATCH_ISLAND: where the 5-byte jmp goes; else 0 */
+	uint32_t function;	 /* symbolIndex */
+	uint32_t body_offset;	 /* into bodies */
 	uint32_t reloc_first;
 	uint8_t reloc_count;
-	uint8_t body_bytes;		/* relocated prologue, ending in its jump back */
-	uint8_t form;			/* enum ada_patch_form */
-	uint8_t patch_bytes;		/* bytes at patch_address that are compared; only the jmp itself is overwritten */
+	uint8_t body_bytes;  /* relocated prologue, ending in its jump back */
+	uint8_t form;	     /* enum ada_patch_form */
+	uint8_t patch_bytes; /* bytes at patch_address that are compared; only the jmp itself is overwritten */
 	uint8_t expected[15];
 	uint8_t island_expected[5];
-	uint16_t flags;			/* enum ada_hook_flag */
-	int16_t host;			/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
-					/* so this one may be applied only if that one is */
-	uint32_t origin_first;		/* origins of its body: up to the first that ends them */
-	uint16_t free_at_entry;		/* a bit an enum ada_register, as are those at the exit: nobody needs what these hold when */
-	uint16_t free_at_exit;		/* the function is entered, and behind its return. The rest a hook has to put back */
+	uint16_t flags;		/* enum ada_hook_flag */
+	int16_t host;		/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
+				/* so this one may be applied only if that one is */
+	uint32_t origin_first;	/* origins of its body: up to the first that ends them */
+	uint16_t free_at_entry; /* a bit an enum ada_register, as are those at the exit: nobody needs what these hold when */
+	uint16_t free_at_exit;	/* the function is entered, and behind its return. The rest a hook has to put back */
 };
 static_assert(sizeof(struct ada_plan_hook) == 64, "plan hook");
 static_assert(offsetof(struct ada_plan_hook, form) == 30, "form");
@@ -126,38 +126,38 @@ static_assert(offsetof(struct ada_plan_hook, free_at_entry) == 60, "free_at_entr
 /* From `body` on, up to the next of them, the body is the copy of what stood `original` bytes behind patch_address; a hook's
  * first one has body 0. What became more than one instruction has one of these for each. */
 struct ada_plan_origin {
-	uint8_t body;			/* offset in the body; ADA_ORIGIN_END: there are no more */
+	uint8_t body; /* offset in the body; ADA_ORIGIN_END: there are no more */
 	uint8_t original;
-	uint8_t pushed;			/* bytes: the stack pointer is this much lower than in the original */
+	uint8_t pushed; /* bytes: the stack pointer is this much lower than in the original */
 	uint8_t zero;
 };
 static_assert(sizeof(struct ada_plan_origin) == 4, "plan origin");
 
 enum ada_reloc_kind {
-	ADA_RELOC_REL32 = 1,		/* field = target + addend - address of the field */
-	ADA_RELOC_LOW32 = 2,		/* field = low half of target + addend (push imm32 of an original return address) */
-	ADA_RELOC_HIGH32 = 3,		/* field = high half */
+	ADA_RELOC_REL32 = 1,  /* field = target + addend - address of the field */
+	ADA_RELOC_LOW32 = 2,  /* field = low half of target + addend (push imm32 of an original return address) */
+	ADA_RELOC_HIGH32 = 3, /* field = high half */
 	ADA_RELOC_ABS64 = 4,
 };
 
 struct ada_plan_reloc {
-	uint64_t target;		/* address in this module */
+	uint64_t target; /* address in this module */
 	int32_t addend;
-	uint16_t offset;		/* of the field, from the body's start */
-	uint16_t kind;			/* enum ada_reloc_kind */
+	uint16_t offset; /* of the field, from the body's start */
+	uint16_t kind;	 /* enum ada_reloc_kind */
 };
 static_assert(sizeof(struct ada_plan_reloc) == 16, "plan reloc");
 
 enum ada_import_flag {
-	ADA_IMPORT_JUMP_SLOT = 1,	/* R_X86_64_JUMP_SLOT; else a GLOB_DAT slot that this module only calls through */
-	ADA_IMPORT_REFUSED = 2,		/* looks at its caller, returns twice, ...: never hooked (reason in refusal) */
+	ADA_IMPORT_JUMP_SLOT = 1, /* R_X86_64_JUMP_SLOT; else a GLOB_DAT slot that this module only calls through */
+	ADA_IMPORT_REFUSED = 2,	  /* looks at its caller, returns twice, ...: never hooked (reason in refusal) */
 };
 
 struct ada_plan_import {
-	uint64_t slot;			/* address of the GOT entry */
-	uint32_t name;			/* offset into strings */
-	uint32_t version;		/* symbol version ("GLIBC_2.14"), offset into strings; 0: none */
-	uint16_t flags;			/* enum ada_import_flag */
+	uint64_t slot;	  /* address of the GOT entry */
+	uint32_t name;	  /* offset into strings */
+	uint32_t version; /* symbol version ("GLIBC_2.14"), offset into strings; 0: none */
+	uint16_t flags;	  /* enum ada_import_flag */
 	uint16_t refusal;
 	uint32_t reserved;
 };

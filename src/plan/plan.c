@@ -27,7 +27,7 @@ struct ada_plan {
 static uint64_t file_identity(const struct ada_elf *elf)
 {
 	struct ada_elf *debug = ada_elf_section_named(elf, ".symtab") ? NULL : ada_elf_open_debug(elf);
-	uint64_t words[] = {elf->length, 0, 0, debug ? debug->length : 0, ADA_PLANNER_HASH};
+	uint64_t words[] = { elf->length, 0, 0, debug ? debug->length : 0, ADA_PLANNER_HASH };
 	const uint64_t headers = ada_read64(elf->bytes + offsetof(Elf64_Ehdr, e_shoff));
 
 	words[1] = ada_hash_bytes(elf->bytes, elf->length < 4096 ? elf->length : 4096);
@@ -53,7 +53,7 @@ static void cache_name(const struct ada_elf *elf, const struct ada_plan_options 
 	else
 		at += (size_t)snprintf(cache->name, room, "hash-%016llx", (unsigned long long)ada_hash_bytes(elf->bytes, elf->length));
 	snprintf(cache->name + at, room - at, "-%s%s.%u", options->decode ? "full" : "names", options->int3 ? "-int3" : "",
-		ADA_PLAN_VERSION);
+		 ADA_PLAN_VERSION);
 }
 
 /* A home that is another user's (root with that user's environment) has no cache for us: nothing is left in it. */
@@ -61,13 +61,13 @@ static int cache_open(struct cache *cache)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char path[PATH_MAX];
-	int result = -ENOENT;
+	int status = -ENOENT;
 
 	if (base && base[0] == '/')
-		result = ada_path(path, "%s/ada/plans", base);
+		status = ada_path(path, "%s/ada/plans", base);
 	else if (home && home[0] == '/')
-		result = ada_path(path, "%s/.cache/ada/plans", home);
-	cache->directory = result ? result : ada_directory_open(path, ADA_DIRECTORY_MAKE | ADA_DIRECTORY_OURS, NULL, NULL);
+		status = ada_path(path, "%s/.cache/ada/plans", home);
+	cache->directory = status ? status : ada_directory_open(path, ADA_DIRECTORY_MAKE | ADA_DIRECTORY_OURS, NULL, NULL);
 	return cache->directory < 0 ? cache->directory : 0;
 }
 
@@ -131,16 +131,16 @@ static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct a
 {
 	uint8_t *bytes = NULL;
 	uint64_t length;
-	int result = ada_planner_run(elf, options, &bytes, &length, error);
+	int status = ada_planner_run(elf, options, &bytes, &length, error);
 
-	if (result)
-		return result;
+	if (status)
+		return status;
 	set_identity(bytes, identity);
 	/* A program waits for its plan, and should not wait for a disk: what a power failure leaves fails its checks. */
 	if (!cache || ada_file_replace_at(cache->directory, cache->name, bytes, length, false) || open_cached(plan, cache, identity))
-		result = open_memory(plan, bytes, length, elf->path, error);
+		status = open_memory(plan, bytes, length, elf->path, error);
 	free(bytes);
-	return result;
+	return status;
 }
 
 int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error)
@@ -150,17 +150,17 @@ int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_pla
 	struct ada_elf *elf = NULL;
 	uint64_t identity;
 	bool use_cache;
-	int result;
+	int status;
 
 	*plan = NULL;
 	if (!opened)
 		return ada_error_set(error, ENOMEM, "%s: out of memory", path);
 	opened->fd = -1;
-	result = ada_elf_open(&elf, path, error);
-	if (result)
+	status = ada_elf_open(&elf, path, error);
+	if (status)
 		goto out;
 	if (elf->kind == ADA_ELF_DEBUG) {
-		result = ada_error_set(error, ENOEXEC, "%s: debug information only, no program", path);
+		status = ada_error_set(error, ENOEXEC, "%s: debug information only, no program", path);
 		goto out;
 	}
 	use_cache = !options->no_cache && !cache_open(&cache);
@@ -168,16 +168,16 @@ int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_pla
 		cache_name(elf, options, &cache);
 	identity = file_identity(elf);
 	if (!use_cache || open_cached(opened, &cache, identity))
-		result = make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
+		status = make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
 out:
 	if (cache.directory >= 0)
 		close(cache.directory);
 	ada_elf_close(elf);
-	if (result)
+	if (status)
 		ada_plan_close(opened);
 	else
 		*plan = opened;
-	return result;
+	return status;
 }
 
 void ada_plan_close(struct ada_plan *plan)

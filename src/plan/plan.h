@@ -16,11 +16,11 @@ struct ada_plan;
 int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_plan_options *options, struct ada_error *error);
 void ada_plan_close(struct ada_plan *plan);
 
-int ada_plan_fd(const struct ada_plan *plan);		/* read-only, owned by the plan: what the agent is sent */
+int ada_plan_fd(const struct ada_plan *plan); /* read-only, owned by the plan: what the agent is sent */
 uint64_t ada_plan_bytes(const struct ada_plan *plan);
 const struct ada_plan_header *ada_plan_header(const struct ada_plan *plan);
-const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan);	/* header->function_count of them */
+const struct ada_plan_function *ada_plan_functions(const struct ada_plan *plan); /* header->function_count of them */
 const struct ada_plan_hook *ada_plan_hooks(const struct ada_plan *plan);
 const struct ada_plan_import *ada_plan_imports(const struct ada_plan *plan);
-const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset);		/* "" out of range */
+const char *ada_plan_string(const struct ada_plan *plan, uint32_t offset); /* "" out of range */
 #endif

@@ -39,24 +39,24 @@ static bool has_intercepts(const struct ada_planner *planner)
 int ada_planner_run(const struct ada_elf *elf, const struct ada_plan_options *options, uint8_t **bytes, uint64_t *length,
 		    struct ada_error *error)
 {
-	struct ada_planner planner = {.elf = elf, .options = options};
-	int result;
+	struct ada_planner planner = { .elf = elf, .options = options };
+	int status;
 
 	ZydisDecoderInit(&planner.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	result = ada_elf_relocs_read(elf, &planner.relocs);
-	if (!result)
-		result = ada_functions_find(&planner, error);
-	if (!result && (options->decode || has_intercepts(&planner))) {
-		result = ada_code_read(&planner);
-		if (!result)
-			result = ada_patch_all(&planner);
-	} else if (!result) {
+	status = ada_elf_relocs_read(elf, &planner.relocs);
+	if (!status)
+		status = ada_functions_find(&planner, error);
+	if (!status && (options->decode || has_intercepts(&planner))) {
+		status = ada_code_read(&planner);
+		if (!status)
+			status = ada_patch_all(&planner);
+	} else if (!status) {
 		ada_callers_refuse(&planner);
 	}
-	if (!result)
-		result = ada_plan_assemble(&planner, bytes, length);
-	if (result == -ENOMEM)
+	if (!status)
+		status = ada_plan_assemble(&planner, bytes, length);
+	if (status == -ENOMEM)
 		ada_error_set(error, ENOMEM, "%s: out of memory while planning", elf->path);
 	release(&planner);
-	return result;
+	return status;
 }

@@ -18,15 +18,15 @@ struct subject {
 	struct ada_elf *elf;
 	struct ada_plan *plan;
 	ZydisDecoder decoder;
-	uint64_t *copied_end;		/* of each hook */
-	unsigned *dead_bytes;		/* of each hook: its jump, and an island that it hosts */
+	uint64_t *copied_end; /* of each hook */
+	unsigned *dead_bytes; /* of each hook: its jump, and an island that it hosts */
 	unsigned wrong;
 };
 
 struct instruction {
 	ZydisDecodedInstruction i;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t address, body;		/* the original's, the copy's */
+	uint64_t address, body; /* the original's, the copy's */
 };
 
 struct body {
@@ -85,10 +85,8 @@ static bool same_operand(const struct instruction *a, const struct instruction *
 	if (x->type != y->type || x->size != y->size)
 		return false;
 	switch (x->type) {
-	case ZYDIS_OPERAND_TYPE_REGISTER:
-		return x->reg.value == y->reg.value;
-	case ZYDIS_OPERAND_TYPE_IMMEDIATE:
-		return x->imm.value.u == y->imm.value.u;
+	case ZYDIS_OPERAND_TYPE_REGISTER: return x->reg.value == y->reg.value;
+	case ZYDIS_OPERAND_TYPE_IMMEDIATE: return x->imm.value.u == y->imm.value.u;
 	case ZYDIS_OPERAND_TYPE_MEMORY:
 		if (x->mem.base != y->mem.base || x->mem.index != y->mem.index || x->mem.scale != y->mem.scale ||
 		    x->mem.segment != y->mem.segment)
@@ -96,8 +94,7 @@ static bool same_operand(const struct instruction *a, const struct instruction *
 		if (x->mem.base == ZYDIS_REGISTER_RIP)
 			return meaning(a, x) == meaning(b, y);
 		return x->mem.disp.value + (x->mem.base == ZYDIS_REGISTER_RSP ? rsp_moved : 0) == y->mem.disp.value;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -116,21 +113,19 @@ static bool pushes(const struct subject *subject, struct body *body, uint64_t va
 {
 	struct instruction push, move;
 
-	return next_of_body(subject, body, &push) && next_of_body(subject, body, &move) &&
-	       push.i.mnemonic == ZYDIS_MNEMONIC_PUSH && push.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	       (uint32_t)push.operands[0].imm.value.u == (uint32_t)value && move.i.mnemonic == ZYDIS_MNEMONIC_MOV &&
-	       move.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY && move.operands[0].size == 32 &&
+	return next_of_body(subject, body, &push) && next_of_body(subject, body, &move) && push.i.mnemonic == ZYDIS_MNEMONIC_PUSH &&
+	       push.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && (uint32_t)push.operands[0].imm.value.u == (uint32_t)value &&
+	       move.i.mnemonic == ZYDIS_MNEMONIC_MOV && move.operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY && move.operands[0].size == 32 &&
 	       move.operands[0].mem.base == ZYDIS_REGISTER_RSP && move.operands[0].mem.index == ZYDIS_REGISTER_NONE &&
 	       move.operands[0].mem.disp.value == 4 && (uint32_t)move.operands[1].imm.value.u == value >> 32;
 }
 
 struct branch {
-	uint64_t original, copied;	/* targets */
+	uint64_t original, copied; /* targets */
 };
 
 /* One instruction of the original against what the body does instead. NULL: the same; else what differs. */
-static const char *compare_one(const struct subject *subject, struct body *body, const struct instruction *original,
-			       struct branch *branch)
+static const char *compare_one(const struct subject *subject, struct body *body, const struct instruction *original, struct branch *branch)
 {
 	struct instruction copy, over;
 	bool is_loop = false;
@@ -179,7 +174,8 @@ static void relocate(const struct subject *subject, struct body *body)
 	for (unsigned i = 0; i < body->hook->reloc_count; i++) {
 		uint64_t value = relocs[i].target + (uint64_t)relocs[i].addend;
 		uint32_t field = relocs[i].kind == ADA_RELOC_REL32 ? (uint32_t)(value - (body->address + relocs[i].offset)) :
-				 relocs[i].kind == ADA_RELOC_LOW32 ? (uint32_t)value : (uint32_t)(value >> 32);
+				 relocs[i].kind == ADA_RELOC_LOW32 ? (uint32_t)value :
+								     (uint32_t)(value >> 32);
 
 		memcpy(body->bytes + relocs[i].offset, &field, 4);
 	}
@@ -190,14 +186,12 @@ static bool ends_flow(const struct instruction *instruction)
 	switch (instruction->i.mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 	case ZYDIS_MNEMONIC_JMP:
-	case ZYDIS_MNEMONIC_CALL:	/* as copied */
+	case ZYDIS_MNEMONIC_CALL: /* as copied */
 	case ZYDIS_MNEMONIC_UD0:
 	case ZYDIS_MNEMONIC_UD1:
 	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_HLT:
-		return true;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_HLT: return true;
+	default: return false;
 	}
 }
 
@@ -236,8 +230,7 @@ static void check_origins(struct subject *subject, const struct body *body, uint
 
 		while (origin[1].body <= rest.at)
 			origin++;
-		if (body->hook->patch_address + origin->original + rest.at - origin->body != original->address ||
-		    origin->pushed != pushed)
+		if (body->hook->patch_address + origin->original + rest.at - origin->body != original->address || origin->pushed != pushed)
 			report(subject, original->address, "another origin");
 		if (!next_of_body(subject, &rest, &copy))
 			return;
@@ -246,7 +239,7 @@ static void check_origins(struct subject *subject, const struct body *body, uint
 
 static uint64_t compare_hook(struct subject *subject, const struct ada_plan_hook *hook)
 {
-	struct body body = {.address = (subject->elf->address_end + 0x20001234) & ~15ull, .hook = hook};
+	struct body body = { .address = (subject->elf->address_end + 0x20001234) & ~15ull, .hook = hook };
 	struct instruction list[128], last;
 	struct branch branches[128];
 	uint64_t at = hook->patch_address;
@@ -264,9 +257,8 @@ static uint64_t compare_hook(struct subject *subject, const struct ada_plan_hook
 		const char *wrong;
 
 		/* The jump back, and nothing behind it. */
-		if (at >= hook->patch_address + patch_bytes(hook) && next_of_body(subject, &rest, &last) &&
-		    rest.at == hook->body_bytes && last.i.mnemonic == ZYDIS_MNEMONIC_JMP && is_relative(&last) &&
-		    meaning(&last, &last.operands[0]) == at) {
+		if (at >= hook->patch_address + patch_bytes(hook) && next_of_body(subject, &rest, &last) && rest.at == hook->body_bytes &&
+		    last.i.mnemonic == ZYDIS_MNEMONIC_JMP && is_relative(&last) && meaning(&last, &last.operands[0]) == at) {
 			last.address = hook->form == ADA_PATCH_NOP ? hook->patch_address : at;
 			check_origins(subject, &rest, body.at, &last);
 			break;
@@ -320,12 +312,12 @@ static void check_ranges(struct subject *subject)
 		const uint8_t *bytes = ada_elf_at(subject->elf, hooks[i].patch_address, hooks[i].patch_bytes);
 		const uint8_t *island = ada_elf_at(subject->elf, hooks[i].island_address, 5);
 
-		ranges[count++] = (struct range){hooks[i].patch_address, hooks[i].patch_address + patch_bytes(&hooks[i])};
+		ranges[count++] = (struct range){ hooks[i].patch_address, hooks[i].patch_address + patch_bytes(&hooks[i]) };
 		if (!bytes || memcmp(bytes, hooks[i].expected, hooks[i].patch_bytes))
 			report(subject, hooks[i].patch_address, "expected bytes are not the file's");
 		if (hooks[i].form != ADA_PATCH_ISLAND)
 			continue;
-		ranges[count++] = (struct range){hooks[i].island_address, hooks[i].island_address + 5};
+		ranges[count++] = (struct range){ hooks[i].island_address, hooks[i].island_address + 5 };
 		if (!island || memcmp(island, hooks[i].island_expected, 5))
 			report(subject, hooks[i].island_address, "expected bytes of an island are not the file's");
 		if ((uint64_t)(int64_t)(int8_t)(hooks[i].island_address - hooks[i].patch_address - 2) !=
@@ -377,21 +369,20 @@ static void check_all_branches(struct subject *subject)
 		for (uint64_t at = 0; bytes && at < functions[i].size; at += instruction.length) {
 			uint64_t address = functions[i].address + at;
 
-			if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&subject->decoder, NULL, bytes + at,
-									functions[i].size - at, &instruction)))
+			if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&subject->decoder, NULL, bytes + at, functions[i].size - at,
+									&instruction)))
 				break;
 			if (instruction.raw.imm[0].is_relative)
-				check_branch(subject, address, address + instruction.length +
-					     (uint64_t)instruction.raw.imm[0].value.s);
+				check_branch(subject, address, address + instruction.length + (uint64_t)instruction.raw.imm[0].value.s);
 		}
 	}
 }
 
 static int check_file(const char *path)
 {
-	struct subject subject = {.path = path};
-	struct ada_plan_options options = {.decode = true, .no_cache = true};
-	struct ada_error error = {0};
+	struct subject subject = { .path = path };
+	struct ada_plan_options options = { .decode = true, .no_cache = true };
+	struct ada_error error = { 0 };
 	const struct ada_plan_header *header;
 
 	ZydisDecoderInit(&subject.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

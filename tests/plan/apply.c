@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include "tables.h"
 
-#define SLOT_BYTES 352u			/* trampoline up to 96, body up to 255 */
+#define SLOT_BYTES 352u /* trampoline up to 96, body up to 255 */
 #define BODY_AT 96u
 
 static uint64_t *counters;
@@ -30,7 +30,7 @@ static uint8_t *emit_count(uint8_t *at, const uint64_t *counter)
 {
 	int32_t distance;
 
-	*at++ = 0x48, *at++ = 0xff, *at++ = 0x05;	/* incq counter(%rip) */
+	*at++ = 0x48, *at++ = 0xff, *at++ = 0x05; /* incq counter(%rip) */
 	distance = (int32_t)((intptr_t)counter - (intptr_t)(at + 4));
 	memcpy(at, &distance, 4);
 	return at + 4;
@@ -46,8 +46,8 @@ static void emit_jump(uint8_t *at, const uint8_t *to)
 
 static void build(uint8_t *slot, const struct ada_plan *plan, const struct ada_plan_hook *hook, uint64_t bias, uint64_t *counter)
 {
-	static const uint8_t before[] = {0x48, 0x8d, 0xa4, 0x24, 0x80, 0xff, 0xff, 0xff, 0x9c};	/* lea -128(%rsp),%rsp; pushfq */
-	static const uint8_t after[] = {0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00};	/* popfq; lea 128(%rsp),%rsp */
+	static const uint8_t before[] = { 0x48, 0x8d, 0xa4, 0x24, 0x80, 0xff, 0xff, 0xff, 0x9c }; /* lea -128(%rsp),%rsp; pushfq */
+	static const uint8_t after[] = { 0x9d, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0x00, 0x00, 0x00 };  /* popfq; lea 128(%rsp),%rsp */
 	const struct ada_plan_reloc *reloc = relocs_of(plan, hook);
 	uint8_t *at = slot, *body = slot + BODY_AT;
 
@@ -60,7 +60,8 @@ static void build(uint8_t *slot, const struct ada_plan *plan, const struct ada_p
 	for (unsigned i = 0; i < hook->reloc_count; i++, reloc++) {
 		uint64_t value = reloc->target + bias + (uint64_t)reloc->addend;
 		uint32_t field = reloc->kind == ADA_RELOC_REL32 ? (uint32_t)(value - (uint64_t)(body + reloc->offset)) :
-				 reloc->kind == ADA_RELOC_LOW32 ? (uint32_t)value : (uint32_t)(value >> 32);
+				 reloc->kind == ADA_RELOC_LOW32 ? (uint32_t)value :
+								  (uint32_t)(value >> 32);
 
 		memcpy(body + reloc->offset, &field, 4);
 	}
@@ -98,8 +99,8 @@ static int unprotect(uint64_t bias, const struct ada_plan_header *header)
 	char mode[5];
 
 	while (maps && fgets(line, sizeof line, maps))
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, mode) == 3 && mode[2] == 'x' &&
-		    start >= bias + header->address_start && end <= ((bias + header->address_end + 0xfff) & ~0xfffull))
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, mode) == 3 && mode[2] == 'x' && start >= bias + header->address_start &&
+		    end <= ((bias + header->address_end + 0xfff) & ~0xfffull))
 			result |= mprotect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC);
 	if (maps)
 		fclose(maps);
@@ -108,10 +109,10 @@ static int unprotect(uint64_t bias, const struct ada_plan_header *header)
 
 void *apply_load(const char *path, uint64_t **calls, struct ada_plan **plan)
 {
-	struct ada_plan_options options = {.decode = true, .no_cache = true};
+	struct ada_plan_options options = { .decode = true, .no_cache = true };
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct ada_plan_header *header;
-	struct ada_error error = {0};
+	struct ada_error error = { 0 };
 	struct link_map *map = NULL;
 	uint8_t *slots;
 

@@ -17,13 +17,22 @@
 struct shape {
 	virtual ~shape() = default;
 	virtual double area() const = 0;
-	virtual const char *name() const { return "shape"; }
+	virtual const char *name() const
+	{
+		return "shape";
+	}
 };
 
 template <int N> struct polygon : shape {
 	double side = N;
-	double area() const override { return N * side; }
-	const char *name() const override { return N % 2 ? "odd" : "even"; }
+	double area() const override
+	{
+		return N * side;
+	}
+	const char *name() const override
+	{
+		return N % 2 ? "odd" : "even";
+	}
 };
 
 template <int N> __attribute__((noinline)) int step(int x)
@@ -46,7 +55,7 @@ template <int... N> int all_steps(int x, std::integer_sequence<int, N...>)
 {
 	int sum = 0;
 
-	for (auto function : {&step<N>...})
+	for (auto function : { &step<N>... })
 		try {
 			sum += function(x);
 		} catch (const std::exception &error) {
@@ -66,7 +75,7 @@ template <int... N> double all_areas(std::integer_sequence<int, N...>)
 
 int main()
 {
-	std::map<std::string, std::variant<int, double, std::string>> values{{"a", 1}, {"b", 2.5}, {"c", "three"}};
+	std::map<std::string, std::variant<int, double, std::string>> values{ { "a", 1 }, { "b", 2.5 }, { "c", "three" } };
 	std::unordered_map<int, std::function<int(int)>> functions;
 	std::ostringstream text;
 
@@ -76,6 +85,5 @@ int main()
 		functions[i] = [i](int x) { return x + i; };
 	std::thread([&] { text << functions.at(3)(4); }).join();
 	std::cout << std::regex_replace(text.str(), std::regex("([a-z])=([0-9.]+)"), "$2=$1") << ' '
-		  << all_steps(7, std::make_integer_sequence<int, 200>()) << ' '
-		  << all_areas(std::make_integer_sequence<int, 8>()) << '\n';
+		  << all_steps(7, std::make_integer_sequence<int, 200>()) << ' ' << all_areas(std::make_integer_sequence<int, 8>()) << '\n';
 }

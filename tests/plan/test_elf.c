@@ -13,7 +13,7 @@ static const char *library_path;
 
 static void expect_error(const void *bytes, size_t length, const char *message)
 {
-	struct ada_error error = {0};
+	struct ada_error error = { 0 };
 	struct ada_elf *elf;
 
 	assert_int_equal(ada_elf_open_memory(&elf, bytes, length, "x", &error), -ENOEXEC);
@@ -49,7 +49,7 @@ static void test_what_it_is_instead(void **unused)
 
 static void test_open_errors(void **unused)
 {
-	struct ada_error error = {0};
+	struct ada_error error = { 0 };
 	struct ada_elf *elf;
 
 	assert_int_equal(ada_elf_open(&elf, "/nonexistent", &error), -ENOENT);
@@ -104,7 +104,7 @@ static void test_kinds(void **unused)
 	struct ada_elf *elf;
 
 	expect_kind("/bin/sh", ADA_ELF_PIE);
-	expect_kind("/lib/x86_64-linux-gnu/libc.so.6", ADA_ELF_SHARED);	/* has an interpreter too */
+	expect_kind("/lib/x86_64-linux-gnu/libc.so.6", ADA_ELF_SHARED); /* has an interpreter too */
 	expect_kind(library_path, ADA_ELF_SHARED);
 	assert_int_equal(ada_elf_open(&elf, "/bin/sh", NULL), 0);
 	assert_string_equal(elf->interp, "/lib64/ld-linux-x86-64.so.2");
@@ -135,9 +135,9 @@ static const struct ada_elf_symbol *symbol(const struct ada_elf_symbols *symbols
 
 static void test_symbols_and_frames(void **unused)
 {
-	struct ada_elf_symbols symbols = {0};
-	struct ada_elf_frames frames = {0};
-	struct ada_elf_addresses pads = {0};
+	struct ada_elf_symbols symbols = { 0 };
+	struct ada_elf_frames frames = { 0 };
+	struct ada_elf_addresses pads = { 0 };
 	const struct ada_elf_frame *frame;
 	struct ada_elf *elf;
 
@@ -177,9 +177,13 @@ static void test_demangle(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_it_is_instead), cmocka_unit_test(test_open_errors), cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_what_it_is_instead),
+		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_segments_without_bytes),
-		cmocka_unit_test(test_script), cmocka_unit_test(test_symbols_and_frames), cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_script),
+		cmocka_unit_test(test_symbols_and_frames),
+		cmocka_unit_test(test_demangle),
 	};
 
 	library_path = argc > 1 ? argv[1] : "";

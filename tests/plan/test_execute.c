@@ -90,8 +90,7 @@ static void test_libzstd(void **unused)
 
 static void check_digest(void *library, const char *algorithm, const char *expected)
 {
-	int (*digest)(void *, const char *, const char *, const void *, size_t, unsigned char *, size_t *) =
-		need(library, "EVP_Q_digest");
+	int (*digest)(void *, const char *, const char *, const void *, size_t, unsigned char *, size_t *) = need(library, "EVP_Q_digest");
 	unsigned char value[64];
 	char hex[129];
 	size_t bytes = 0;
@@ -137,7 +136,8 @@ static void test_libcrypto(void **unused)
 	check_digest(library, "SHA256", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	check_digest(library, "MD5", "900150983cd24fb0d6963f7d28e17f72");
 	check_digest(library, "SHA3-256", "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532");
-	check_digest(library, "SHA512", "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+	check_digest(library, "SHA512",
+		     "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
 		     "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f");
 	check_rsa(library);
 	assert_true(*calls > 10000);
@@ -159,13 +159,15 @@ static void test_libsqlite3(void **unused)
 	char result[64];
 
 	assert_int_equal(open_database(":memory:", &database), 0);
-	assert_int_equal(exec(database, "create table t(a integer primary key, b text); create index i on t(b);"
-		"with recursive n(x) as (select 1 union all select x + 1 from n where x < 20000)"
-		"insert into t select x, printf('%08d', x * 7919 % 20011) from n;", NULL, NULL, NULL), 0);
+	assert_int_equal(exec(database,
+			      "create table t(a integer primary key, b text); create index i on t(b);"
+			      "with recursive n(x) as (select 1 union all select x + 1 from n where x < 20000)"
+			      "insert into t select x, printf('%08d', x * 7919 % 20011) from n;",
+			      NULL, NULL, NULL),
+			 0);
 	assert_int_equal(exec(database, "select sum(a) from t", first_column, result, NULL), 0);
 	assert_string_equal(result, "200010000");
-	assert_int_equal(exec(database, "select count(*) from t x join t y on x.b < y.b and y.a = x.a + 1", first_column, result,
-			      NULL), 0);
+	assert_int_equal(exec(database, "select count(*) from t x join t y on x.b < y.b and y.a = x.a + 1", first_column, result, NULL), 0);
 	assert_true(atoi(result) > 5000 && atoi(result) < 15000);
 	assert_int_equal(close_database(database), 0);
 	assert_true(*calls > 100000);
@@ -174,7 +176,9 @@ static void test_libsqlite3(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_libz), cmocka_unit_test(test_libzstd), cmocka_unit_test(test_libcrypto),
+		cmocka_unit_test(test_libz),
+		cmocka_unit_test(test_libzstd),
+		cmocka_unit_test(test_libcrypto),
 		cmocka_unit_test(test_libsqlite3),
 	};
 

@@ -13,66 +13,66 @@ static struct ada_plan *plan;
 
 struct expectation {
 	const char *name;
-	unsigned form;			/* 0: refused */
+	unsigned form; /* 0: refused */
 	unsigned refusal;
-	unsigned offset;		/* of the patch from the function's start */
+	unsigned offset; /* of the patch from the function's start */
 	unsigned body_bytes;
 };
 
 static const struct expectation expectations[] = {
-	{"jump_plain", ADA_PATCH_JUMP, 0, 0, 8 + 5},		/* push 1, mov 3, lea 4; jmp */
-	{"jump_endbr", ADA_PATCH_JUMP, 0, 4, 8 + 5},
-	{"nop_pad", ADA_PATCH_NOP, 0, 0, 5},			/* the jump back alone */
-	{"nop_pad_endbr", ADA_PATCH_NOP, 0, 4, 5},
-	{"nop_short", ADA_PATCH_JUMP, 0, 0, 6 + 5},
-	{"padding_three", ADA_PATCH_PADDING, 0, 0, 4},
-	{"padding_one", ADA_PATCH_PADDING, 0, 0, 1},
-	{"rip_immediate", ADA_PATCH_JUMP, 0, 0, 7 + 5},
-	{"rip_load", ADA_PATCH_JUMP, 0, 0, 7 + 5},
-	{"short_jcc", ADA_PATCH_JUMP, 0, 0, 2 + 6 + 4 + 5},
-	{"near_jmp", ADA_PATCH_JUMP, 0, 0, 5},
-	{"short_jmp", ADA_PATCH_JUMP, 0, 0, 5},
-	{"use_jrcxz", ADA_PATCH_JUMP, 0, 0, 3 + 4 + 5 + 5},
-	{"use_loop", ADA_PATCH_JUMP, 0, 0, 3 + 2 + 5},
-	{"loop_at_entry", ADA_PATCH_JUMP, 0, 0, 2 + 2 + 6 + 5},
-	{"loop_after_endbr", ADA_PATCH_JUMP, 0, 4, 2 + 2 + 6 + 5},
-	{"long_loop_endbr", ADA_PATCH_ISLAND, 0, 0, 4 + 5},
-	{"island_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"island_call", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"call_first", ADA_PATCH_JUMP, 0, 0, 13 + 5},		/* push and mov 13, jmp */
-	{"call_second", ADA_PATCH_JUMP, 0, 0, 1 + 13 + 5},
-	{"call_register", ADA_PATCH_ISLAND, 0, 0, 1 + 13 + 2},
-	{"call_rip", ADA_PATCH_JUMP, 0, 0, 13 + 6},
-	{"call_stack", ADA_PATCH_JUMP, 0, 0, 2 + 13 + 7},	/* the displacement needs 32 bits */
-	{"table_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"pointer_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"label_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"landing_pad", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"foreign_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"foreign_source", ADA_PATCH_JUMP, 0, 0, 3 + 5},
-	{"packed_one", 0, ADA_REFUSAL_TOO_SHORT, 0, 0},
-	{"packed_short", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"packed_next", ADA_PATCH_JUMP, 0, 0, 16 + 5},	/* twice 8, for the island of packed_short */
-	{"falls_through", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"fallen_into", ADA_PATCH_PADDING, 0, 0, 4},
-	{"two_entries", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"second_entry", ADA_PATCH_PADDING, 0, 0, 4},
-	{"endbr_alone", ADA_PATCH_ISLAND, 0, 0, 4 + 5},
-	{"behind_endbr", ADA_PATCH_JUMP, 0, 0, 4 + 2 + 5},
-	{"no_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0},
-	{"inner_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0},
-	{"labelled_first", 0, ADA_REFUSAL_LABEL, 0, 0},
-	{"labelled_second", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"labelled_behind", ADA_PATCH_JUMP, 0, 0, 7 + 5},
-	{"labelled_loop", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"labelled_only", ADA_PATCH_JUMP, 0, 0, 7 + 5},
-	{"marked_inside", ADA_PATCH_ISLAND, 0, 0, 2 + 5},
-	{"setjmp", 0, ADA_REFUSAL_RETURNS_TWICE, 0, 0},
-	{"longjmp", ADA_PATCH_JUMP, 0, 0, 5 + 5},
-	{"undecodable_first", 0, ADA_REFUSAL_UNDECODABLE, 0, 0},
-	{"prefixed_jump", 0, ADA_REFUSAL_UNDECODABLE, 0, 0},
-	{"transaction", 0, ADA_REFUSAL_UNDECODABLE, 0, 0},
-	{"chosen", 0, ADA_REFUSAL_IFUNC_RESOLVER, 0, 0},
+	{ "jump_plain", ADA_PATCH_JUMP, 0, 0, 8 + 5 }, /* push 1, mov 3, lea 4; jmp */
+	{ "jump_endbr", ADA_PATCH_JUMP, 0, 4, 8 + 5 },
+	{ "nop_pad", ADA_PATCH_NOP, 0, 0, 5 }, /* the jump back alone */
+	{ "nop_pad_endbr", ADA_PATCH_NOP, 0, 4, 5 },
+	{ "nop_short", ADA_PATCH_JUMP, 0, 0, 6 + 5 },
+	{ "padding_three", ADA_PATCH_PADDING, 0, 0, 4 },
+	{ "padding_one", ADA_PATCH_PADDING, 0, 0, 1 },
+	{ "rip_immediate", ADA_PATCH_JUMP, 0, 0, 7 + 5 },
+	{ "rip_load", ADA_PATCH_JUMP, 0, 0, 7 + 5 },
+	{ "short_jcc", ADA_PATCH_JUMP, 0, 0, 2 + 6 + 4 + 5 },
+	{ "near_jmp", ADA_PATCH_JUMP, 0, 0, 5 },
+	{ "short_jmp", ADA_PATCH_JUMP, 0, 0, 5 },
+	{ "use_jrcxz", ADA_PATCH_JUMP, 0, 0, 3 + 4 + 5 + 5 },
+	{ "use_loop", ADA_PATCH_JUMP, 0, 0, 3 + 2 + 5 },
+	{ "loop_at_entry", ADA_PATCH_JUMP, 0, 0, 2 + 2 + 6 + 5 },
+	{ "loop_after_endbr", ADA_PATCH_JUMP, 0, 4, 2 + 2 + 6 + 5 },
+	{ "long_loop_endbr", ADA_PATCH_ISLAND, 0, 0, 4 + 5 },
+	{ "island_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "island_call", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "call_first", ADA_PATCH_JUMP, 0, 0, 13 + 5 }, /* push and mov 13, jmp */
+	{ "call_second", ADA_PATCH_JUMP, 0, 0, 1 + 13 + 5 },
+	{ "call_register", ADA_PATCH_ISLAND, 0, 0, 1 + 13 + 2 },
+	{ "call_rip", ADA_PATCH_JUMP, 0, 0, 13 + 6 },
+	{ "call_stack", ADA_PATCH_JUMP, 0, 0, 2 + 13 + 7 }, /* the displacement needs 32 bits */
+	{ "table_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "pointer_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "label_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "landing_pad", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "foreign_target", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "foreign_source", ADA_PATCH_JUMP, 0, 0, 3 + 5 },
+	{ "packed_one", 0, ADA_REFUSAL_TOO_SHORT, 0, 0 },
+	{ "packed_short", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "packed_next", ADA_PATCH_JUMP, 0, 0, 16 + 5 }, /* twice 8, for the island of packed_short */
+	{ "falls_through", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "fallen_into", ADA_PATCH_PADDING, 0, 0, 4 },
+	{ "two_entries", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "second_entry", ADA_PATCH_PADDING, 0, 0, 4 },
+	{ "endbr_alone", ADA_PATCH_ISLAND, 0, 0, 4 + 5 },
+	{ "behind_endbr", ADA_PATCH_JUMP, 0, 0, 4 + 2 + 5 },
+	{ "no_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0 },
+	{ "inner_entry", 0, ADA_REFUSAL_NO_ENTRY_CFI, 0, 0 },
+	{ "labelled_first", 0, ADA_REFUSAL_LABEL, 0, 0 },
+	{ "labelled_second", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "labelled_behind", ADA_PATCH_JUMP, 0, 0, 7 + 5 },
+	{ "labelled_loop", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "labelled_only", ADA_PATCH_JUMP, 0, 0, 7 + 5 },
+	{ "marked_inside", ADA_PATCH_ISLAND, 0, 0, 2 + 5 },
+	{ "setjmp", 0, ADA_REFUSAL_RETURNS_TWICE, 0, 0 },
+	{ "longjmp", ADA_PATCH_JUMP, 0, 0, 5 + 5 },
+	{ "undecodable_first", 0, ADA_REFUSAL_UNDECODABLE, 0, 0 },
+	{ "prefixed_jump", 0, ADA_REFUSAL_UNDECODABLE, 0, 0 },
+	{ "transaction", 0, ADA_REFUSAL_UNDECODABLE, 0, 0 },
+	{ "chosen", 0, ADA_REFUSAL_IFUNC_RESOLVER, 0, 0 },
 };
 
 static const struct ada_plan_function *find(const char *name)
@@ -113,12 +113,12 @@ static void test_origins(void **unused)
 		const char *name;
 		struct ada_plan_origin origins[8];
 	} cases[] = {
-		{"jump_plain", {{0, 0, 0, 0}}},
-		{"nop_pad_endbr", {{0, 0, 0, 0}}},
-		{"short_jcc", {{0, 0, 0, 0}, {8, 4, 0, 0}}},		/* test 2, jz 2 as 6, lea */
-		{"use_jrcxz", {{0, 0, 0, 0}, {5, 3, 0, 0}, {7, 3, 0, 0}, {12, 5, 0, 0}}},
-		{"call_second", {{0, 0, 0, 0}, {6, 1, 8, 0}, {14, 1, 8, 0}}},
-		{"call_rip", {{0, 0, 0, 0}, {5, 0, 8, 0}, {13, 0, 8, 0}}},
+		{ "jump_plain", { { 0, 0, 0, 0 } } },
+		{ "nop_pad_endbr", { { 0, 0, 0, 0 } } },
+		{ "short_jcc", { { 0, 0, 0, 0 }, { 8, 4, 0, 0 } } }, /* test 2, jz 2 as 6, lea */
+		{ "use_jrcxz", { { 0, 0, 0, 0 }, { 5, 3, 0, 0 }, { 7, 3, 0, 0 }, { 12, 5, 0, 0 } } },
+		{ "call_second", { { 0, 0, 0, 0 }, { 6, 1, 8, 0 }, { 14, 1, 8, 0 } } },
+		{ "call_rip", { { 0, 0, 0, 0 }, { 5, 0, 8, 0 }, { 13, 0, 8, 0 } } },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -136,9 +136,9 @@ static void test_origins(void **unused)
 
 static void test_parts(void **unused)
 {
-	static const char *const entered[] = {"part_jumped", "part_returns", "part_starts", "part_again"};
-	static const char *const called[] = {"part_leaf", "part_called", "part_caller", "jump_plain"};
-	static const char *const refused[] = {"part_looks", "part_of_looks", "part_further"};
+	static const char *const entered[] = { "part_jumped", "part_returns", "part_starts", "part_again" };
+	static const char *const called[] = { "part_leaf", "part_called", "part_caller", "jump_plain" };
+	static const char *const refused[] = { "part_looks", "part_of_looks", "part_further" };
 
 	for (size_t i = 0; i < sizeof entered / sizeof *entered; i++)
 		if (find(entered[i])->hook == ADA_PLAN_NONE || !(ada_plan_hooks(plan)[find(entered[i])->hook].flags & ADA_HOOK_RED_ZONE))
@@ -166,7 +166,7 @@ static void test_what_is_a_function(void **unused)
 
 static uint64_t call1(const char *name, uint64_t a, uint64_t b)
 {
-	uint64_t (*function)(uint64_t, uint64_t) = (uint64_t (*)(uint64_t, uint64_t))dlsym(library, name);
+	uint64_t (*function)(uint64_t, uint64_t) = (uint64_t(*)(uint64_t, uint64_t))dlsym(library, name);
 	const struct ada_plan_function *planned = find(name);
 	uint64_t before, result;
 
@@ -226,8 +226,9 @@ static void test_results(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms), cmocka_unit_test(test_origins),
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_what_is_a_function), cmocka_unit_test(test_results),
+		cmocka_unit_test(test_forms),	cmocka_unit_test(test_origins),
+		cmocka_unit_test(test_parts),	cmocka_unit_test(test_what_is_a_function),
+		cmocka_unit_test(test_results),
 	};
 	uint64_t *calls;
 

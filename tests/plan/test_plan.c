@@ -21,8 +21,8 @@ static char cache[] = "/tmp/ada-test-plan-XXXXXX";
 
 static struct ada_plan *open_plan(const char *path, bool decode)
 {
-	struct ada_plan_options options = {.decode = decode};
-	struct ada_error error = {0};
+	struct ada_plan_options options = { .decode = decode };
+	struct ada_error error = { 0 };
 	struct ada_plan *plan;
 
 	if (ada_plan_open(&plan, path, &options, &error))
@@ -70,7 +70,7 @@ static void test_cache(void **unused)
 	assert_int_equal(status.st_mode & 0777, 0600);
 	assert_int_equal(status.st_ino, made);
 	plan = open_plan(library_path, true);
-	assert_int_equal(status_of(plan).st_ino, made);		/* from the cache */
+	assert_int_equal(status_of(plan).st_ino, made); /* from the cache */
 	assert_int_equal(ada_plan_bytes(plan), bytes);
 	assert_int_equal(write(ada_plan_fd(plan), "x", 1), -1);
 	/* Damaged: made again, and put right. */
@@ -154,14 +154,17 @@ static void test_check_knows_registers(void **unused)
 	struct ada_plan *plan = open_plan(library_path, true);
 	uint64_t bytes = ada_plan_bytes(plan);
 	struct ada_plan_header *copy = malloc(bytes);
-	static const struct { uint16_t flags, entry, exit; int result; } cases[] = {
-		{ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS, (1 << ADA_REGISTER_COUNT) - 1, 1 << ADA_REGISTER_RCX, 0},
-		{0, 0, 1 << ADA_REGISTER_FLAGS, 0},
-		{4, 0, 0, -EBADMSG},
-		{0, 1 << ADA_REGISTER_COUNT, 0, -EBADMSG},
-		{0, 0, 1 << ADA_REGISTER_COUNT, -EBADMSG},
-		{0, 0, 1 << ADA_REGISTER_RAX, -EBADMSG},
-		{0, 0, 1 << ADA_REGISTER_RDX, -EBADMSG},
+	static const struct {
+		uint16_t flags, entry, exit;
+		int result;
+	} cases[] = {
+		{ ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS, (1 << ADA_REGISTER_COUNT) - 1, 1 << ADA_REGISTER_RCX, 0 },
+		{ 0, 0, 1 << ADA_REGISTER_FLAGS, 0 },
+		{ 4, 0, 0, -EBADMSG },
+		{ 0, 1 << ADA_REGISTER_COUNT, 0, -EBADMSG },
+		{ 0, 0, 1 << ADA_REGISTER_COUNT, -EBADMSG },
+		{ 0, 0, 1 << ADA_REGISTER_RAX, -EBADMSG },
+		{ 0, 0, 1 << ADA_REGISTER_RDX, -EBADMSG },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -216,9 +219,13 @@ static void test_refusal_keys(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cache), cmocka_unit_test(test_cache_that_cannot_be_written), cmocka_unit_test(test_names_only),
-		cmocka_unit_test(test_check_finds_damage), cmocka_unit_test(test_check_knows_registers),
-		cmocka_unit_test(test_names), cmocka_unit_test(test_refusal_keys),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_cache_that_cannot_be_written),
+		cmocka_unit_test(test_names_only),
+		cmocka_unit_test(test_check_finds_damage),
+		cmocka_unit_test(test_check_knows_registers),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_refusal_keys),
 	};
 	char command[64];
 	int status;

@@ -10,11 +10,11 @@
 
 enum { RSP = 4, RBP = 5 };
 #define NOT_KNOWN INT64_MIN
-#define UNSWEPT_MAX 64				/* instructions */
+#define UNSWEPT_MAX 64 /* instructions */
 
 void ada_caller_start(struct ada_caller_walk *walk)
 {
-	*walk = (struct ada_caller_walk){.below_slot = 0, .frame_below_slot = NOT_KNOWN};
+	*walk = (struct ada_caller_walk){ .below_slot = 0, .frame_below_slot = NOT_KNOWN };
 }
 
 /* The register and displacement of a memory operand without index; -1: there is none such. */
@@ -90,20 +90,15 @@ bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction
 		return false;
 	switch (instruction->mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-		walk->below_slot += instruction->operand_width / 8;
-		return false;
+	case ZYDIS_MNEMONIC_PUSHFQ: walk->below_slot += instruction->operand_width / 8; return false;
 	case ZYDIS_MNEMONIC_POP:
-	case ZYDIS_MNEMONIC_POPFQ:
-		walk->below_slot -= instruction->operand_width / 8;
-		return walk->below_slot < 0;
+	case ZYDIS_MNEMONIC_POPFQ: walk->below_slot -= instruction->operand_width / 8; return walk->below_slot < 0;
 	case ZYDIS_MNEMONIC_CALL:
 		/* A call of the next instruction leaves its return address there. */
 		if (instruction->raw.imm[0].is_relative && !instruction->raw.imm[0].value.s)
 			walk->below_slot += 8;
 		return false;
-	default:
-		break;
+	default: break;
 	}
 	if (sets_frame(instruction))
 		walk->frame_below_slot = walk->below_slot;

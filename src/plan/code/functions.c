@@ -5,7 +5,7 @@
 #include "plan/code/code.h"
 #include "plan/code/walk.h"
 
-#define PAD_MAX_BYTES 4096		/* branches into the bytes between functions are noted up to here */
+#define PAD_MAX_BYTES 4096 /* branches into the bytes between functions are noted up to here */
 
 struct candidate {
 	uint64_t address, size;
@@ -27,7 +27,7 @@ static int code_order(const void *a, const void *b)
 
 static int add_code(struct ada_planner *planner, uint64_t address, uint64_t bytes, const char *name)
 {
-	struct ada_code code = {.start = address, .end = address + bytes};
+	struct ada_code code = { .start = address, .end = address + bytes };
 
 	code.data = ada_elf_at(planner->elf, address, bytes);
 	code.no_functions = !strncmp(name, ".plt", 4) || !strcmp(name, ".bolt.org.text");
@@ -91,8 +91,13 @@ static int read_candidates(struct ada_planner *planner, struct candidates *candi
 		if (symbol->kind == ADA_SYMBOL_DATA || !symbol->name[0] || !ada_code_of(planner, symbol->address))
 			continue;
 		candidates->items[candidates->count++] = (struct candidate){
-			.address = symbol->address, .size = symbol->size, .name = symbol->name, .kind = symbol->kind,
-			.binding = symbol->binding, .exported = symbol->exported, .cold = ada_name_is_cold(symbol->name),
+			.address = symbol->address,
+			.size = symbol->size,
+			.name = symbol->name,
+			.kind = symbol->kind,
+			.binding = symbol->binding,
+			.exported = symbol->exported,
+			.cold = ada_name_is_cold(symbol->name),
 		};
 	}
 	ada_array_sort(candidates, candidate_order);
@@ -119,7 +124,7 @@ static bool is_better_name(const struct candidate *a, const struct candidate *b)
 /* Section boundaries, and notes of compilers about where they were: no instruction is meant. */
 static bool names_instruction(const char *name)
 {
-	static const char *const others[] = {".", "__start_", "__stop_", "__hot_", "etext", "_etext", "__etext", "__executable_start"};
+	static const char *const others[] = { ".", "__start_", "__stop_", "__hot_", "etext", "_etext", "__etext", "__executable_start" };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (!strncmp(name, others[i], strlen(others[i])))
@@ -130,7 +135,7 @@ static bool names_instruction(const char *name)
 /* A program may compare the instruction pointer of a fault with a label, at a function's start, too. */
 static int add_labels(struct ada_planner *planner, const struct candidate *group, size_t count)
 {
-	struct ada_label label = {.address = group->address, .alone = true};
+	struct ada_label label = { .address = group->address, .alone = true };
 	const char *name = NULL;
 
 	for (const struct candidate *symbol = group; symbol < group + count; symbol++) {
@@ -149,7 +154,7 @@ static int add_labels(struct ada_planner *planner, const struct candidate *group
 /* All symbols of one address become one function, or none. */
 static int add_group(struct ada_planner *planner, const struct candidate *group, size_t count)
 {
-	struct ada_function function = {.address = group->address, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE};
+	struct ada_function function = { .address = group->address, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE };
 	const struct candidate *best = NULL;
 	uint64_t size = 0;
 	bool is_function = false;
@@ -190,7 +195,7 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 
 static const struct candidate *candidate_at(const struct candidates *candidates, uint64_t address)
 {
-	struct candidate key = {.address = address};
+	struct candidate key = { .address = address };
 	const struct candidate *found = NULL;
 
 	if (candidates->count)
@@ -211,13 +216,14 @@ static int function_order(const void *a, const void *b)
 static int merge_frames(struct ada_planner *planner, const struct candidates *candidates)
 {
 	size_t known = planner->functions.count, at = 0;
-	uint64_t covered = 0;			/* end of the symbols before the frame */
+	uint64_t covered = 0; /* end of the symbols before the frame */
 
 	for (size_t i = 0; i < planner->frames.count; i++) {
 		const struct ada_elf_frame *frame = &planner->frames.items[i];
 		const struct ada_code *code = ada_code_of(planner, frame->start);
-		struct ada_function function = {.address = frame->start, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE, .name = "",
-						.by_frame = true};
+		struct ada_function function = {
+			.address = frame->start, .hook = ADA_PLAN_NONE, .host = ADA_PLAN_NONE, .name = "", .by_frame = true
+		};
 		const struct candidate *symbol;
 		struct ada_function *named;
 
@@ -270,20 +276,20 @@ static int add_start(struct ada_planner *planner, struct ada_elf_addresses *star
 /* Everything that begins somewhere: functions, unwind entries, cold parts, sections. Between two of them lies a piece. */
 static int find_starts(struct ada_planner *planner, const struct candidates *candidates, struct ada_elf_addresses *starts)
 {
-	int result = 0;
+	int status = 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < planner->functions.count && !result; i++)
-		result = add_start(planner, starts, planner->functions.items[i].address);
-	for (size_t i = 0; i < planner->frames.count && !result; i++)
-		result = add_start(planner, starts, planner->frames.items[i].start);
-	for (size_t i = 0; i < candidates->count && !result; i++)
+	for (size_t i = 0; i < planner->functions.count && !status; i++)
+		status = add_start(planner, starts, planner->functions.items[i].address);
+	for (size_t i = 0; i < planner->frames.count && !status; i++)
+		status = add_start(planner, starts, planner->frames.items[i].start);
+	for (size_t i = 0; i < candidates->count && !status; i++)
 		if (candidates->items[i].kind != ADA_SYMBOL_LABEL)
-			result = add_start(planner, starts, candidates->items[i].address);
-	for (size_t i = 0; i < planner->codes.count && !result; i++)
-		result = add_start(planner, starts, planner->codes.items[i].start);
-	if (result || !starts->count)
-		return result;
+			status = add_start(planner, starts, candidates->items[i].address);
+	for (size_t i = 0; i < planner->codes.count && !status; i++)
+		status = add_start(planner, starts, planner->codes.items[i].start);
+	if (status || !starts->count)
+		return status;
 	ada_array_sort(starts, address_order);
 	for (size_t i = 0; i < starts->count; i++)
 		if (!kept || starts->items[kept - 1] != starts->items[i])
@@ -306,7 +312,7 @@ static int find_pieces(struct ada_planner *planner, const struct ada_elf_address
 
 	for (size_t i = 0; i < starts->count; i++) {
 		uint64_t start = starts->items[i], next = i + 1 < starts->count ? starts->items[i + 1] : planner->text_end;
-		struct ada_piece piece = {.start = start, .function = ADA_PLAN_NONE};
+		struct ada_piece piece = { .start = start, .function = ADA_PLAN_NONE };
 		const struct ada_code *code = ada_code_of(planner, start);
 		uint64_t end = 0;
 
@@ -326,15 +332,15 @@ static int find_pieces(struct ada_planner *planner, const struct ada_elf_address
 			if (here->end > end)
 				end = here->end;
 			planner->is_start[(start - planner->text_start) / 8] |= (uint8_t)(1 << (start - planner->text_start) % 8);
-			set_bits(planner->near_entry, start - planner->text_start, start - planner->text_start +
-				 (code->end - start < ADA_ENTRY_REACH ? code->end - start : ADA_ENTRY_REACH));
+			set_bits(planner->near_entry, start - planner->text_start,
+				 start - planner->text_start + (code->end - start < ADA_ENTRY_REACH ? code->end - start : ADA_ENTRY_REACH));
 		}
 		/* What an outer function still covers is code too. */
 		if (end > covered)
 			covered = end;
 		piece.end = covered > next ? next : covered > start ? covered : start;
-		set_bits(planner->near_entry, piece.end - planner->text_start, (next - piece.end < PAD_MAX_BYTES ? next :
-			 piece.end + PAD_MAX_BYTES) - planner->text_start);
+		set_bits(planner->near_entry, piece.end - planner->text_start,
+			 (next - piece.end < PAD_MAX_BYTES ? next : piece.end + PAD_MAX_BYTES) - planner->text_start);
 		if (ada_array_push(&planner->pieces, piece))
 			return -ENOMEM;
 	}
@@ -343,32 +349,32 @@ static int find_pieces(struct ada_planner *planner, const struct ada_elf_address
 
 int ada_functions_find(struct ada_planner *planner, struct ada_error *error)
 {
-	struct candidates candidates = {0};
-	struct ada_elf_addresses starts = {0};
-	int result = find_code(planner, error);
+	struct candidates candidates = { 0 };
+	struct ada_elf_addresses starts = { 0 };
+	int status = find_code(planner, error);
 
-	if (result)
-		return result;
-	result = ada_elf_frames_read(planner->elf, &planner->frames);
-	if (!result)
-		result = read_candidates(planner, &candidates);
-	for (size_t i = 0, count; i < candidates.count && !result; i += count) {
+	if (status)
+		return status;
+	status = ada_elf_frames_read(planner->elf, &planner->frames);
+	if (!status)
+		status = read_candidates(planner, &candidates);
+	for (size_t i = 0, count; i < candidates.count && !status; i += count) {
 		for (count = 1; i + count < candidates.count; count++)
 			if (candidates.items[i + count].address != candidates.items[i].address)
 				break;
-		result = add_group(planner, &candidates.items[i], count);
-		if (!result)
-			result = add_labels(planner, &candidates.items[i], count);
+		status = add_group(planner, &candidates.items[i], count);
+		if (!status)
+			status = add_labels(planner, &candidates.items[i], count);
 	}
-	if (!result)
-		result = merge_frames(planner, &candidates);
-	if (!result)
-		result = find_starts(planner, &candidates, &starts);
-	if (!result)
-		result = find_pieces(planner, &starts);
-	if (!result)
+	if (!status)
+		status = merge_frames(planner, &candidates);
+	if (!status)
+		status = find_starts(planner, &candidates, &starts);
+	if (!status)
+		status = find_pieces(planner, &starts);
+	if (!status)
 		ada_runtimes_refuse(planner);
 	ada_array_free(&candidates);
 	ada_array_free(&starts);
-	return result;
+	return status;
 }

@@ -6,88 +6,89 @@
 #include "abi/intercept.h"
 #include "plan/code/code.h"
 
-#define NAME_MAX_BYTES 48		/* longer names are none of these */
+#define NAME_MAX_BYTES 48 /* longer names are none of these */
 
 struct rule {
 	const char *name;
 	enum ada_refusal refusal;
 };
 
-static const struct rule exact_rules[] = {	/* by strcmp */
-	{"_ITM_deregisterTMCloneTable", ADA_REFUSAL_START},
-	{"_ITM_registerTMCloneTable", ADA_REFUSAL_START},
-	{"____longjmp_chk", ADA_REFUSAL_STACK_SWITCH},
-	{"__clone", ADA_REFUSAL_STACK_SWITCH},
-	{"__clone3", ADA_REFUSAL_STACK_SWITCH},
-	{"__cxa_finalize", ADA_REFUSAL_START},
-	{"__deregister_frame", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__deregister_frame_info", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__fentry__", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__getcontext", ADA_REFUSAL_RETURNS_TWICE},
-	{"__gmon_start__", ADA_REFUSAL_START},
-	{"__libc_dlopen_mode", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__libc_dlsym", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__libc_longjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"__libc_siglongjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"__libc_start_call_main", ADA_REFUSAL_START},
-	{"__libc_start_main", ADA_REFUSAL_START},
-	{"__longjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"__longjmp_cancel", ADA_REFUSAL_STACK_SWITCH},
-	{"__longjmp_chk", ADA_REFUSAL_STACK_SWITCH},
-	{"__makecontext", ADA_REFUSAL_STACK_SWITCH},
-	{"__morestack", ADA_REFUSAL_STACK_SWITCH},
-	{"__morestack_non_split", ADA_REFUSAL_STACK_SWITCH},
-	{"__restore_rt", ADA_REFUSAL_STACK_SWITCH},
-	{"__setcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"__setjmp", ADA_REFUSAL_RETURNS_TWICE},
-	{"__sigsetjmp", ADA_REFUSAL_RETURNS_TWICE},
-	{"__start_context", ADA_REFUSAL_STACK_SWITCH},
-	{"__swapcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"__tls_get_addr", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__vfork", ADA_REFUSAL_RETURNS_TWICE},
-	{"_longjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"_mcount", ADA_REFUSAL_CALLER_LOOKUP},
-	{"_setjmp", ADA_REFUSAL_RETURNS_TWICE},
-	{"_start", ADA_REFUSAL_START},
-	{"clone", ADA_REFUSAL_STACK_SWITCH},
-	{"clone3", ADA_REFUSAL_STACK_SWITCH},
-	{"dladdr", ADA_REFUSAL_CALLER_LOOKUP},
-	{"dladdr1", ADA_REFUSAL_CALLER_LOOKUP},
-	{"dlmopen", ADA_REFUSAL_CALLER_LOOKUP},
-	{"dlopen", ADA_REFUSAL_CALLER_LOOKUP},
-	{"dlsym", ADA_REFUSAL_CALLER_LOOKUP},
-	{"dlvsym", ADA_REFUSAL_CALLER_LOOKUP},
-	{"getcontext", ADA_REFUSAL_RETURNS_TWICE},
-	{"jump_fcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"longjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"makecontext", ADA_REFUSAL_STACK_SWITCH},
-	{"mcount", ADA_REFUSAL_CALLER_LOOKUP},
-	{"ontop_fcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"setcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"setjmp", ADA_REFUSAL_RETURNS_TWICE},
-	{"siglongjmp", ADA_REFUSAL_STACK_SWITCH},
-	{"sigsetjmp", ADA_REFUSAL_RETURNS_TWICE},
-	{"swapcontext", ADA_REFUSAL_STACK_SWITCH},
-	{"vfork", ADA_REFUSAL_RETURNS_TWICE},
+static const struct rule exact_rules[] = {
+	/* by strcmp */
+	{ "_ITM_deregisterTMCloneTable", ADA_REFUSAL_START },
+	{ "_ITM_registerTMCloneTable", ADA_REFUSAL_START },
+	{ "____longjmp_chk", ADA_REFUSAL_STACK_SWITCH },
+	{ "__clone", ADA_REFUSAL_STACK_SWITCH },
+	{ "__clone3", ADA_REFUSAL_STACK_SWITCH },
+	{ "__cxa_finalize", ADA_REFUSAL_START },
+	{ "__deregister_frame", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__deregister_frame_info", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__fentry__", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__getcontext", ADA_REFUSAL_RETURNS_TWICE },
+	{ "__gmon_start__", ADA_REFUSAL_START },
+	{ "__libc_dlopen_mode", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__libc_dlsym", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__libc_longjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "__libc_siglongjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "__libc_start_call_main", ADA_REFUSAL_START },
+	{ "__libc_start_main", ADA_REFUSAL_START },
+	{ "__longjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "__longjmp_cancel", ADA_REFUSAL_STACK_SWITCH },
+	{ "__longjmp_chk", ADA_REFUSAL_STACK_SWITCH },
+	{ "__makecontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "__morestack", ADA_REFUSAL_STACK_SWITCH },
+	{ "__morestack_non_split", ADA_REFUSAL_STACK_SWITCH },
+	{ "__restore_rt", ADA_REFUSAL_STACK_SWITCH },
+	{ "__setcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "__setjmp", ADA_REFUSAL_RETURNS_TWICE },
+	{ "__sigsetjmp", ADA_REFUSAL_RETURNS_TWICE },
+	{ "__start_context", ADA_REFUSAL_STACK_SWITCH },
+	{ "__swapcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "__tls_get_addr", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__vfork", ADA_REFUSAL_RETURNS_TWICE },
+	{ "_longjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "_mcount", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "_setjmp", ADA_REFUSAL_RETURNS_TWICE },
+	{ "_start", ADA_REFUSAL_START },
+	{ "clone", ADA_REFUSAL_STACK_SWITCH },
+	{ "clone3", ADA_REFUSAL_STACK_SWITCH },
+	{ "dladdr", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "dladdr1", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "dlmopen", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "dlopen", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "dlsym", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "dlvsym", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "getcontext", ADA_REFUSAL_RETURNS_TWICE },
+	{ "jump_fcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "longjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "makecontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "mcount", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "ontop_fcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "setcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "setjmp", ADA_REFUSAL_RETURNS_TWICE },
+	{ "siglongjmp", ADA_REFUSAL_STACK_SWITCH },
+	{ "sigsetjmp", ADA_REFUSAL_RETURNS_TWICE },
+	{ "swapcontext", ADA_REFUSAL_STACK_SWITCH },
+	{ "vfork", ADA_REFUSAL_RETURNS_TWICE },
 };
 
 static const struct rule prefix_rules[] = {
-	{"Builtins_", ADA_REFUSAL_RUNTIME},		/* V8 */
-	{"_Unwind_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__asan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__cyg_profile_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__hwasan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__interceptor_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__llvm_retpoline_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__lsan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__msan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__register_frame", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__sanitizer_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__tsan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__ubsan_", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__x86_indirect_thunk", ADA_REFUSAL_CALLER_LOOKUP},
-	{"__x86_return_thunk", ADA_REFUSAL_CALLER_LOOKUP},
-	{"_dl_", ADA_REFUSAL_CALLER_LOOKUP},
+	{ "Builtins_", ADA_REFUSAL_RUNTIME }, /* V8 */
+	{ "_Unwind_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__asan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__cyg_profile_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__hwasan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__interceptor_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__llvm_retpoline_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__lsan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__msan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__register_frame", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__sanitizer_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__tsan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__ubsan_", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__x86_indirect_thunk", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "__x86_return_thunk", ADA_REFUSAL_CALLER_LOOKUP },
+	{ "_dl_", ADA_REFUSAL_CALLER_LOOKUP },
 };
 
 /* Namespaces, as mangled, of the sanitizers' own functions, which a program may hold in itself. They key on return addresses,
@@ -102,7 +103,7 @@ static bool is_sanitizers(const char *mangled)
 
 	if (strncmp(mangled, "_ZN", 3))
 		return false;
-	name += *name == 'K';			/* const */
+	name += *name == 'K'; /* const */
 	for (size_t i = 0; i < sizeof sanitizers / sizeof *sanitizers; i++)
 		if (!strncmp(name, sanitizers[i], strlen(sanitizers[i])))
 			return true;
@@ -164,7 +165,7 @@ bool ada_name_is_intercept(const char *name)
  * only jumps reach. */
 bool ada_name_is_cold(const char *name)
 {
-	static const char *const parts[] = {".cold", ".warm", ".__part", ".eh"};
+	static const char *const parts[] = { ".cold", ".warm", ".__part", ".eh" };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		const char *part = strstr(name, parts[i]);

@@ -13,11 +13,11 @@ static int target_order(const void *a, const void *b)
 
 int ada_code_read(struct ada_planner *planner)
 {
-	int result = ada_sweep(planner);
+	int status = ada_sweep(planner);
 
-	if (!result)
-		result = ada_tables_read(planner);
+	if (!status)
+		status = ada_tables_read(planner);
 	ada_array_sort(&planner->targets, target_order);
 	ada_parts_settle(planner);
-	return result;
+	return status;
 }

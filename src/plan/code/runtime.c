@@ -53,8 +53,7 @@ void ada_runtimes_refuse(struct ada_planner *planner)
 	for (size_t i = 0; i < planner->functions.count; i++) {
 		struct ada_function *function = &planner->functions.items[i];
 
-		if (!function->refusal && !(function->flags & ADA_FUNCTION_INTERCEPT) &&
-		    (all || !strncmp(function->name, "caml", 4)))
+		if (!function->refusal && !(function->flags & ADA_FUNCTION_INTERCEPT) && (all || !strncmp(function->name, "caml", 4)))
 			function->refusal = ADA_REFUSAL_RUNTIME;
 	}
 }

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include "plan/code/walk.h"
 
-struct walk {				/* through one piece */
+struct walk { /* through one piece */
 	uint32_t piece;
 	uint64_t start, end;
-	uint64_t outer_start;		/* of the outermost function that still covers the piece */
+	uint64_t outer_start; /* of the outermost function that still covers the piece */
 	bool jumps_indirectly, undecodable, flow_ends;
-	bool touches_return;		/* its own return address, if the piece is a function */
-	bool is_part;			/* or may be one */
+	bool touches_return; /* its own return address, if the piece is a function */
+	bool is_part;	     /* or may be one */
 	struct ada_caller_walk caller;
-	struct ada_elf_addresses data, labels;	/* addresses taken: of data, and of this file's code */
+	struct ada_elf_addresses data, labels; /* addresses taken: of data, and of this file's code */
 };
 
 static bool bit(const struct ada_planner *planner, const uint8_t *bits, uint64_t address)
@@ -24,7 +24,7 @@ static bool bit(const struct ada_planner *planner, const uint8_t *bits, uint64_t
 
 static int add_target(struct ada_planner *planner, uint64_t address, uint64_t source, bool call)
 {
-	return ada_array_push(&planner->targets, (struct ada_target){.address = address, .source = source, .call = call});
+	return ada_array_push(&planner->targets, (struct ada_target){ .address = address, .source = source, .call = call });
 }
 
 int ada_reference_add(struct ada_planner *planner, uint64_t address)
@@ -68,8 +68,7 @@ static bool is_indirect_branch(const ZydisDecodedInstruction *instruction)
 }
 
 /* `address` occurs as an operand: a slot of the GOT, a jump table, a label. */
-static int note_operand(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction,
-			uint64_t address)
+static int note_operand(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction, uint64_t address)
 {
 	struct ada_slot_use *slot = slot_at(planner, address);
 
@@ -90,30 +89,27 @@ static int note_operand(struct ada_planner *planner, struct walk *walk, const Zy
 	return 0;
 }
 
-static int note_instruction(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction,
-			    uint64_t at)
+static int note_instruction(struct ada_planner *planner, struct walk *walk, const ZydisDecodedInstruction *instruction, uint64_t at)
 {
 	const bool has_modrm = instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM;
 	uint64_t target;
-	int result = 0;
+	int status = 0;
 
 	planner->moves_base |= instruction->mnemonic == ZYDIS_MNEMONIC_WRFSBASE;
 	if (ada_branch_target(instruction, at, &target))
 		return note_branch(planner, walk, at, target, ada_is_call(instruction));
 	if (ada_is_rip_relative(instruction))
-		result = note_operand(planner, walk, instruction,
-				      at + instruction->length + (uint64_t)instruction->raw.disp.value);
-	if (has_modrm && is_indirect_branch(instruction) && instruction->raw.modrm.reg == 4 &&
-	    !ada_is_rip_relative(instruction))
+		status = note_operand(planner, walk, instruction, at + instruction->length + (uint64_t)instruction->raw.disp.value);
+	if (has_modrm && is_indirect_branch(instruction) && instruction->raw.modrm.reg == 4 && !ada_is_rip_relative(instruction))
 		walk->jumps_indirectly = true;
 	/* At a fixed address, constants are addresses. */
-	if (planner->elf->kind == ADA_ELF_EXEC && !result) {
+	if (planner->elf->kind == ADA_ELF_EXEC && !status) {
 		if (instruction->raw.imm[0].size == 32)
-			result = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.imm[0].value.u);
-		if (!result && instruction->raw.disp.size == 32 && !ada_is_rip_relative(instruction))
-			result = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.disp.value);
+			status = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.imm[0].value.u);
+		if (!status && instruction->raw.disp.size == 32 && !ada_is_rip_relative(instruction))
+			status = note_operand(planner, walk, instruction, (uint32_t)instruction->raw.disp.value);
 	}
-	return result;
+	return status;
 }
 
 /* What a function takes the address of may be a jump table if it jumps through a register; its entries count from the
@@ -121,7 +117,7 @@ static int note_instruction(struct ada_planner *planner, struct walk *walk, cons
 static int note_tables(struct ada_planner *planner, const struct walk *walk)
 {
 	for (size_t i = 0; i < walk->data.count; i++) {
-		struct ada_table_use use = {.table = walk->data.items[i], .base = walk->data.items[i], .piece = walk->piece};
+		struct ada_table_use use = { .table = walk->data.items[i], .base = walk->data.items[i], .piece = walk->piece };
 
 		if (ada_array_push(&planner->tables, use))
 			return -ENOMEM;
@@ -143,8 +139,8 @@ static int walk_piece(struct ada_planner *planner, struct walk *walk, const uint
 	ada_caller_start(&walk->caller);
 	walk->data.count = walk->labels.count = 0;
 	while (at < walk->end) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->start),
-								walk->end - at, &instruction))) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->start), walk->end - at,
+								&instruction))) {
 			walk->undecodable = true;
 			walk->flow_ends = false;
 			at++;
@@ -169,12 +165,12 @@ static int walk_gap(struct ada_planner *planner, struct walk *walk, uint64_t nex
 	ZydisDecodedInstruction instruction;
 	uint64_t at = walk->end;
 
-	while (at < next && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->end),
-								      next - at, &instruction)) &&
+	while (at < next &&
+	       ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&planner->decoder, NULL, bytes + (at - walk->end), next - at, &instruction)) &&
 	       ada_is_padding(&instruction))
 		at += instruction.length;
 	if (at > walk->end && walk->flow_ends && !walk->undecodable &&
-	    ada_array_push(&planner->pads, (struct ada_pad){.start = walk->end, .end = at}))
+	    ada_array_push(&planner->pads, (struct ada_pad){ .start = walk->end, .end = at }))
 		return -ENOMEM;
 	bytes += at - walk->end;
 	walk->start = at;
@@ -194,7 +190,7 @@ static int prepare_slots(struct ada_planner *planner)
 {
 	for (size_t i = 0; i < planner->relocs.slots.count; i++) {
 		const struct ada_elf_slot *slot = &planner->relocs.slots.items[i];
-		struct ada_slot_use use = {.address = slot->address, .symbol = slot->symbol, .jump_slot = slot->jump_slot};
+		struct ada_slot_use use = { .address = slot->address, .symbol = slot->symbol, .jump_slot = slot->jump_slot };
 
 		if (ada_array_push(&planner->slots, use))
 			return -ENOMEM;
@@ -206,27 +202,27 @@ static int prepare_slots(struct ada_planner *planner)
 /* What the loader and the unwinder know: pointers to code in data, and landing pads. */
 static int note_references(struct ada_planner *planner)
 {
-	struct ada_elf_addresses pads = {0};
-	int result = 0;
+	struct ada_elf_addresses pads = { 0 };
+	int status = 0;
 
-	for (size_t i = 0; i < planner->relocs.pointers.count && !result; i++)
-		result = ada_reference_add(planner, planner->relocs.pointers.items[i]);
-	for (size_t i = 0; i < planner->frames.count && !result; i++)
+	for (size_t i = 0; i < planner->relocs.pointers.count && !status; i++)
+		status = ada_reference_add(planner, planner->relocs.pointers.items[i]);
+	for (size_t i = 0; i < planner->frames.count && !status; i++)
 		if (planner->frames.items[i].lsda)
-			result = ada_elf_landing_pads(planner->elf, &planner->frames.items[i], &pads);
-	for (size_t i = 0; i < pads.count && !result; i++)
-		result = ada_reference_add(planner, pads.items[i]);
+			status = ada_elf_landing_pads(planner->elf, &planner->frames.items[i], &pads);
+	for (size_t i = 0; i < pads.count && !status; i++)
+		status = ada_reference_add(planner, pads.items[i]);
 	ada_array_free(&pads);
-	return result;
+	return status;
 }
 
 int ada_sweep(struct ada_planner *planner)
 {
-	struct walk walk = {0};
+	struct walk walk = { 0 };
 	uint64_t covered_start = 0, covered_end = 0, rest;
-	int result = prepare_slots(planner);
+	int status = prepare_slots(planner);
 
-	for (uint32_t i = 0; i < planner->pieces.count && !result; i++) {
+	for (uint32_t i = 0; i < planner->pieces.count && !status; i++) {
 		const struct ada_piece *piece = &planner->pieces.items[i];
 		const uint8_t *bytes = ada_code_at(planner, piece->start, &rest);
 		uint64_t next = i + 1 < planner->pieces.count ? planner->pieces.items[i + 1].start : UINT64_MAX;
@@ -243,15 +239,15 @@ int ada_sweep(struct ada_planner *planner)
 		walk.end = piece->end;
 		walk.outer_start = covered_start;
 		walk.is_part = ada_piece_is_part(planner, piece);
-		result = walk_piece(planner, &walk, bytes);
+		status = walk_piece(planner, &walk, bytes);
 		if (function)
 			function->undecodable = walk.undecodable;
 		if (function && walk.touches_return && !function->refusal && !(function->flags & ADA_FUNCTION_INTERCEPT))
 			function->refusal = ADA_REFUSAL_CALLER_LOOKUP;
-		if (!result && piece->end < next)
-			result = walk_gap(planner, &walk, next, bytes + (piece->end - piece->start));
+		if (!status && piece->end < next)
+			status = walk_gap(planner, &walk, next, bytes + (piece->end - piece->start));
 	}
 	ada_array_free(&walk.data);
 	ada_array_free(&walk.labels);
-	return result ? result : note_references(planner);
+	return status ? status : note_references(planner);
 }

@@ -29,7 +29,7 @@ static bool is_possible(const struct ada_planner *planner, uint64_t target, uint
 	return piece && (piece->start == target || piece->function == ADA_PLAN_NONE);
 }
 
-struct bounds {				/* of the function that a table belongs to */
+struct bounds { /* of the function that a table belongs to */
 	uint64_t start, end;
 };
 
@@ -48,13 +48,13 @@ static bool find_owner(const struct ada_planner *planner, uint64_t address, stru
 static int read_table(struct ada_planner *planner, const struct ada_table_use *use)
 {
 	const struct ada_piece *piece = &planner->pieces.items[use->piece];
-	struct bounds owner = {0};
+	struct bounds owner = { 0 };
 	uint64_t rest;
 	const uint8_t *bytes = ada_elf_rest(planner->elf, use->table, &rest);
 	bool owned = find_owner(planner, piece->start, &owner);
 
 	if (ada_code_of(planner, piece->start)->no_functions)
-		return 0;		/* BOLT's leftovers: dead, or leading back into themselves */
+		return 0; /* BOLT's leftovers: dead, or leading back into themselves */
 	for (uint64_t i = 0; bytes && i < TABLE_MAX_ENTRIES && (i + 1) * 4 <= rest; i++) {
 		uint64_t target = use->base + (uint64_t)(int32_t)ada_read32(bytes + i * 4);
 

@@ -37,8 +37,7 @@ static uint16_t refusal_flag(enum ada_refusal refusal)
 	}
 }
 
-static int convert_functions(const struct ada_planner *planner, struct ada_strings *strings,
-			     struct ada_plan_function **functions)
+static int convert_functions(const struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_function **functions)
 {
 	*functions = calloc(planner->functions.count + 1, sizeof **functions);
 	if (!*functions)
@@ -46,16 +45,18 @@ static int convert_functions(const struct ada_planner *planner, struct ada_strin
 	for (size_t i = 0; i < planner->functions.count; i++) {
 		const struct ada_function *function = &planner->functions.items[i];
 		struct ada_plan_function *out = &(*functions)[i];
-		int result;
+		int status;
 
 		*out = (struct ada_plan_function){
-			.address = function->address, .size = function->size, .hook = function->hook,
+			.address = function->address,
+			.size = function->size,
+			.hook = function->hook,
 			.flags = function->flags | refusal_flag(function->refusal),
 			.refusal = function->refusal,
 		};
-		result = ada_strings_add(strings, function->name, strcspn(function->name, "@"), &out->name);
-		if (result)
-			return result;
+		status = ada_strings_add(strings, function->name, strcspn(function->name, "@"), &out->name);
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -92,21 +93,21 @@ static void fill_header(const struct ada_planner *planner, struct ada_plan_heade
 
 int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *length)
 {
-	struct ada_plan_header header = {0};
+	struct ada_plan_header header = { 0 };
 	struct ada_plan_function *functions = NULL;
 	struct ada_plan_import *imports = NULL;
-	struct ada_strings strings = {0};
+	struct ada_strings strings = { 0 };
 	uint64_t at = sizeof header, total;
 	uint32_t nothing;
-	int result = ada_strings_add(&strings, "", 0, &nothing);
+	int status = ada_strings_add(&strings, "", 0, &nothing);
 
 	*bytes = NULL;
 	sort_hooks(planner);
-	if (!result)
-		result = convert_functions(planner, &strings, &functions);
-	if (!result && planner->options->decode)
-		result = ada_imports_read(planner, &strings, &imports, &header.import_count);
-	if (result)
+	if (!status)
+		status = convert_functions(planner, &strings, &functions);
+	if (!status && planner->options->decode)
+		status = ada_imports_read(planner, &strings, &imports, &header.import_count);
+	if (status)
 		goto out;
 	fill_header(planner, &header);
 	header.bodies_bytes = planner->bodies.count;
@@ -116,7 +117,7 @@ int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *le
 		header.origin_count * sizeof(struct ada_plan_origin) + header.bodies_bytes + header.strings_bytes + 7 * 8;
 	*bytes = calloc(1, total);
 	if (!*bytes) {
-		result = -ENOMEM;
+		status = -ENOMEM;
 		goto out;
 	}
 	header.functions_offset = place(*bytes, &at, functions, header.function_count * sizeof *functions);
@@ -133,5 +134,5 @@ out:
 	free(functions);
 	free(imports);
 	ada_array_free(&strings);
-	return result;
+	return status;
 }

@@ -33,8 +33,7 @@ static int check_header(const struct ada_plan_header *header, const uint8_t *mem
 	    !lies_inside(header, header->bodies_offset, header->bodies_bytes, 1) ||
 	    !lies_inside(header, header->strings_offset, header->strings_bytes, 1))
 		return bad(error, "a table lies outside");
-	if (!header->strings_bytes || memory[header->strings_offset] ||
-	    memory[header->strings_offset + header->strings_bytes - 1])
+	if (!header->strings_bytes || memory[header->strings_offset] || memory[header->strings_offset + header->strings_bytes - 1])
 		return bad(error, "strings without end");
 	if (libdeflate_crc32(0, memory + sizeof *header, bytes - sizeof *header) != header->checksum)
 		return bad(error, "checksum differs");
@@ -50,8 +49,7 @@ static bool is_inside_module(const struct ada_plan_header *header, uint64_t addr
 static bool function_is_sound(const struct ada_plan_header *header, const struct ada_plan_function *function)
 {
 	return function->name < header->strings_bytes && function->refusal < ADA_REFUSAL_COUNT &&
-	       (function->hook == ADA_PLAN_NONE || function->hook < header->hook_count) &&
-	       is_inside_module(header, function->address, 0);
+	       (function->hook == ADA_PLAN_NONE || function->hook < header->hook_count) && is_inside_module(header, function->address, 0);
 }
 
 /* An island in another hook's bytes: right behind that one's jump, in what it copies. */
@@ -89,17 +87,14 @@ static bool registers_are_sound(const struct ada_plan_hook *hook)
 	       !(hook->free_at_exit & (1 << ADA_REGISTER_RAX | 1 << ADA_REGISTER_RDX));
 }
 
-static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook,
-			  const struct ada_plan_reloc *relocs)
+static bool hook_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook, const struct ada_plan_reloc *relocs)
 {
-	if (hook->function >= header->function_count || hook->form < ADA_PATCH_JUMP || hook->form > ADA_PATCH_INT3 ||
-	    !hook->body_bytes || hook->body_offset > header->bodies_bytes ||
-	    hook->body_bytes > header->bodies_bytes - hook->body_offset || hook->reloc_first > header->reloc_count ||
-	    hook->reloc_count > header->reloc_count - hook->reloc_first || !hook->patch_bytes ||
-	    hook->patch_bytes > sizeof hook->expected ||
-	    !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
-	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) || hook->flags & ~(ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS) ||
-	    !registers_are_sound(hook) ||
+	if (hook->function >= header->function_count || hook->form < ADA_PATCH_JUMP || hook->form > ADA_PATCH_INT3 || !hook->body_bytes ||
+	    hook->body_offset > header->bodies_bytes || hook->body_bytes > header->bodies_bytes - hook->body_offset ||
+	    hook->reloc_first > header->reloc_count || hook->reloc_count > header->reloc_count - hook->reloc_first || !hook->patch_bytes ||
+	    hook->patch_bytes > sizeof hook->expected || !is_inside_module(header, hook->patch_address, hook->patch_bytes) ||
+	    (hook->form == ADA_PATCH_ISLAND) != (hook->island_address != 0) ||
+	    hook->flags & ~(ADA_HOOK_RED_ZONE | ADA_HOOK_READS_VECTORS) || !registers_are_sound(hook) ||
 	    (hook->island_address && !is_inside_module(header, hook->island_address, 5)) || !origins_are_sound(header, hook))
 		return false;
 	if (hook->patch_bytes < (hook->form == ADA_PATCH_ISLAND ? 2 : hook->form == ADA_PATCH_INT3 ? 1 : 5))
@@ -108,8 +103,7 @@ static bool hook_is_sound(const struct ada_plan_header *header, const struct ada
 		const struct ada_plan_reloc *reloc = &relocs[hook->reloc_first + i];
 		unsigned field_bytes = reloc->kind == ADA_RELOC_ABS64 ? 8 : 4;
 
-		if (reloc->kind < ADA_RELOC_REL32 || reloc->kind > ADA_RELOC_ABS64 ||
-		    reloc->offset + field_bytes > hook->body_bytes)
+		if (reloc->kind < ADA_RELOC_REL32 || reloc->kind > ADA_RELOC_ABS64 || reloc->offset + field_bytes > hook->body_bytes)
 			return false;
 	}
 	return true;
@@ -135,8 +129,7 @@ int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error)
 		    (functions[i].hook != ADA_PLAN_NONE && hooks[functions[i].hook].function != i))
 			return bad(error, "impossible function");
 	for (uint32_t i = 0; i < header->hook_count; i++)
-		if (!hook_is_sound(header, &hooks[i], (const void *)(base + header->relocs_offset)) ||
-		    !host_is_sound(header, hooks, i) ||
+		if (!hook_is_sound(header, &hooks[i], (const void *)(base + header->relocs_offset)) || !host_is_sound(header, hooks, i) ||
 		    (i && hooks[i].patch_address <= hooks[i - 1].patch_address) || functions[hooks[i].function].hook != i)
 			return bad(error, "impossible hook");
 	for (uint32_t i = 0; i < header->import_count; i++)

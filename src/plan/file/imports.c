@@ -26,18 +26,17 @@ static bool is_of_interest(const struct ada_slot_use *use)
 	return use->jump_slot || use->called;
 }
 
-int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports,
-		     uint32_t *count)
+int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports, uint32_t *count)
 {
 	struct ada_elf_imports *symbols;
 	struct ada_elf_import symbol;
-	int result = ada_elf_imports_open(&symbols, planner->elf);
+	int status = ada_elf_imports_open(&symbols, planner->elf);
 
 	*count = 0;
-	*imports = result ? NULL : calloc(planner->slots.count + 1, sizeof **imports);
+	*imports = status ? NULL : calloc(planner->slots.count + 1, sizeof **imports);
 	if (!*imports)
-		result = -ENOMEM;
-	for (size_t i = 0; i < planner->slots.count && !result; i++) {
+		status = -ENOMEM;
+	for (size_t i = 0; i < planner->slots.count && !status; i++) {
 		const struct ada_slot_use *use = &planner->slots.items[i];
 		struct ada_plan_import *import = &(*imports)[*count];
 		enum ada_refusal refusal;
@@ -47,14 +46,15 @@ int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, s
 			continue;
 		refusal = import_refusal(planner, use, symbol.name);
 		*import = (struct ada_plan_import){
-			.slot = use->address, .refusal = (uint16_t)refusal,
+			.slot = use->address,
+			.refusal = (uint16_t)refusal,
 			.flags = (uint16_t)((use->jump_slot ? ADA_IMPORT_JUMP_SLOT : 0) | (refusal ? ADA_IMPORT_REFUSED : 0)),
 		};
-		result = ada_strings_add(strings, symbol.name, strlen(symbol.name), &import->name);
-		if (!result)
-			result = ada_strings_add(strings, symbol.version, strlen(symbol.version), &import->version);
+		status = ada_strings_add(strings, symbol.name, strlen(symbol.name), &import->name);
+		if (!status)
+			status = ada_strings_add(strings, symbol.version, strlen(symbol.version), &import->version);
 		(*count)++;
 	}
 	ada_elf_imports_close(symbols);
-	return result;
+	return status;
 }

@@ -11,6 +11,5 @@ struct ada_strings {
 /* Appends; *offset is where. 0, -ENOMEM or -EOVERFLOW. */
 int ada_strings_add(struct ada_strings *strings, const char *text, size_t length, uint32_t *offset);
 /* The slots of the GOT that this module calls through; *imports is malloc'ed. */
-int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports,
-		     uint32_t *count);
+int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports, uint32_t *count);
 #endif

@@ -63,8 +63,7 @@ bool ada_branch_target(const ZydisDecodedInstruction *instruction, uint64_t addr
 
 bool ada_is_rip_relative(const ZydisDecodedInstruction *instruction)
 {
-	return instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM && instruction->raw.modrm.mod == 0 &&
-	       instruction->raw.modrm.rm == 5;
+	return instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM && instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
 }
 
 bool ada_is_call(const ZydisDecodedInstruction *instruction)
@@ -80,10 +79,8 @@ bool ada_ends_flow(const ZydisDecodedInstruction *instruction)
 	case ZYDIS_MNEMONIC_UD0:
 	case ZYDIS_MNEMONIC_UD1:
 	case ZYDIS_MNEMONIC_UD2:
-	case ZYDIS_MNEMONIC_HLT:
-		return true;
-	default:
-		return false;
+	case ZYDIS_MNEMONIC_HLT: return true;
+	default: return false;
 	}
 }
 

@@ -3,10 +3,9 @@
 
 const char *ada_refusal_key(enum ada_refusal refusal)
 {
-	static const char *const keys[] = {
-		"",
+	static const char *const keys[] = { "",
 #define X(id, key, text) key,
-		ADA_REFUSALS(X)
+					    ADA_REFUSALS(X)
 #undef X
 	};
 
@@ -15,10 +14,9 @@ const char *ada_refusal_key(enum ada_refusal refusal)
 
 const char *ada_refusal_text(enum ada_refusal refusal)
 {
-	static const char *const texts[] = {
-		"",
+	static const char *const texts[] = { "",
 #define X(id, key, text) text,
-		ADA_REFUSALS(X)
+					     ADA_REFUSALS(X)
 #undef X
 	};
 

@@ -41,8 +41,7 @@ static uint64_t take_island(struct ada_planner *planner, uint64_t patch)
 	return 0;
 }
 
-static bool can_host(const struct ada_planner *planner, const struct ada_function *host, uint64_t patch,
-		     struct ada_window *window)
+static bool can_host(const struct ada_planner *planner, const struct ada_function *host, uint64_t patch, struct ada_window *window)
 {
 	const struct ada_plan_hook *hook;
 	uint64_t island;
@@ -64,7 +63,7 @@ static int take_from_host(struct ada_planner *planner, uint32_t number, uint64_t
 	*island = 0;
 	for (uint32_t distance = 1; distance <= 64; distance++)
 		for (unsigned way = 0; way < 2; way++) {
-			uint32_t other = way ? number - distance : number + distance;	/* may wrap: out of range too */
+			uint32_t other = way ? number - distance : number + distance; /* may wrap: out of range too */
 			struct ada_function *host = &planner->functions.items[other];
 			struct ada_window window;
 
@@ -82,7 +81,7 @@ static int take_from_host(struct ada_planner *planner, uint32_t number, uint64_t
 /* At the place of the long jump, else over endbr64, which then is the copy: a loop may begin right behind that. */
 static bool find_window(const struct ada_planner *planner, const struct ada_function *function, struct ada_window *window)
 {
-	uint64_t rest, starts[2] = {function->address, function->address};
+	uint64_t rest, starts[2] = { function->address, function->address };
 	const uint8_t *bytes = ada_code_at(planner, function->address, &rest);
 
 	if (bytes && rest >= ADA_ENDBR_BYTES && ada_read32(bytes) == 0xfa1e0ff3)
@@ -96,9 +95,9 @@ static bool find_window(const struct ada_planner *planner, const struct ada_func
 
 int ada_islands_place(struct ada_planner *planner)
 {
-	int result = 0;
+	int status = 0;
 
-	for (uint32_t i = 0; i < planner->functions.count && !result; i++) {
+	for (uint32_t i = 0; i < planner->functions.count && !status; i++) {
 		struct ada_function *function = &planner->functions.items[i];
 		struct ada_window window;
 		struct ada_pad *behind;
@@ -110,18 +109,18 @@ int ada_islands_place(struct ada_planner *planner)
 		ada_window_take_padding(planner, function, &window);
 		island = take_island(planner, window.start);
 		if (!island)
-			result = take_from_host(planner, i, window.start, &island);
+			status = take_from_host(planner, i, window.start, &island);
 		if (!island) {
 			if (behind)
 				behind->start = function->end;
 			continue;
 		}
-		if (!result)
-			result = ada_window_hook(planner, i, &window, ADA_PATCH_ISLAND);
-		if (result || function->refusal)
+		if (!status)
+			status = ada_window_hook(planner, i, &window, ADA_PATCH_ISLAND);
+		if (status || function->refusal)
 			continue;
 		planner->hooks.items[function->hook].island_address = island;
 		memcpy(planner->hooks.items[function->hook].island_expected, ada_code_at(planner, island, &rest), ADA_JUMP_BYTES);
 	}
-	return result;
+	return status;
 }

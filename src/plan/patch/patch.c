@@ -15,7 +15,7 @@
 #include "plan/patch/patch.h"
 #include "plan/patch/window.h"
 
-#define LOOP_MAX_BYTES 160u		/* of a loop that is copied whole */
+#define LOOP_MAX_BYTES 160u /* of a loop that is copied whole */
 
 static bool is_inner(const struct ada_target *target, uint64_t start, uint64_t end)
 {
@@ -23,8 +23,7 @@ static bool is_inner(const struct ada_target *target, uint64_t start, uint64_t e
 }
 
 /* The end of the shortest run of instructions from `start` that holds every branch into itself; 0: there is none. */
-static uint64_t find_closed_run(const struct ada_planner *planner, const struct ada_function *function,
-				uint64_t start, uint64_t patch_end)
+static uint64_t find_closed_run(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, uint64_t patch_end)
 {
 	uint64_t limit = start + LOOP_MAX_BYTES < function->end ? start + LOOP_MAX_BYTES : function->end;
 	uint64_t end = patch_end, at, target;
@@ -39,16 +38,15 @@ static uint64_t find_closed_run(const struct ada_planner *planner, const struct 
 
 			if (entering->address >= end)
 				break;
-			if (!is_inner(entering, function->address, function->end) &&
-			    (entering->address > start || !entering->source))
+			if (!is_inner(entering, function->address, function->end) && (entering->address > start || !entering->source))
 				return 0;
 		}
 		/* From the function: branches to `start` itself may come from anywhere in it. */
 		for (at = function->address; at < function->end; at += instruction.length) {
 			if (!ada_decode(planner, at, function->end, &instruction))
 				return 0;
-			if (ada_branch_target(&instruction, at, &target) && target >= start && target < end &&
-			    !ada_is_call(&instruction) && at + instruction.length > end) {
+			if (ada_branch_target(&instruction, at, &target) && target >= start && target < end && !ada_is_call(&instruction) &&
+			    at + instruction.length > end) {
 				end = at + instruction.length;
 				grown = true;
 			}
@@ -91,8 +89,7 @@ static uint64_t patch_start(const struct ada_planner *planner, const struct ada_
 	uint64_t rest;
 	const uint8_t *bytes = ada_code_at(planner, function->address, &rest);
 
-	if (bytes && rest >= ADA_ENDBR_BYTES && function->end - function->address > ADA_ENDBR_BYTES &&
-	    ada_read32(bytes) == 0xfa1e0ff3)
+	if (bytes && rest >= ADA_ENDBR_BYTES && function->end - function->address > ADA_ENDBR_BYTES && ada_read32(bytes) == 0xfa1e0ff3)
 		return function->address + ADA_ENDBR_BYTES;
 	return function->address;
 }
@@ -107,8 +104,10 @@ static int patch_function(struct ada_planner *planner, uint32_t number)
 
 	if (!refusal && !loops) {
 		ada_window_take_padding(planner, function, &window);
-		return ada_window_hook(planner, number, &window, window.padding ? ADA_PATCH_PADDING :
-				       window.nops ? ADA_PATCH_NOP : ADA_PATCH_JUMP);
+		return ada_window_hook(planner, number, &window,
+				       window.padding ? ADA_PATCH_PADDING :
+				       window.nops    ? ADA_PATCH_NOP :
+							ADA_PATCH_JUMP);
 	}
 	if (loops)
 		refusal = ADA_REFUSAL_BRANCH_TARGET;
@@ -129,18 +128,18 @@ static int patch_int3(struct ada_planner *planner, uint32_t number)
 
 int ada_patch_all(struct ada_planner *planner)
 {
-	int result = 0;
+	int status = 0;
 
-	for (uint32_t i = 0; i < planner->functions.count && !result; i++) {
+	for (uint32_t i = 0; i < planner->functions.count && !status; i++) {
 		const struct ada_function *function = &planner->functions.items[i];
 
 		if (!function->refusal && (planner->options->decode || function->flags & ADA_FUNCTION_INTERCEPT))
-			result = patch_function(planner, i);
+			status = patch_function(planner, i);
 	}
-	if (!result)
-		result = ada_islands_place(planner);
-	for (uint32_t i = 0; i < planner->functions.count && !result && planner->options->int3; i++)
+	if (!status)
+		status = ada_islands_place(planner);
+	for (uint32_t i = 0; i < planner->functions.count && !status && planner->options->int3; i++)
 		if (ada_refusal_is_of_place(planner->functions.items[i].refusal))
-			result = patch_int3(planner, i);
-	return result;
+			status = patch_int3(planner, i);
+	return status;
 }

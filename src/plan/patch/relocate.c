@@ -14,11 +14,17 @@
 struct copy {
 	const struct ada_planner *planner;
 	uint64_t from, to, inside_from;
-	uint64_t at;				/* of the original that is being copied */
+	uint64_t at; /* of the original that is being copied */
 	struct ada_body *body;
-	struct { uint64_t address; uint16_t offset; } places[ADA_BODY_MAX];	/* each instruction's in the copy */
+	struct {
+		uint64_t address;
+		uint16_t offset;
+	} places[ADA_BODY_MAX]; /* each instruction's in the copy */
 	uint16_t place_count;
-	struct { uint64_t target; uint16_t offset; } inner[64];			/* branches that stay inside */
+	struct {
+		uint64_t target;
+		uint16_t offset;
+	} inner[64]; /* branches that stay inside */
 	uint16_t inner_count;
 	bool full;
 };
@@ -38,10 +44,10 @@ static void put_origin(struct copy *copy, uint8_t pushed)
 {
 	struct ada_body *body = copy->body;
 	const struct ada_plan_origin *last = body->origin_count ? &body->origins[body->origin_count - 1] : NULL;
-	struct ada_plan_origin origin = {(uint8_t)body->length, (uint8_t)(copy->at - copy->from), pushed, 0};
+	struct ada_plan_origin origin = { (uint8_t)body->length, (uint8_t)(copy->at - copy->from), pushed, 0 };
 
 	if (last && last->pushed == pushed && origin.original - last->original == origin.body - last->body)
-		return;				/* as it would be without */
+		return; /* as it would be without */
 	if (body->origin_count == sizeof body->origins / sizeof *body->origins)
 		copy->full = true;
 	else if (!copy->full)
@@ -62,7 +68,10 @@ static void put_reloc(struct copy *copy, enum ada_reloc_kind kind, uint64_t targ
 		return;
 	}
 	body->relocs[body->reloc_count++] = (struct ada_plan_reloc){
-		.target = target, .addend = addend, .offset = (uint16_t)offset, .kind = (uint16_t)kind,
+		.target = target,
+		.addend = addend,
+		.offset = (uint16_t)offset,
+		.kind = (uint16_t)kind,
 	};
 }
 
@@ -92,7 +101,7 @@ static void put_jump(struct copy *copy, uint64_t target)
 /* push imm32 sign-extends; the high half is written over. Neither touches a flag. */
 static void put_push_return(struct copy *copy, uint64_t address)
 {
-	static const uint8_t push[] = {0x68, 0, 0, 0, 0}, move[] = {0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0};
+	static const uint8_t push[] = { 0x68, 0, 0, 0, 0 }, move[] = { 0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0 };
 
 	put_reloc(copy, ADA_RELOC_LOW32, address, 0, copy->body->length + 1u);
 	put(copy, push, sizeof push);
@@ -109,7 +118,7 @@ static bool copy_branch(struct copy *copy, const ZydisDecodedInstruction *instru
 
 	ada_branch_target(instruction, at, &target);
 	if (instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE)
-		return false;			/* CPUs disagree about what it means */
+		return false; /* CPUs disagree about what it means */
 	if (instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && opcode == 0xe8) {
 		put_push_return(copy, at + instruction->length);
 		put_jump(copy, target);
@@ -131,7 +140,7 @@ static bool copy_branch(struct copy *copy, const ZydisDecodedInstruction *instru
 		put_origin(copy, 0);
 		put_jump(copy, target);
 	} else {
-		return false;			/* xbegin */
+		return false; /* xbegin */
 	}
 	return true;
 }
@@ -174,7 +183,7 @@ static bool copy_instruction(struct copy *copy, const ZydisDecodedInstruction *i
 	if (raw->imm[0].is_relative)
 		return copy_branch(copy, instruction, at);
 	if (ada_is_rip_relative(instruction) && instruction->attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE)
-		return false;			/* eip-relative */
+		return false; /* eip-relative */
 	if (ada_is_call(instruction))
 		return copy_indirect_call(copy, instruction, bytes, at);
 	if (ada_is_rip_relative(instruction))
@@ -194,17 +203,16 @@ static bool close_inner(struct copy *copy)
 		while (place < copy->place_count && copy->places[place].address != copy->inner[i].target)
 			place++;
 		if (place == copy->place_count)
-			return false;		/* into the middle of an instruction */
+			return false; /* into the middle of an instruction */
 		distance = copy->places[place].offset - (int32_t)(field + 4);
 		memcpy(copy->body->bytes + field, &distance, sizeof distance);
 	}
 	return true;
 }
 
-enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from,
-			      struct ada_body *body)
+enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from, struct ada_body *body)
 {
-	struct copy copy = {.planner = planner, .from = from, .to = to, .inside_from = inside_from, .body = body};
+	struct copy copy = { .planner = planner, .from = from, .to = to, .inside_from = inside_from, .body = body };
 	ZydisDecodedInstruction instruction;
 	bool flow_ends = false;
 	uint64_t rest;

@@ -13,7 +13,7 @@ bool ada_window_named(const struct ada_planner *planner, const struct ada_functi
 {
 	ZydisDecodedInstruction instruction;
 
-	if (function->flags & ADA_FUNCTION_INTERCEPT)	/* libc's own */
+	if (function->flags & ADA_FUNCTION_INTERCEPT) /* libc's own */
 		return false;
 	for (size_t i = ada_array_below(&planner->labels, address, start); i < planner->labels.count; i++) {
 		const struct ada_label *label = &planner->labels.items[i];
@@ -30,7 +30,7 @@ bool ada_window_named(const struct ada_planner *planner, const struct ada_functi
 			return true;
 	}
 	for (uint64_t at = start; at < end && ada_decode(planner, at, end, &instruction); at += instruction.length)
-		if (at > start && ada_is_endbr(&instruction))	/* whoever jumps there */
+		if (at > start && ada_is_endbr(&instruction)) /* whoever jumps there */
 			return true;
 	return false;
 }
@@ -53,8 +53,7 @@ static bool may_hide_branch(const struct ada_planner *planner, const struct ada_
 			far = function->address + i + 5 + (uint64_t)(int32_t)ada_read32(bytes + i + 1);
 		if (far > start && far < end)
 			return true;
-		if (((opcode & 0xf0) == 0x70 || opcode == 0xeb || (opcode >= 0xe0 && opcode <= 0xe3)) &&
-		    near > start && near < end)
+		if (((opcode & 0xf0) == 0x70 || opcode == 0xeb || (opcode >= 0xe0 && opcode <= 0xe3)) && near > start && near < end)
 			return true;
 	}
 	return false;
@@ -67,15 +66,15 @@ struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address)
 	return at < planner->pads.count && planner->pads.items[at].start <= address ? &planner->pads.items[at] : NULL;
 }
 
-enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start,
-				unsigned bytes, struct ada_window *window)
+enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, unsigned bytes,
+				struct ada_window *window)
 {
 	ZydisDecodedInstruction instruction;
 	uint64_t end = start + bytes, at = start;
 	const struct ada_pad *pad;
 	bool ended = false;
 
-	*window = (struct ada_window){.start = start, .end = end, .nops = true};
+	*window = (struct ada_window){ .start = start, .end = end, .nops = true };
 	while (at < end && at < function->end && !ended) {
 		if (!ada_decode(planner, at, function->end, &instruction))
 			return ADA_REFUSAL_UNDECODABLE;
@@ -99,8 +98,7 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 	/* Also one that begins at `start`, behind this function's endbr64: it is patched there itself. */
 	if (ada_piece_behind(planner, function->address) < end)
 		return ADA_REFUSAL_OVERLAP;
-	if (ada_window_entered(planner, start, end) ||
-	    (function->undecodable && may_hide_branch(planner, function, start, end)))
+	if (ada_window_entered(planner, start, end) || (function->undecodable && may_hide_branch(planner, function, start, end)))
 		return ADA_REFUSAL_BRANCH_TARGET;
 	if (!window->nops && ada_window_named(planner, function, start, window->copied_end))
 		return ADA_REFUSAL_LABEL;
@@ -121,8 +119,7 @@ bool ada_window_loops(const struct ada_planner *planner, const struct ada_functi
 	return false;
 }
 
-void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function,
-			     const struct ada_window *window)
+void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function, const struct ada_window *window)
 {
 	if (window->padding)
 		ada_pad_at(planner, function->end)->start = window->end;
@@ -131,7 +128,7 @@ void ada_window_take_padding(const struct ada_planner *planner, const struct ada
 /* Most copies are plain, and share theirs. */
 static int add_origins(struct ada_planner *planner, const struct ada_body *body, uint32_t *first)
 {
-	static const struct ada_plan_origin plain = {0, 0, 0, 0}, end = {.body = ADA_ORIGIN_END};
+	static const struct ada_plan_origin plain = { 0, 0, 0, 0 }, end = { .body = ADA_ORIGIN_END };
 
 	*first = 0;
 	if (!planner->origins.count && (ada_array_push(&planner->origins, plain) || ada_array_push(&planner->origins, end)))
@@ -165,12 +162,13 @@ int ada_hook_replace(struct ada_planner *planner, uint32_t number, uint64_t comp
 	return add_origins(planner, body, &hook->origin_first);
 }
 
-int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address, enum ada_patch_form form,
-		 uint64_t compared_end, const struct ada_body *body)
+int ada_hook_add(struct ada_planner *planner, uint32_t number, uint64_t address, enum ada_patch_form form, uint64_t compared_end,
+		 const struct ada_body *body)
 {
 	struct ada_function *function = &planner->functions.items[number];
-	struct ada_plan_hook hook = {.patch_address = address, .function = number, .form = (uint8_t)form,
-				     .flags = ADA_HOOK_READS_VECTORS};
+	struct ada_plan_hook hook = {
+		.patch_address = address, .function = number, .form = (uint8_t)form, .flags = ADA_HOOK_READS_VECTORS
+	};
 
 	if (function->red_zone)
 		hook.flags |= ADA_HOOK_RED_ZONE;
@@ -189,8 +187,8 @@ int ada_window_hook(struct ada_planner *planner, uint32_t number, const struct a
 	struct ada_body body;
 
 	/* NOPs need no copy: only the jump back. */
-	refusal = ada_relocate(planner, form == ADA_PATCH_NOP ? window->copied_end : window->start, window->copied_end,
-			       window->copied_end, &body);
+	refusal = ada_relocate(planner, form == ADA_PATCH_NOP ? window->copied_end : window->start, window->copied_end, window->copied_end,
+			       &body);
 	if (refusal) {
 		function->refusal = (uint16_t)refusal;
 		return 0;

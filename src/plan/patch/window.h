@@ -6,15 +6,15 @@
 #define ADA_BODY_MAX 255u
 
 struct ada_window {
-	uint64_t start, end;		/* overwritten */
-	uint64_t copied_end;		/* end of the last instruction that has to be copied */
-	bool padding;			/* reaches into the padding behind the function */
-	bool nops;			/* nothing but NOPs */
+	uint64_t start, end; /* overwritten */
+	uint64_t copied_end; /* end of the last instruction that has to be copied */
+	bool padding;	     /* reaches into the padding behind the function */
+	bool nops;	     /* nothing but NOPs */
 };
 
 /* Whether `bytes` bytes at `start` may be overwritten; NONE, or why not. Says nothing of `start` itself. */
-enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start,
-				unsigned bytes, struct ada_window *window);
+enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, unsigned bytes,
+				struct ada_window *window);
 /* Whether something continues strictly inside (start, end). */
 bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint64_t end);
 /* Whether a label, a pointer, a landing pad or an endbr64 marks an instruction in [start, end), all of them to be moved. */
@@ -22,8 +22,7 @@ bool ada_window_named(const struct ada_planner *planner, const struct ada_functi
 /* Whether the function branches back to `start`. */
 bool ada_window_loops(const struct ada_planner *planner, const struct ada_function *function, uint64_t start);
 /* The padding that the window reaches into is no one else's any more. */
-void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function,
-			     const struct ada_window *window);
+void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function, const struct ada_window *window);
 /* Plans the hook. A copy that can't be made is the function's refusal, and 0. */
 int ada_window_hook(struct ada_planner *planner, uint32_t number, const struct ada_window *window, enum ada_patch_form form);
 /* The pad that holds `address`, or NULL. */
@@ -39,10 +38,9 @@ struct ada_body {
 };
 /* Copies [from, to). Branches to a place inside [inside_from, to) stay inside the copy (inside_from = to: none does).
  * NONE, or why it can't be done. */
-enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from,
-			      struct ada_body *body);
-int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form,
-		 uint64_t compared_end, const struct ada_body *body);
+enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from, struct ada_body *body);
+int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form, uint64_t compared_end,
+		 const struct ada_body *body);
 /* The same hook with another body, which copies up to `compared_end`. */
 int ada_hook_replace(struct ada_planner *planner, uint32_t hook, uint64_t compared_end, const struct ada_body *body);
 int ada_islands_place(struct ada_planner *planner);
