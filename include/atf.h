@@ -1,8 +1,8 @@
 /* libatf: writes and reads ATF v2 files, the recordings of ada. Format: docs/format.md and abi/file.h.
  *
- * Every function that can fail returns 0 or a negative atf_error (which is also what atf_error_text takes); what it
- * could not do is said in `struct atf_message` where it takes one. Handles are not shared between threads without a
- * lock; several readers of one file are fine. Times are ns of CLOCK_BOOTTIME.
+ * Every function that can fail returns 0 or a negative atf_error (atf_error_text takes either sign); where the function takes a `struct
+ * atf_message`, that says what could not be done. Handles are not shared between threads without a lock; several readers of one file are
+ * fine. Times are ns of CLOCK_BOOTTIME.
  */
 #ifndef ATF_H
 #define ATF_H
@@ -68,12 +68,13 @@ struct atf_sink {
 	int (*close)(struct atf_sink *sink, int fd, bool sync);
 	int (*reopen)(struct atf_sink *sink, const char *path); /* as open, of a file that is there; NULL: can't */
 	/* Where blocks lie while they are filled and written; both NULL: in the heap. `owner` is what the writer was opened with, not 0;
-	 * the block begins at `offset` of its file. *bytes: as many at most, then as many as it has (multiples of 4096, and aligned so).
-	 * NULL: in the heap, this one. It is given back when its bytes are in the file, or the writing of it failed. */
+	 * the block begins at `offset` of its file. *bytes says how large the block may be, then how large it is (multiples of 4096, and
+	 * aligned so). NULL: this block lies in the heap. The writer gives a block back when the bytes are in the file, or writing them
+	 * failed. */
 	uint8_t *(*take)(struct atf_sink *sink, uint64_t owner, off_t offset, size_t *bytes);
 	void (*give)(struct atf_sink *sink, uint8_t *bytes);
 };
-void atf_block_done(struct atf_block *block, int error); /* error: 0 or -errno; it stays the writer's */
+void atf_block_done(struct atf_block *block, int error); /* error: 0 or -errno; the block stays the writer's */
 
 struct atf_index_writer;
 struct atf_index_options {
@@ -93,14 +94,14 @@ int atf_index_writer_open(struct atf_index_writer **writer, const char *path, co
 /* Appends events as they are (time in ns already). Times must not fall; a lower one is raised to the one before it.
  * All or nothing: ATF_ERROR_FULL where not all of them have room. */
 int atf_index_writer_append(struct atf_index_writer *writer, const struct ada_event *events, size_t count);
-/* The place of up to `count` next events, to be filled by the caller and then committed: saves a copy. On success
- * 1 <= *room <= count. Nothing is appended before the commit; times are raised as in append. */
+/* The place of up to `count` next events, which the caller fills and then commits: saves a copy. On success 1 <= *room <= count. Nothing
+ * is appended before the commit; times are raised as in append. */
 int atf_index_writer_reserve(struct atf_index_writer *writer, size_t count, struct ada_event **events, size_t *room);
 int atf_index_writer_commit(struct atf_index_writer *writer, size_t count);
-/* Hands everything appended to the sink: it is in the file (not on the disk) when the sink is done with it. */
+/* Hands everything appended to the sink. When the sink is done, all of it is in the file (not on the disk). */
 int atf_index_writer_flush(struct atf_index_writer *writer);
-/* Flushes, and holds no descriptor until it is woken, which is before anything else but count and time. 0 or an error: of rest, the
- * descriptor stays; of wake, it is still at rest and may be woken again. */
+/* rest flushes and closes the descriptor; wake opens the file again. A writer at rest answers only count and time before it is woken. 0
+ * or an error: then rest has kept the descriptor; a writer that wake failed for is still at rest and may be woken again. */
 int atf_index_writer_rest(struct atf_index_writer *writer);
 int atf_index_writer_wake(struct atf_index_writer *writer, const char *path);
 uint64_t atf_index_writer_count(const struct atf_index_writer *writer);
@@ -133,10 +134,11 @@ int atf_index_verify(const char *path, atf_finding *found, void *context);
 
 /* --- thread: the segments index.atf, index.1.atf, ... of one thread as one sequence ------------------------------- */
 struct atf_thread;
-/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. A last one
- * without a byte is none: its writer has just made it. */
+/* A later segment that can't be read cuts the thread there: what lies before it opens, and the message names it. A last segment without a
+ * byte doesn't count: its writer has just made it. */
 int atf_thread_open(struct atf_thread **thread, const char *directory, struct atf_message *message);
-/* The same for less, where someone who should know says how many segments there are; if they are others, it looks for itself. */
+/* The same for less, where someone who should know says how many segments there are. Where that is wrong the function looks for
+ * itself. */
 int atf_thread_open_known(struct atf_thread **thread, const char *directory, uint32_t segments, struct atf_message *message);
 void atf_thread_close(struct atf_thread *thread);
 bool atf_thread_is_cut(const struct atf_thread *thread);
@@ -145,18 +147,18 @@ const struct atf_index *atf_thread_segment(const struct atf_thread *thread, uint
 uint64_t atf_thread_count(const struct atf_thread *thread);
 const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position); /* NULL out of range */
 uint64_t atf_thread_lower_bound(const struct atf_thread *thread, uint64_t ns);
-/* For reading much of it: the events from `position` on that lie side by side in memory, *count of them up to the end of their
- * segment; NULL, 0 behind the last. */
+/* For reading many events: those from `position` on that lie side by side in memory, *count of them up to the end of their segment; NULL,
+ * 0 behind the last. */
 const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t position, uint64_t *count);
-/* The pages of events [from, to) may leave this process's memory (they stay in the page cache, and come back when read), and
- * so may what the kernel has mapped around them: keeps a long scan small. Safe beside other readers of the same thread. */
+/* Lets the pages of events [from, to), and what the kernel has mapped around them, leave this process's memory (they stay in the page
+ * cache, and come back when read): keeps a long scan small. Safe beside other readers of the same thread. */
 void atf_thread_release(const struct atf_thread *thread, uint64_t from, uint64_t to);
 
 /* --- books: how many calls and ends a thread made while it was recorded, and where they are -------------------------
  *
  *   captured = event_count - torn - others + aged + lost
  *
- * Every call and every end is one of `captured`: it is in the files, or has gone to totals since (aged), or is missing (lost). */
+ * `captured` counts every call and every end: each is in the files, or has gone to totals since (aged), or is missing (lost). */
 struct atf_books {
 	uint64_t event_count; /* records in its files, of all kinds */
 	uint64_t calls, ends; /* of them: CALLs; RETURNs and EXCEPTIONs */
@@ -168,8 +170,8 @@ struct atf_books {
 	uint64_t captured;
 };
 #define ATF_BOOKS_UNKNOWN UINT64_MAX
-/* Reads the whole thread once; NULL: one without files. aged, lost: what the manifest counts of it (index_lane.aged is a process's,
- * threads[].lost), lost ATF_BOOKS_UNKNOWN where no manifest says: then it is what the LOST records tell. */
+/* Reads the whole thread once; NULL: a thread without files. aged, lost: what the manifest counts (index_lane.aged is a process's,
+ * threads[].lost). lost is ATF_BOOKS_UNKNOWN where no manifest says how many: then the LOST records tell. */
 void atf_thread_books(const struct atf_thread *thread, uint64_t aged, uint64_t lost, struct atf_books *books);
 
 /* --- merge: many threads in time order. Ties go to the lower thread number, so the order is always the same. ------ */
@@ -205,8 +207,8 @@ struct atf_detail_options {
 	struct atf_sink *sink; /* as for the index */
 };
 int atf_detail_writer_open(struct atf_detail_writer **writer, const char *path, const struct atf_detail_options *options);
-/* Begins a window: the records from here on are its own, the first one's detail_seq is first_detail_seq (-ATF_ERROR_RANGE where
- * an earlier window has it). first_ordinal and event_count are filled in by the writer. A window without records leaves no
+/* Begins a window: the records from here on belong to this window, and the first one's detail_seq is first_detail_seq (-ATF_ERROR_RANGE
+ * where an earlier window has that number). first_ordinal and event_count are filled in by the writer. A window without records leaves no
  * entry. */
 int atf_detail_writer_window(struct atf_detail_writer *writer, const AtfDetailWindow *window);
 /* Bounds, marks and id of the last window begun, as they have become; more records may follow. */
@@ -229,9 +231,9 @@ uint64_t atf_detail_window_count(const struct atf_detail_file *file);
 int atf_detail_window(const struct atf_detail_file *file, uint64_t number, AtfDetailWindow *window);
 /* By position in the file: O(1) where the offset table is sound, else after one scan at open. */
 int atf_detail_get(const struct atf_detail_file *file, uint64_t ordinal, struct atf_detail *record);
-/* Forward: the record of an event by its detail_seq, or by its index_seq. 0; ATF_NOT_PERSISTED (> 0), which is no error: it
- * lies outside every window; < 0. Records have no detail_seq without a window table (atf_detail_window_count 0, as in a file
- * without a footer): atf_detail_find then returns -ATF_ERROR_RANGE, and records that are read have ADA_NO_DETAIL. */
+/* Forward: the record of an event by its detail_seq, or by its index_seq. 0; ATF_NOT_PERSISTED (> 0), which is no error: the event lies
+ * outside every window; < 0. Records have no detail_seq without a window table (atf_detail_window_count 0, as in a file without a
+ * footer): atf_detail_find then returns -ATF_ERROR_RANGE, and records that are read have ADA_NO_DETAIL. */
 enum { ATF_NOT_PERSISTED = 1 };
 int atf_detail_find(const struct atf_detail_file *file, uint32_t detail_seq, struct atf_detail *record);
 int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq, struct atf_detail *record);
@@ -239,12 +241,13 @@ int atf_detail_find_index(const struct atf_detail_file *file, uint32_t index_seq
  * against its event and each event inside a window against its record. */
 int atf_detail_verify(const char *path, const struct atf_index *index, atf_finding *found, void *context);
 int atf_detail_recover(const char *path, struct atf_message *message);
-/* The same of a thread's file where the windows of its process are known, by time and without overlap: id, bounds and marks are taken
- * from them, what lies in none becomes a window with id UINT32_MAX. A complete file whose windows are others is finished anew. */
+/* The same where the windows of the process are known, by time and without overlap: they give id, bounds and marks. Records that lie in
+ * none of them become a window with id UINT32_MAX. A complete file with other windows is finished anew. */
 int atf_detail_recover_windows(const char *path, const AtfDetailWindow *windows, size_t count, struct atf_message *message);
-/* Of the thread's event at `position`: as atf_detail_find, also without a window table. Opens the files when first asked. */
+/* The record of the thread's event at `position`: as atf_detail_find, but also without a window table. Opens the files when first
+ * asked. */
 int atf_thread_detail(struct atf_thread *thread, uint64_t position, struct atf_detail *record);
-/* The detail file of a segment, the thread's; NULL: there is none, or it can't be read. */
+/* The detail file of a segment; the thread owns the handle. NULL: there is no such file, or it can't be read. */
 const struct atf_detail_file *atf_thread_detail_file(struct atf_thread *thread, uint32_t segment);
 
 /* --- recovery: gives a file without footer (ATF_NO_FOOTER) its footer and header. ------------------------------------
@@ -253,10 +256,10 @@ const struct atf_detail_file *atf_thread_detail_file(struct atf_thread *thread, 
  * done. */
 int atf_index_recover(const char *path, struct atf_message *message);
 
-/* --- time -----------------------------------------------------------------------------------------------------------
- * All times of a recording are ns of CLOCK_BOOTTIME, the host's time: it never falls, is the same on every core, goes on while the
- * machine sleeps, and so is what aligns threads, processes and media. Needs no initialisation here: ada_timing_init() reads the
- * clock once, so that no later reading is the first one. Any thread, any number of times. */
+/* --- time ----------------------------------------------------------------------------------------------------------- All times of a
+ * recording are ns of CLOCK_BOOTTIME, the host's time. This clock never falls, is the same on every core and goes on while the machine
+ * sleeps: so it aligns threads, processes and media. The clock needs no initialisation; ada_timing_init() reads it once, so that no later
+ * reading is the first one. Any thread, any number of times. */
 void ada_timing_init(void);
 uint64_t ada_get_timestamp_ns(void);
 
@@ -266,37 +269,37 @@ struct ada_timing_anchor {
 	uint64_t mediaTimeNs; /* at most INT64_MAX */
 	char clock[32];	      /* its name: letters, digits, _ - and . behind a letter; not boot nor wall, which are ada's */
 };
-/* Takes an anchor now: 0, or -ATF_ERROR_INVALID (the name, or what media_time_ns says). It reads the host's clock, the media's
- * and the host's again, some times over, and keeps the reading that took least: the media's is taken to lie in its middle, so half
- * of what it took bounds the error (Cristian, Probabilistic clock synchronization, 1989): about 20 ns where both are read by clock_gettime.
- * Without such a function, read both clocks one right behind the other and fill the struct. */
+/* Takes an anchor now: 0, or -ATF_ERROR_INVALID (the name, or what media_time_ns says). The function reads the host's clock, the media's
+ * and the host's again, some times over, and keeps the reading that took the least time. The media's time is taken to lie in the middle
+ * of that reading, so half of its length bounds the error (Cristian, Probabilistic clock synchronization, 1989): about 20 ns where
+ * clock_gettime reads both. Without such a function, read both clocks one right behind the other and fill the struct. */
 int ada_timing_anchor(struct ada_timing_anchor *anchor, const char *clock, uint64_t (*media_time_ns)(void *context), void *context);
 
-/* Stores an anchor in a session: its directory, one of its pid directories, or NULL for ada_traces/latest. Also while it is being
- * recorded, from any process, many at a time; never waits for the recorder. It goes into session.json, or, as long as somebody else
- * holds that, into anchors.jsonl beside it, which the recorder takes over. Durable on return. -ATF_ERROR_INVALID: a name or times that
- * make no sense, or that contradict an anchor which is there (a clock has to go forward); -ATF_ERROR_FULL: the session has as many as
- * it takes, several thousand. */
+/* Stores an anchor in a session: its directory, one of its pid directories, or NULL for ada_traces/latest. The session may be under way;
+ * any process may store, many at a time, and none waits for the recorder. The anchor goes into session.json, or, as long as somebody else
+ * holds that file, into anchors.jsonl beside it, which the recorder takes over. Durable on return. -ATF_ERROR_INVALID: a name or times
+ * that make no sense, or that contradict an anchor which is there (a clock has to go forward); -ATF_ERROR_FULL: the session has as many
+ * as it takes, several thousand. */
 int atf_session_anchor(const char *session, const struct ada_timing_anchor *anchor, struct atf_message *message);
-/* All of a session, by the names of clocks, each clock's in the order of time, both of its times rising: so one clock's are a run
- * of the array, which is the caller's to free. What is there and no anchor, or contradicts those before it, is left out and counted in
- * the message ("": nothing was). 0, or what keeps session.json from being read. */
+/* All anchors of a session, sorted by the names of clocks and then by time, with both times rising: so the anchors of one clock are a run
+ * of the array, which the caller frees. An entry that is no anchor, or contradicts those before it, is left out and counted in the
+ * message ("": nothing was). 0, or what keeps session.json from being read. */
 int atf_session_anchors(const char *session, struct ada_timing_anchor **anchors, size_t *count, struct atf_message *message);
 
 /* From the host's time to a media clock's, by `count` anchors of that clock alone, in the order of time, as atf_session_anchors has
  * them. With one anchor (h0, m0) the clocks run at the same rate:
  *
- *	media(h) = m0 + (h - h0)
+ * 	media(h) = m0 + (h - h0)
  *
- * With more, the media clock runs straight between two that are neighbours, (h0, m0) and (h1, m1) with h0 <= h < h1, and before the
- * first two and behind the last two on their line; drift is so corrected, and (m1 - m0) / (h1 - h0) - 1 is what it is. It is Lagrange's
+ * With more, the media clock runs straight between two neighbours (h0, m0) and (h1, m1) with h0 <= h < h1; before the first two and
+ * behind the last two it runs on their line. This corrects the drift, which is (m1 - m0) / (h1 - h0) - 1. The formula is Lagrange's
  * interpolation of degree one, the line through two points, in integers, rounded down:
  *
- *	media(h) = m0 + floor((h - h0) * (m1 - m0) / (h1 - h0))
+ * 	media(h) = m0 + floor((h - h0) * (m1 - m0) / (h1 - h0))
  *
  * An error e of one anchor's reading makes at most e between the two, and e * (1 + 2 d / (h1 - h0)) at a distance d outside of them.
- * atf_host_time is the other way: the first ns of the host at which media() is not below media_ns; 0 where that lies before the
- * host's start. -ATF_ERROR_INVALID: no anchor, or times that don't rise; -ATF_ERROR_RANGE: the result has no room in 64 bits. */
+ * atf_host_time goes the other way: it gives the first ns of the host at which media() is not below media_ns; 0 where that ns lies before
+ * the host's start. -ATF_ERROR_INVALID: no anchor, or times that don't rise; -ATF_ERROR_RANGE: the result has no room in 64 bits. */
 int atf_media_time(const struct ada_timing_anchor *anchors, size_t count, uint64_t host_ns, int64_t *media_ns);
 int atf_host_time(const struct ada_timing_anchor *anchors, size_t count, int64_t media_ns, uint64_t *host_ns);
 

@@ -1,7 +1,7 @@
-/* What a recorder has taken out of the segments and not yet written to the disk, in a file of the session's shared memory (its
- * names: recorder/index/shared.h), so that whoever comes behind a killed recorder can write it: the keeper, or `ada recover`.
- * The recorder's main thread writes all but the providers' notes, which the thread writes that makes a provider. Whoever recovers
- * is alone with it, maps it shared, and writes the same things. No traced program has it.
+/* The arena holds what a recorder has taken out of the segments and not yet written to the disk. It is a file of the session's shared
+ * memory (its names: recorder/index/shared.h), so that the keeper, or `ada recover`, can write the rest when the recorder was killed. The
+ * recorder's main thread writes all but the providers' notes; each of those is written by the thread that makes the provider. Whoever
+ * recovers is alone with the arena, maps it shared, and writes the same things. No traced program has it.
  *
  *   0           +-----------------------------+
  *               | struct ada_arena   (4 KiB)  |  sizes, offsets, state of the session, the clock
@@ -12,19 +12,19 @@
  *   memory      | places of 256 KiB           |
  *               +-----------------------------+
  *
- * The file is sparse: a table has pages as far as it was used, a block as far as its note says. Nothing else may be touched.
+ * The file is sparse: a table has pages as far as it was used, a block as far as its note says. Nobody may touch anything else.
  *
  * A commit of many words is one store. A note has two slots; the one that `current` doesn't name is filled, then `current` changes
- * (release). What it says of a thread holds whatever happened to chunks, blocks and file since:
+ * (release). What a note says of its thread holds whatever happened to chunks, blocks and file since:
  *
  *   chunk (segment) --- copied ---> block --- note: counts ---> written to the file ---> block free
  *         |                                     |
  *         +-- not given back before ------------+
  *
- * Killed before the note: the events are in their chunk still, and the bytes behind segment_events are as good as not there. Killed
- * behind it: the chunk's events below next_seq are in the block or in the file. So none is lost and none comes twice.
- * A block that was taken is free only when its bytes are in the file, so the file that a note describes is the file on the disk with
- * all blocks of that thread and segment laid over it, cut behind segment_events.
+ * A recorder killed before the note leaves the events in their chunk, and the bytes behind segment_events count for nothing. One killed
+ * behind the note leaves the chunk's events below next_seq in the block or in the file. So no event is lost and none comes twice. A block
+ * that was taken is free only when its bytes are in the file, so the file that a note describes is the file on the disk with all blocks
+ * of that thread and segment laid over it, cut behind segment_events.
  */
 #ifndef ADA_ABI_ARENA_H
 #define ADA_ABI_ARENA_H
@@ -37,9 +37,9 @@
 #define ADA_ARENA_VERSION 1u
 #define ADA_ARENA_HEADER_BYTES 4096u
 /* Of the tables, where addresses aren't limited: the header says how many there are */
-#define ADA_ARENA_PROVIDERS_MAX 65536u /* those with a higher number have no note: of them the disk has what it has */
+#define ADA_ARENA_PROVIDERS_MAX 65536u /* providers with a higher number have no note: recovery has only what is on the disk */
 #define ADA_ARENA_LANES_MAX (1u << 18)
-#define ADA_ARENA_ANCHORS_MAX (1u << 20)   /* a day and more, at ten a second, which is the most */
+#define ADA_ARENA_ANCHORS_MAX (1u << 20)   /* at ten a second, the most there can be: a day and more */
 #define ADA_ARENA_BLOCKS_MAX 16384u	   /* 4 GiB of addresses */
 #define ADA_ARENA_BLOCK_BYTES (256u << 10) /* the place of block i is at memory_offset + i * so many */
 
@@ -64,7 +64,7 @@ enum ada_arena_provider_state {
 	ADA_ARENA_NO_PROVIDER = 0,
 	ADA_ARENA_STARTING = 1, /* its directory is made; there may be no manifest yet, and then no event is in a file */
 	ADA_ARENA_STARTED = 2,	/* its first manifest is on the disk */
-	ADA_ARENA_FINISHED = 3, /* its last one is, and its segment's name is going or gone */
+	ADA_ARENA_FINISHED = 3, /* its last manifest is, and its segment's name is going or gone */
 };
 struct ada_arena_provider {
 	uint32_t state; /* enum ada_arena_provider_state (atomic, set last) */
@@ -72,7 +72,7 @@ struct ada_arena_provider {
 	uint32_t tids_known; /* 1: the thread table's ids are those of the recorder's pid namespace */
 	uint64_t start_ns;
 	char name[32]; /* of its directory in the session: pid_123 */
-	/* What its segment was laid out from (recorder/index/segment.h): that one's own header the traced program can write */
+	/* What the segment was laid out from (recorder/index/segment.h): the traced program can write the segment's own header */
 	uint64_t index_bytes, detail_bytes; /* detail_bytes 0: no detail lane */
 	uint32_t stack_bytes;
 	uint32_t detail_mode; /* enum ada_detail_mode */
@@ -84,7 +84,7 @@ static_assert(sizeof(struct ada_arena_provider) == 128, "arena provider");
 
 enum ada_arena_lane_flag {
 	ADA_ARENA_LANE_CLOSED = 1,     /* the thread is over, and its last file has its footer */
-	ADA_ARENA_LANE_GIVEN_BACK = 2, /* its entry of the thread table may be another's: what it said is in `last` */
+	ADA_ARENA_LANE_GIVEN_BACK = 2, /* another thread may have the entry of the thread table: `last` has what it said */
 	ADA_ARENA_LANE_DETAIL = 4,     /* the segment has a detail file */
 };
 /* The fields of struct ada_lane (recorder/index/lane.h), where they have the same name. */
@@ -93,9 +93,9 @@ struct ada_arena_lane_state {
 	uint64_t events, lost, overwritten, gaps, segment_gaps, told_lost;
 	uint64_t last_ns;			 /* no event comes before it */
 	uint64_t captured;			 /* the next event with detail in this segment has this detail_seq */
-	uint64_t stretch_seq, stretch_index_seq; /* from that event on its number less the other is the same, in this segment */
+	uint64_t stretch_seq, stretch_index_seq; /* from this event on seq less index_seq is constant, in this segment */
 	uint32_t segment;			 /* index.SEGMENT.atf, the last one; ADA_NONE: there is none */
-	uint32_t segment_events; /* so many of its records count. It has no footer, or one that counts for nothing, unless CLOSED */
+	uint32_t segment_events; /* how many of its records count. Unless CLOSED the file has no footer, or one that counts for nothing */
 	uint32_t flags;		 /* enum ada_arena_lane_flag */
 	uint32_t thread_id;
 	uint64_t reserved[3];
@@ -103,7 +103,7 @@ struct ada_arena_lane_state {
 static_assert(sizeof(struct ada_arena_lane_state) == 128, "arena lane state");
 
 struct ada_arena_lane {
-	uint32_t used; /* 1: it is a thread's (atomic, set last), and the next two say whose until it is 0 again */
+	uint32_t used; /* 1: a thread has this note (atomic, set last), and the next two fields say which one until this is 0 again */
 	uint32_t provider;
 	uint32_t id; /* of the thread, in that provider: thread_ID */
 	uint32_t reserved0;
@@ -111,8 +111,8 @@ struct ada_arena_lane {
 	uint32_t current; /* 0 or 1: the slot that holds (atomic) */
 	uint32_t reserved2;
 	struct ada_arena_lane_state slots[2];
-	/* Whole before the entry is freed: where no entry of the thread table has this id, `last` is what it said, whether GIVEN_BACK is
-	 * set yet or not; 0 everywhere: the thread has its entry */
+	/* Whole before the thread's entry is freed: where no entry of the thread table has this id, `last` has what the entry said,
+	 * whether GIVEN_BACK is set yet or not. 0 everywhere: the thread has its entry */
 	struct ada_shm_thread last;
 	uint64_t reserved3[8];
 };
@@ -121,7 +121,7 @@ static_assert(offsetof(struct ada_arena_lane, slots) == 64, "arena lane slots");
 
 enum ada_arena_kind {
 	ADA_ARENA_PLAIN = 1, /* the file's bytes, from `offset` on */
-			     /* Reserved: a block of packed events, whose size in the file is not that in memory. It will count `events` */
+	/* Reserved: a block of packed events, whose size in the file is not that in memory. It will count `events` */
 };
 struct ada_arena_block {
 	uint32_t taken; /* 1: its bytes may not be in the file yet (atomic, set last, cleared first) */
@@ -129,7 +129,7 @@ struct ada_arena_block {
 	uint32_t lane;	/* number of the note */
 	uint32_t segment;
 	uint64_t offset; /* in the file, of its first byte: a multiple of 4096 */
-	uint32_t bytes;	 /* so many of the file at most; all of them have memory. The first blocks of a file are small */
+	uint32_t bytes;	 /* so many bytes of the file at most; all of them have memory. The first blocks of a file are small */
 	uint32_t events; /* not of PLAIN: there segment_events says what counts */
 };
 static_assert(sizeof(struct ada_arena_block) == 32, "arena block");
@@ -144,7 +144,7 @@ struct ada_arena {
 	uint64_t start_ns;
 	uint32_t recorder_pid;
 	uint32_t index_mode;	 /* enum ada_index_mode */
-	uint64_t segment_events; /* of a file at most, as asked; 0: as many as one can have */
+	uint64_t segment_events; /* events of a file at most, as asked; 0: as many as it can have */
 	/* What follows changes */
 	uint32_t state __attribute__((aligned(64))); /* enum ada_arena_state (atomic) */
 	uint32_t providers_used;		     /* notes from here on were never used (atomic) */
@@ -152,7 +152,7 @@ struct ada_arena {
 	uint32_t blocks_used;			     /* likewise */
 	uint32_t
 		lanes_refused; /* threads for which there was no note: what memory holds of them can't be told from what their files hold */
-	uint64_t blocks_refused; /* blocks whose memory was had elsewhere: lost with the recorder where they weren't written */
+	uint64_t blocks_refused; /* blocks in other memory: the recorder's end loses those that weren't written */
 	uint32_t clock_current;	 /* 0 or 1 (atomic) */
 	struct ada_arena_clock clocks[2];
 };

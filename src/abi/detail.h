@@ -1,4 +1,4 @@
-/* The detail lane in shared memory: what of an event is kept for the moments that matter (files: abi/file.h).
+/* The detail lane in shared memory: registers and stack of each event, kept for the moments that matter (files: abi/file.h).
  *
  * Lockstep. A thread takes a detail chunk together with its index chunk, and the record of the event at offset o of the
  * index chunk lies at detail_scale * o of the detail chunk. So the index lane's commit word commits both, and the record needs
@@ -9,8 +9,9 @@
  *                  | header | unused | record 0  | record 1  |             | record    |
  *                  +--------+--------+-----------+-----------+--         --+-----------+
  *
- * That of a small index chunk is small, too: as its events begin at ADA_SMALL_BEHIND + 64, offsets are reckoned from
- * detail_scale * ADA_SMALL_BEHIND before its start. Where there is none, it is an ordinary one, filled to the same place.
+ * A small index chunk has a small detail chunk. As its events begin at ADA_SMALL_BEHIND + 64, offsets are reckoned from detail_scale *
+ * ADA_SMALL_BEHIND before the detail chunk's start. Where no small one is free, an ordinary one takes its place, filled as far as a small
+ * one would be.
  *
  *   record         0         8            16   24   32   40     44           46      48    112           112 + room
  *                  +---------+------------+----+----+----+------+------------+-------+-----+-------------+--------------+
@@ -23,8 +24,9 @@
  *
  * The event in the index ring has detail_seq ADA_NO_DETAIL where its record has kind 0 or there is no detail chunk.
  *
- * States of a detail chunk (status, atomic). Each class has a ring of its own. The ring of sealed chunks is a queue in the order of sealing, so its tail is
- * the chunk whose newest event is oldest. Agents append, agents and the recorder take out (compare-and-swap of sealed_tail).
+ * States of a detail chunk (status, atomic). Each class has a ring of its own. The ring of sealed chunks is a queue in the order of
+ * sealing, so its tail is the chunk whose newest event is oldest. Agents append, agents and the recorder take out (compare-and-swap of
+ * sealed_tail).
  *
  *   FREE --- agent takes its bit ---> OPEN ---- with its index chunk ----> SEALED, in the ring
  *     ^                                ^                                      |  agent in need of a chunk
@@ -32,11 +34,11 @@
  *     |                                                            |
  *     +---- recorder, once nothing needs it any more ------------ HELD: a pin holds it; the recorder's from now on
  *
- * The claim that no history is lost to a race: a marker widens the pin before it goes on; a recycler looks at the pin after it
- * has CLAIMED (full barrier between). Whoever reads "CLAIMED" waits until it is OPEN or HELD, or its process is dead (then the
- * chunk is whole, as SEALED). A recycler raises `horizon` before OPEN.
- * The pin is one interval around all windows that the recorder has not finished; only the recorder narrows it. A chunk that it
- * holds is looked at once more: it is kept only where a mark that isn't settled wants it (its own bounds, abi/policy.h).
+ * The claim that no history is lost to a race: a marker widens the pin before it goes on; a recycler looks at the pin after it has
+ * CLAIMED (full barrier between). Whoever reads "CLAIMED" waits until it is OPEN or HELD, or its process is dead (then the chunk is
+ * whole, as SEALED). A recycler raises `horizon` before OPEN. The pin is one interval around all windows that the recorder has not
+ * finished; only the recorder narrows it. A recycler looks once more at a chunk that the pin holds: it keeps the chunk only where a mark
+ * that isn't settled wants it (by the mark's own bounds, abi/policy.h).
  */
 #ifndef ADA_ABI_DETAIL_H
 #define ADA_ABI_DETAIL_H
@@ -64,7 +66,7 @@ struct ada_detail {
 static_assert(sizeof(struct ada_detail) == 112, "detail record");
 static_assert(offsetof(struct ada_detail, kind) == 40, "kind, stack_size and flags are one word");
 
-/* Of a lane that captures `stack` bytes (rounded up to 16): room = stack, detail_scale = this. 0 -> 6, 128 -> 10, 256 -> 14. */
+/* For a lane that captures `stack` bytes: ROOM rounds them up to 16, SCALE is detail_scale: 0 -> 6, 128 -> 10, 256 -> 14. */
 #define ADA_DETAIL_ROOM(stack) (((stack) + 15u) & ~15u)
 #define ADA_DETAIL_SCALE(room) (((uint32_t)sizeof(struct ada_detail) + (room) + 64u + 63u) / 64u * 2u)
 static_assert(ADA_DETAIL_SCALE(0) == 6 && ADA_DETAIL_SCALE(128) == 10 && ADA_DETAIL_SCALE(256) == 14, "scale");
@@ -74,18 +76,18 @@ enum ada_detail_status { ADA_DETAIL_FREE = 0, ADA_DETAIL_OPEN = 1, ADA_DETAIL_SE
 struct ada_detail_chunk {	   /* header, at the chunk's start; written by the agent */
 	uint32_t status;	   /* enum ada_detail_status (atomic); the recorder's where HELD -> FREE */
 	uint32_t thread;	   /* its id */
-	uint64_t first_seq;	   /* as its index chunk's first_seq: of the record at offset detail_scale * 64 */
+	uint64_t first_seq;	   /* as its index chunk's first_seq: number of the record at offset detail_scale * 64 */
 	uint64_t first_counter;	   /* when it was opened */
 	uint64_t last_counter;	   /* set at sealing: of its last event */
-	uint64_t previous_counter; /* of this thread's last event before it; 0: there was none */
+	uint64_t previous_counter; /* of this thread's last event before the chunk; 0: there was none */
 	uint32_t records;	   /* set at sealing: slots in use, with or without detail. While OPEN: see the index chunk's commit word */
-	uint32_t index_chunk;	   /* that it goes with while OPEN */
+	uint32_t index_chunk;	   /* the one that this goes with while OPEN */
 	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_detail_chunk) == 64, "detail chunk header");
 
-/* One interval of counters, changed by cmpxchg16b only. A reader loads `start` first (acquire), then `end`. Whoever widens it
- * adds 1 to the epoch even where nothing else changes, so the recorder's compare fails and it looks for new marks. */
+/* One interval of counters, changed by cmpxchg16b only. A reader loads `start` first (acquire), then `end`. Whoever widens it adds 1 to
+ * the epoch even where nothing else changes, so the recorder's compare fails, and the recorder looks for new marks. */
 #define ADA_PIN_GRAIN 12 /* counters are kept in units of 4096 ticks, rounded so that the interval only grows */
 #define ADA_PIN_EPOCH_BITS 16
 #define ADA_PIN_NONE (UINT64_MAX >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS) /* start: nothing is pinned */
@@ -99,7 +101,7 @@ static inline uint64_t ada_pin_start(uint64_t counter) /* without epoch */
 	return counter >> ADA_PIN_GRAIN << ADA_PIN_EPOCH_BITS;
 }
 
-/* Windows end at a ns, and a ns has several ticks: what is as near as this to a bound may be of the same ns. */
+/* Windows end at a ns, and a ns has several ticks: a counter this near to a bound may be of the same ns. */
 #define ADA_PIN_SLACK 64u
 static inline int ada_ticks_overlap(uint64_t start, uint64_t end, uint64_t first_counter, uint64_t last_counter)
 {
@@ -117,11 +119,11 @@ struct ada_detail_control {
 	uint64_t sealed_head; /* chunks sealed so far: the ring's next place (abi/wire.h, "Rings") */
 	uint64_t sealed_tail; /* agents and recorder */
 	uint64_t horizon;     /* highest last_counter of a chunk that was recycled: before it, history has holes */
-	uint64_t discarded;   /* chunks recycled though full, no window wanted them: windows_discarded */
+	uint64_t discarded;   /* full chunks recycled because no window wanted them: windows_discarded */
 	uint64_t starved;     /* times a chunk was wanted and none was to be had */
 	uint64_t reserved;
-	/* Recorder. What the pin really stands for, so that a chunk between two windows isn't kept: marks from place `settled` on
-	 * (abi/policy.h), and one interval of counters of the recorder's own (own_start UINT64_MAX: none). */
+	/* Written by the recorder. These say what the pin stands for, so that a chunk between two windows isn't kept: marks from place
+	 * `settled` on (abi/policy.h), and one interval of the recorder's own, in counters (own_start UINT64_MAX: none). */
 	uint64_t settled;
 	uint64_t own_start, own_end;
 	uint64_t reserved1[5];

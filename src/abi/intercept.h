@@ -1,8 +1,7 @@
-/* Functions of libc whose entry the agent takes over, in every process, so that recording goes on across exec, crashes
- * are seen, seccomp, tracers and thread pointers of the program's own are survived, limits of memory are the program's alone and
- * non-local jumps are recognised. All calls come through here, libc's own too (system, popen, posix_spawn).
- * The planner plans a hook for each name that a module exports, even in modules that are not traced; the agent replaces
- * the function (it may go on into the hook's body, the original).
+/* Functions of libc whose entry the agent takes over, in every process. So recording goes on across exec, the agent sees crashes and
+ * non-local jumps, survives the program's own seccomp filters, tracers and thread pointers, and keeps out of limits of memory. All calls
+ * come through here, libc's own too (system, popen, posix_spawn). The planner plans a hook for each name that a module exports, even in
+ * modules that are not traced; the agent replaces the function (it may go on into the hook's body, the original).
  */
 #ifndef ADA_ABI_INTERCEPT_H
 #define ADA_ABI_INTERCEPT_H

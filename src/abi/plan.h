@@ -113,7 +113,7 @@ struct ada_plan_hook {
 	int16_t host;		/* not 0: the island lies in bytes that hook number (this one's + host) leaves dead, */
 				/* so this one may be applied only if that one is */
 	uint32_t origin_first;	/* origins of its body: up to the first that ends them */
-	uint16_t free_at_entry; /* a bit an enum ada_register, as are those at the exit: nobody needs what these hold when */
+	uint16_t free_at_entry; /* a bit an enum ada_register, as are those at the exit: nobody needs what these registers hold when */
 	uint16_t free_at_exit;	/* the function is entered, and behind its return. The rest a hook has to put back */
 };
 static_assert(sizeof(struct ada_plan_hook) == 64, "plan hook");
@@ -123,8 +123,8 @@ static_assert(offsetof(struct ada_plan_hook, free_at_entry) == 60, "free_at_entr
 
 #define ADA_ORIGIN_END UINT8_MAX
 
-/* From `body` on, up to the next of them, the body is the copy of what stood `original` bytes behind patch_address; a hook's
- * first one has body 0. What became more than one instruction has one of these for each. */
+/* From `body` on, up to the next origin, the body is the copy of what stood `original` bytes behind patch_address. A hook's first origin
+ * has body 0. An instruction that became several has an origin for each. */
 struct ada_plan_origin {
 	uint8_t body; /* offset in the body; ADA_ORIGIN_END: there are no more */
 	uint8_t original;

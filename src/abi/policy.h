@@ -10,13 +10,13 @@
  *                  | samples           |  ADA_SAMPLE_BYTES a slot: what p99, rate and new-caller remember
  *                  +-------------------+
  *
- * Functions have dense numbers from 1 on: function_base of their module (given with its plan) + symbolIndex. Number 0 is of
- * those that have none; its flags are always 0. The hook tests flags[number]; a slow path asks masks[classes[number]] which
- * rules name the function.
+ * Functions have dense numbers from 1 on: function_base of their module (given with its plan) + symbolIndex. Number 0 stands for
+ * functions without a number; its flags are always 0. The hook tests flags[number]; a slow path asks masks[classes[number]] which rules
+ * name the function.
  *
- * A reader that got hold of a table just before it is filled anew sees `generation` change: it reads generation (even),
- * decides, and decides again in the table then in force where generation isn't what it was. So no event is marked under a
- * mixture of policies. A new table may not name a function before its pages are there: the recorder allocates before it swaps.
+ * A reader that got hold of a table just before the recorder fills that table anew sees `generation` change: the reader reads generation
+ * (even), decides, and where generation has changed by then, decides again in the table in force. So no event is marked under a mixture
+ * of policies. A new table may not name a function before its pages are there: the recorder allocates before it swaps.
  *
  * A rule keeps its slot (0 to 63) through swaps, and with the slot its state. A slot given to a new rule has its state zeroed
  * and `incarnation` raised first; a table names the incarnation that it means.
@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define ADA_RULES_MAX 64u
-#define ADA_FUNCTIONS_MAX (1u << 21) /* with a dense number, in one process; the rest can't be named by triggers */
+#define ADA_FUNCTIONS_MAX (1u << 21) /* with a dense number, in one process; no trigger can name the rest */
 #define ADA_CLASSES_MAX 65536u
 #define ADA_SAMPLE_BYTES 8192u
 #define ADA_MARKS 4096u /* places of the ring */
@@ -49,7 +49,7 @@ enum ada_rule_kind {
 	ADA_RULE_NEW_CALLER, /* CALL from a return address not seen before */
 	ADA_RULE_CPU,	     /* RETURN: the call's own thread's CPU time, in ns, op operand */
 	ADA_RULE_EXCEPTION,  /* CALL of a function that throws; `name`: glob of the type's name, "" all */
-	/* Not of functions: the recorder marks, but for CRASH and SIGNAL, which the agent's handlers do */
+	/* Rules that name no function: the recorder marks for them; for CRASH and SIGNAL the agent's handlers do */
 	ADA_RULE_CPU_SHARE,
 	ADA_RULE_MEMORY_SHARE,
 	ADA_RULE_MEMORY_BYTES,
@@ -92,8 +92,8 @@ struct ada_rule {	/* 256 bytes */
 	uint64_t percentile; /* per 100,000: p99.9 is 99,900 */
 	uint64_t over;	     /* samples, at most ADA_SAMPLE_BYTES * 8 */
 	uint64_t per_ticks;  /* of a rate */
-	/* Matches left out at first (new-caller: calls whose callers are only learned); of those after them the first and then
-	 * every `every`-th marks (0 and 1: each) */
+	/* The first `after` matches don't mark (new-caller: these calls only teach callers); of the others the first and then every
+	 * `every`-th marks (0 and 1: each) */
 	uint64_t after, every;
 	uint64_t limit, limit_ticks;	/* at most `limit` marks within `limit_ticks`; 0: no limit. See limit_start below */
 	uint64_t pre_ticks, pre_events; /* both 0: from the mark on. Both set: whichever reaches back further */
@@ -123,9 +123,9 @@ static_assert(sizeof(struct ada_policy_table) == 64 + 64 * 256, "policy table");
 #define ADA_POLICY_TABLE_BYTES (ADA_POLICY_FLAGS + ADA_FUNCTIONS_MAX)
 static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_TABLE_BYTES % 4096 == 0, "pages");
 
-/* Agents change it atomically, without locks; zeroed by the recorder when its slot gets a new rule, the new incarnation
- * first. An agent that is about to change it for the rule before looks at the incarnation, but may come late by that one
- * change: so a slot is not given away again while another one has been empty for longer.
+/* Agents change a state atomically, without locks. The recorder zeroes it when the slot gets a new rule, the new incarnation first. An
+ * agent that is about to change the state for the former rule looks at the incarnation, but may come late by that one change: so the
+ * recorder gives away the slot that has been empty for longest.
  *
  * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another. */
 struct ada_rule_state { /* 128 bytes */
@@ -133,10 +133,10 @@ struct ada_rule_state { /* 128 bytes */
 	uint32_t above;			   /* percentile, rate: the bound is exceeded now */
 	uint64_t matches;		   /* events that fitted the rule, whatever after, every and limit made of them */
 	uint64_t limit_start, limit_count; /* a span of limit_ticks begins with the first mark after the last span's end */
-	uint64_t marks;			   /* of the matches, those that marked */
+	uint64_t marks;			   /* how many of the matches marked */
 	uint64_t samples;		   /* percentile, rate: taken so far. new-caller: addresses held */
 	uint64_t exceeding;		   /* percentile: of the last `over`. rate: calls before this bucket. new-caller: calls */
-	uint64_t since_counter;		   /* when the recorder made the rule: what happened before it does not mark */
+	uint64_t since_counter;		   /* when the recorder made the rule: earlier events don't mark */
 	uint64_t last_counter;		   /* of its last mark */
 	uint64_t overlooked;		   /* samples or addresses that had no room */
 	uint8_t reserved[48];
@@ -154,12 +154,12 @@ struct ada_mark {	  /* 128 bytes */
 	uint64_t rules;	  /* bit = slot */
 	uint32_t version; /* of the policy that marked */
 	uint32_t thread;  /* its id; ADA_NONE: of no thread */
-	uint64_t seq;	  /* of the event in this thread, as the ring counts (first_seq + place); UINT64_MAX: no event */
+	uint64_t seq;	  /* the event's number in this thread, as the ring counts (first_seq + place); UINT64_MAX: no event */
 	uint64_t function_id;
 	uint64_t value; /* what was compared: duration in ticks, argument, result, ...; signal number */
 	uint64_t pre_ticks, pre_events, post_ticks, post_events; /* the largest of its rules */
-	/* What was pinned for it: counters. pin_end is UINT64_MAX while a post-roll in events goes on; the agent lowers it where the
-	 * marked thread begins its next chunk after the last of them, the recorder where it has closed the window (atomic). */
+	/* What the mark pinned, in counters. pin_end is UINT64_MAX while a post-roll in events goes on. The agent lowers pin_end when the
+	 * marked thread begins its next chunk behind the last of these events, the recorder when it has closed the window (atomic). */
 	uint64_t pin_start, pin_end;
 	uint8_t reserved[24];
 };
@@ -167,7 +167,7 @@ static_assert(sizeof(struct ada_mark) == 128, "mark");
 
 struct ada_mark_control { /* all atomic */
 	uint64_t head;	  /* marks written or being written; place n is marks[n % ADA_MARKS] */
-	uint64_t tail;	  /* recorder: those before it may be overwritten */
+	uint64_t tail;	  /* recorder: marks before this place may be overwritten */
 	/* Where the ring is full a mark is counted here instead, and its interval and rules are added */
 	uint64_t missed, missed_rules, missed_start, missed_end; /* start: lowest counter, 0: none; end: highest */
 	uint64_t detected;					 /* marks in all: marked_events_detected */

@@ -1,8 +1,8 @@
 /* What the recorder and the agent share: the segment, in memory, and the messages on the socket. The detail lane's part of
  * the segment is in abi/detail.h, the policy's and the marks' in abi/policy.h.
  *
- * One segment a provider (a traced process image), made by the recorder, a file without a name in a tmpfs of its own
- * (recorder/index/shared.h), passed as a file descriptor. It lives as long as any process has it.
+ * Each provider (a traced process image) has one segment. The recorder makes it, a file without a name in a tmpfs of the recorder's own
+ * (recorder/index/shared.h), and passes its descriptor. The segment lives as long as any process has it.
  *
  *   0         +------------------------------+
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record
@@ -31,9 +31,9 @@
  * the next event to be written; all before it is complete and never changes. Its high half is the agent's own. The
  * recorder may read it at any time (acquire) and copy what lies before it, so a quiet thread's events need not wait.
  *
- * Small chunks are for the beginnings of threads where many live. They are numbered from ada_small_first() on, in the same map and
- * ring. Offsets in one begin where its one page of events does, so that all chunks end at ADA_CHUNK_BYTES and a hook needn't know which
- * it fills. A page holds the header of one and the events of another:
+ * Where many threads live, each begins with small chunks. Their numbers begin at ada_small_first(), in the same map and ring. Offsets in
+ * a small chunk are those of the end of a large one, so that all chunks end at ADA_CHUNK_BYTES and a hook needn't know which kind it
+ * fills. A page holds the header of one and the events of another:
  *
  *   page of `small`      0                   1                       7                       8
  *                  +----------+---   --+----------+---   --+----------+---------+----------+---------+--
@@ -78,11 +78,10 @@ struct ada_chunk {
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
 
-/* Rings of sealed chunks, both lanes'. Place n is entry n % count: above, the lap, n / count + 1; below, the chunk's number.
- * An entry whose lap is not the place's isn't filled yet, or was filled anew. Filling it is one compare-and-swap, then
- * sealed_head goes on, moved by whoever comes first: an agent that is preempted, or killed, in between keeps nobody from
- * sealing or from taking out. Entries are never cleared; sealed_tail says what has been taken,
- * and given back where the recorder gives chunks back. */
+/* Rings of sealed chunks, both lanes'. Place n is entry n % count: above, the lap, n / count + 1; below, the chunk's number. An entry
+ * with another lap than the place's isn't filled yet, or was filled anew. One compare-and-swap fills an entry; then whoever comes first
+ * moves sealed_head on: an agent that is preempted, or killed, in between keeps nobody from sealing or from taking out. Entries are never
+ * cleared; sealed_tail says what has been taken, and given back where the recorder gives chunks back. */
 static inline uint64_t ada_sealed_entry(uint64_t place, uint32_t count, uint32_t number)
 {
 	return (place / count + 1) << 32 | number;
@@ -93,7 +92,7 @@ static inline int ada_sealed_is_filled(uint64_t entry, uint64_t place, uint32_t 
 	return entry >> 32 == (uint32_t)(place / count + 1);
 }
 
-/* Number of the first small chunk, of a lane that has so many others: the maps' words are of one class. */
+/* Number of the first small chunk of a lane that has `chunks` others: no word of the maps mixes the two classes. */
 static inline uint32_t ada_small_first(uint32_t chunks)
 {
 	return (chunks + 63) & ~63u;
@@ -148,9 +147,9 @@ struct ada_crash {
 };
 static_assert(sizeof(struct ada_crash) == 696, "crash record");
 
-/* Threads. An entry is a thread's from its first event until the recorder has all its events and has copied the entry: then it is
- * free, and the next thread may have it. What tells threads apart is the id, given in the order of first events and never again:
- * files, chunks and marks name threads by it. A thread that finds no entry is not recorded, and counted in threads_refused.
+/* Threads. An entry is a thread's from its first event until the recorder has all its events and has copied the entry: then it is free,
+ * and the next thread may have it. The id tells threads apart: given in the order of first events and never again. Files, chunks and
+ * marks name threads by their ids. A thread that finds no entry is not recorded, and counted in threads_refused.
  *
  *            agent: bitmap or thread_count, then all fields        agent (or the thread is gone)
  *   UNUSED ----------------------------------------------> LIVE <-----------------------------> ENDED
@@ -160,9 +159,9 @@ static_assert(sizeof(struct ada_crash) == 696, "crash record");
 struct ada_shm_thread {	    /* 128 bytes; written by the agent unless said otherwise */
 	uint32_t thread_id; /* OS thread id */
 	uint32_t status;    /* enum ada_thread_status (atomic) */
-	uint32_t chunk;	    /* number of the index chunk it fills, or has sealed last, or UINT32_MAX (atomic) */
-	/* 1 while C code writes an event, from before it reads the counter (full barrier) until after the commit: such an event
-	 * may still come with an old time. One of hook.S can't: a preemption restarts it. */
+	uint32_t chunk;	    /* number of the index chunk that the thread fills, or has sealed last, or UINT32_MAX (atomic) */
+	/* 1 while C code writes an event, from before the reading of the counter (full barrier) until after the commit: such an event may
+	 * still come with an old time. An event of hook.S can't: a preemption restarts it. */
 	uint32_t writing;
 	uint64_t start_counter;	 /* TSC when it was first seen */
 	uint64_t lost;		 /* events dropped in all (atomic) */
@@ -172,10 +171,11 @@ struct ada_shm_thread {	    /* 128 bytes; written by the agent unless said other
 	uint64_t detail_dropped; /* events of chunks without a detail chunk */
 	uint32_t id;		 /* (atomic) */
 	uint32_t reserved0;
-	uint64_t unreturned;	/* calls recorded without their return: no stub was to be had */
-	uint64_t lost_full;	/* of lost: the whole buffer was full */
-	uint64_t lost_memory;	/* of lost: there was no memory for more of the buffer, or none allowed */
-	uint64_t sealed_events; /* in the chunks that it has sealed, LOST ones included: also where others have replaced them (atomic) */
+	uint64_t unreturned;  /* calls recorded without their return: no stub was to be had */
+	uint64_t lost_full;   /* of lost: the whole buffer was full */
+	uint64_t lost_memory; /* of lost: there was no memory for more of the buffer, or none allowed */
+	/* events in all chunks that the thread has sealed, LOST ones included, also in chunks that were recycled (atomic) */
+	uint64_t sealed_events;
 	uint8_t reserved[16];
 };
 static_assert(sizeof(struct ada_shm_thread) == 128, "shm thread");
@@ -192,15 +192,15 @@ struct ada_shm_module {	  /* 512 bytes */
 	uint32_t mismatched;		       /* entries whose bytes were not as planned: left alone */
 	uint32_t imports;		       /* GOT slots hooked */
 	uint32_t flags;			       /* enum ada_module_flag */
-	uint32_t function_base;		       /* of the plan reply: number in the policy's tables of its function 0; 0: none has one */
-	uint32_t loads;			       /* times it was loaded: the same file at the same base is the same module again */
+	uint32_t function_base; /* of the plan reply: number in the policy's tables of its function 0; 0: its functions have no numbers */
+	uint32_t loads;		/* times it was loaded: the same file at the same base is the same module again */
 	char path[424];
 };
 static_assert(sizeof(struct ada_shm_module) == 512, "shm module");
 
-/* Announced by the agent before it lets the program execute another image, and taken back where the kernel refuses that: so
- * the recorder knows of images whose agent never says HELLO. An image that takes the agent in is given the entry's place by
- * ADA_ENV_SOCKET, and says it in its HELLO, which frees the entry. What is left of them at the end was not recorded. */
+/* The agent announces an image here before it lets the program execute that image, and takes the announcement back where the kernel
+ * refuses: so the recorder knows of images whose agent never says HELLO. An image that takes the agent in learns the entry's place from
+ * ADA_ENV_SOCKET; its HELLO names the place and so frees the entry. Images whose entries are left at the end were not recorded. */
 enum ada_heir_kind {
 	ADA_HEIR_EXEC = 0,	 /* was given the agent, and is to say HELLO */
 	ADA_HEIR_STATIC,	 /* executed without it: names no loader */
@@ -208,13 +208,13 @@ enum ada_heir_kind {
 	ADA_HEIR_MACHINE,	 /* of another architecture */
 	ADA_HEIR_LIBC,		 /* its loader is not glibc's */
 	ADA_HEIR_CONFINED,	 /* by a process under seccomp, from which the agent does not go along */
-	ADA_HEIR_NO_MEMORY,	 /* by one without memory for its environment */
+	ADA_HEIR_NO_MEMORY,	 /* by a process without memory for its environment */
 	ADA_HEIR_TRACED,	 /* its tracer would see the agent */
-	ADA_HEIR_DISPATCHED,	 /* by one whose system calls are dispatched to user space */
+	ADA_HEIR_DISPATCHED,	 /* by a process whose system calls are dispatched to user space */
 	ADA_HEIR_COUNTER,	 /* by a vfork child that may not read the TSC */
 	ADA_HEIR_ROOT,		 /* its root has neither the agent nor /proc */
 	ADA_HEIR_FORK,		 /* a fork's child that could not say HELLO (ENOMEM, EMFILE ...) */
-	ADA_HEIR_FORK_UNREACHED, /* one for which there is no way to the recorder's socket */
+	ADA_HEIR_FORK_UNREACHED, /* a fork's child without a way to the recorder's socket */
 	ADA_HEIR_FORK_DISABLED,	 /* a child of a process that had ceased to record */
 };
 enum ada_heir_state { ADA_HEIR_FREE = 0, ADA_HEIR_TAKEN = 1, ADA_HEIR_ANNOUNCED = 2 };
@@ -223,7 +223,7 @@ struct ada_shm_heir {	     /* 256 bytes; written by the agent unless said otherw
 	uint32_t state;	     /* enum ada_heir_state (atomic); the recorder frees what has said HELLO */
 	uint32_t generation; /* another one each time */
 	uint32_t kind;	     /* enum ada_heir_kind */
-	uint32_t pid;	     /* that it has or will have, as it sees itself */
+	uint32_t pid;	     /* that the image has or will have, as it sees itself */
 	uint32_t own;	     /* 1: the provider's own process executes; 0: a vfork's or fork's child */
 	uint32_t reserved;
 	char path[232]; /* as it was given to exec; "": not known */
@@ -257,10 +257,10 @@ struct ada_shm {
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */
 	uint32_t recorder_pid;	  /* 0 once the recorder is gone in order (atomic) */
 	uint32_t detail_returned; /* counts detail chunks given back (atomic) */
-	uint64_t allowed_bytes;	  /* of taken_bytes, at most. What the agent needs beyond is the recorder's to make, or lost (atomic) */
-	uint32_t memory_ends;	  /* 1: the recorder can make no more at present, either (atomic) */
+	uint64_t allowed_bytes; /* of taken_bytes, at most. Beyond, the recorder makes what the agent needs, or events are lost (atomic) */
+	uint32_t memory_ends;	/* 1: the recorder can make no more at present, either (atomic) */
 	uint32_t reserved1;
-	/* Bytes from this very word to the flags of the policy in force: what the hook tests (abi/policy.h). Never 0. */
+	/* Bytes from this very word to the flags of the policy in force, which the hook tests (abi/policy.h). Never 0. */
 	uint64_t policy_flags;
 	/* Written by the agent: a cache line of its own */
 	uint32_t disabled __attribute__((aligned(64))); /* enum ada_disable (atomic, first reason stays) */
@@ -273,23 +273,23 @@ struct ada_shm {
 	uint64_t sites;					/* return stubs in use */
 	uint64_t sites_refused; /* return addresses seen to get no stub (no module's text), and calls that found the table full */
 	uint32_t exit_seen;	/* 1: the program ended through exit() or a return of main */
-	/* Detail chunks from here on were in no one's hands yet (atomic). The recorder allocates ahead and moves it; an agent that
-	 * finds no free chunk before that takes the next ones itself, so that nothing is lost, recycled or waited for while the
-	 * pool still grows. */
+	/* Nobody had the detail chunks from here on yet (atomic). The recorder allocates ahead and moves this front. An agent that finds
+	 * no free chunk before it takes the next ones itself, so that nothing is lost, recycled or waited for while the pool still
+	 * grows. */
 	uint32_t detail_front;
 	uint32_t heirs_generation;   /* counts announcements (atomic) */
-	uint32_t heirs_unlisted;     /* announced while the table was full, and neither taken back nor heard of (atomic, both) */
+	uint32_t heirs_unlisted;     /* images announced while the table was full, and neither taken back nor heard of (atomic, both) */
 	uint32_t threads_seen;	     /* ids given so far (atomic) */
 	uint32_t threads_refused;    /* threads of which events are missing: no entry, no id, no memory (atomic) */
 	uint32_t modules_refused;    /* modules that found no entry, or no memory within reach: not hooked, or not all (atomic) */
 	uint32_t index_front;	     /* of index chunks, as detail_front (atomic) */
-	uint32_t memory_waits;	     /* of waits, those for want of memory: the buffer was not full (atomic) */
+	uint32_t memory_waits;	     /* how many waits were for want of memory: the buffer was not full (atomic) */
 	uint32_t small_front;	     /* of small index chunks: only agents give them memory (atomic) */
 	uint64_t taken_bytes;	     /* of the pools, made by the agent: charged to the program (atomic) */
 	uint32_t detail_small_front; /* the same of the detail lane's (atomic) */
 	uint32_t waits_given_up;     /* for the recorder, since it stood still: --on-full=block, answers (atomic) */
 	uint32_t reserved2[2];
-	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: it can't be done */
+	/* The agent's addresses that the recorder needs for a late patch (an injected call); 0: no late patches */
 	uint64_t late_entry; /* set last (atomic). See "Late patches" below */
 	uint64_t late_stack; /* top of a stack kept for it, aligned to 16 */
 	uint64_t agent_text_start, agent_text_end;
@@ -302,10 +302,9 @@ static_assert(offsetof(struct ada_shm, disabled) % 64 == 0, "agent's line");
 static_assert(offsetof(struct ada_shm, crash) % 64 == 0, "crash");
 static_assert(sizeof(struct ada_shm) <= 4096, "one page");
 
-/* Whether the recorder lives: one page a session, a file of its own that agents map read-only. `owner` is a robust futex of a thread
- * of the recorder's: when that thread dies, and it does only with all the others, the kernel takes its id out and sets
- * ADA_PRESENCE_DIED, before anyone has waited for the dead process or closed what it had open. A recorder that is stopped (SIGSTOP,
- * a debugger) lives, and beats no more. */
+/* Whether the recorder lives: one page a session, a file of its own that agents map read-only. `owner` is a robust futex of a thread of
+ * the recorder. That thread dies only with all the others; then the kernel takes its id out and sets ADA_PRESENCE_DIED, before anyone has
+ * waited for the dead process or closed what it had open. A recorder that is stopped (SIGSTOP, a debugger) lives, and beats no more. */
 struct ada_presence {
 	uint32_t owner; /* id of the thread that holds it (atomic); 0: the recorder ended in order */
 	uint32_t reserved;
@@ -338,7 +337,7 @@ struct ada_presence {
  *      rsp = late_stack less a struct ada_late_frame, which says how the thread is to go on: should the recorder be killed
  *      meanwhile, the agent puts that back itself
  *   3. lets this one thread run. It opens a conversation: HELLO (RESUME); then for each module that it knows and that could be
- *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. Of a PLAN the hooks count that aren't in place yet: those of
+ *      hooked MODULE with ADA_MODULE_LATE, PLAN, APPLIED; DONE. From a PLAN the agent takes the hooks that aren't in place yet: those of
  *      the filter (flags TRACE or NAMED). Plans are decoded ones where anything is to be hooked; their functions are those
  *      of the plan before, in the same order. flags 0: nothing is to be done in this module
  *   4. sees in the frame that it is done: with 0, or -EAGAIN where the loader or the agent was in the midst of a change (let all
@@ -358,11 +357,11 @@ enum ada_message_type {
 	ADA_MESSAGE_UNLOAD,
 	ADA_MESSAGE_DONE,
 	ADA_MESSAGE_FAILED,
-	ADA_MESSAGE_WAIT,     /* to the agent: the answer that it waits for is being worked on. No more than its head */
-	ADA_MESSAGE_PRESENCE, /* to the agent, with the page's descriptor. No more than its head */
+	ADA_MESSAGE_WAIT,     /* to the agent: the recorder works on the answer. A head alone */
+	ADA_MESSAGE_PRESENCE, /* to the agent, with the page's descriptor. A head alone */
 };
 
-/* Of the thread that is borrowed, its call begun anew where the stop interrupted one. */
+/* State of the thread that is borrowed; where the stop interrupted a system call, the state begins that call anew. */
 struct ada_late_frame {
 	uint64_t mask;
 	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
@@ -382,12 +381,12 @@ struct ada_hello {
 	struct ada_message head;
 	uint32_t wire_version;
 	uint32_t kind;	     /* enum ada_hello_kind */
-	uint32_t parent_pid; /* FORK: whose modules and hooks it has */
+	uint32_t parent_pid; /* FORK: the process has its parent's modules and hooks */
 	uint32_t thread_id;
 	uint64_t counter;
 	/* FORK: the parent's number. START: of the provider that announced this image. ADA_NONE: not known */
 	uint32_t provider;
-	uint32_t heir; /* START: number of the announcement there; ADA_NONE: it was not listed */
+	uint32_t heir; /* START: number of the announcement in that provider; ADA_NONE: not listed */
 	uint32_t generation;
 	uint32_t reserved;
 	uint8_t secret[ADA_SECRET_BYTES]; /* of the session: asked of peers of another user */
@@ -409,7 +408,7 @@ enum ada_module_flag {
 	ADA_MODULE_VDSO = 2, /* recorder answers without a plan */
 	ADA_MODULE_AGENT = 4,
 	ADA_MODULE_TRACED = 8, /* functions and imports are hooked (set after PLAN) */
-	ADA_MODULE_LATE = 16,  /* in a message only: the module is known, what is missing of its hooks is put in now */
+	ADA_MODULE_LATE = 16,  /* in a message only: the module is known, its missing hooks are put in now */
 	ADA_MODULE_AGAIN = 32, /* with LATE: it has been loaded again */
 };
 struct ada_module_message {
@@ -429,8 +428,8 @@ struct ada_plan_reply {			  /* with a descriptor of the plan where bytes is not 
 	uint32_t module_id;
 	uint32_t flags; /* enum ada_plan_reply_flag */
 	uint64_t plan_bytes;
-	/* --functions and --exclude: follows the struct, a bitmap of bytes, low bit first (1 = hook it): first by hook number,
-	 * then by import number (bit hook_count + import). filter_bytes 0: all. At most ADA_FILTER_BYTES_MAX */
+	/* --functions and --exclude: behind the struct follows a bitmap of bytes, low bit first (1 = hook it): first by hook number, then
+	 * by import number (bit hook_count + import). filter_bytes 0: all. At most ADA_FILTER_BYTES_MAX */
 	uint32_t filter_bytes;
 	uint32_t function_base; /* of the module's function 0 in the policy's tables; 0: none */
 };
@@ -452,13 +451,13 @@ struct ada_failed {
 	uint32_t reason, reserved;
 }; /* enum ada_disable */
 
-/* The agent's only environment variables, removed before the program's first instruction and restored at exec:
- * ADA_SOCKET (path of the socket, "#" and the session's secret in 32 hexadecimal digits, and behind an exec
- * "#PROVIDER.HEIR.GENERATION": struct ada_shm_heir) and its entry in LD_PRELOAD. That is the agent's path or, where the image could
- * not open that, ADA_PRELOAD_FD and the number of a descriptor, which the agent closes.
+/* The agent's only environment variables, removed before the program's first instruction and restored at exec. ADA_SOCKET holds the path
+ * of the socket, "#" and the session's secret in 32 hexadecimal digits, and behind an exec "#PROVIDER.HEIR.GENERATION" (struct
+ * ada_shm_heir). The agent's entry in LD_PRELOAD is its path or, where the image could not open that path, ADA_PRELOAD_FD and the number
+ * of a descriptor, which the agent closes.
  *
- * The recorder listens at the path, which belongs to its user, and at the abstract name of the same text: that one a process
- * reaches that has left the recorder's root (chroot) or user (setuid), and there the secret is asked for. */
+ * The recorder listens at the path, which belongs to its user, and at the abstract name of the same text. A process that has left the
+ * recorder's root (chroot) or user (setuid) reaches the abstract name, and there must know the secret. */
 #define ADA_ENV_SOCKET "ADA_SOCKET"
 #define ADA_PRELOAD_FD "/proc/self/fd/./" /* as nobody else spells it */
 #endif

@@ -9,11 +9,11 @@
  *     | a1
  *     +-------------------------- counter
  *
- * A calibration reads (counter, true ns) and estimates the true slope from the reading before. The line in force keeps
- * all that it has said; the new one starts on it and is inclined so that it meets the true line one interval on. The
- * inclination stays within a half and twice the true slope, so that time never falls or stands still. Where the truth is
- * more than a millisecond ahead (the machine slept with its counter stopped), time steps forward to it. Where the counter itself
- * fell (it slept, and was reset) anchors begin anew behind those from before.
+ * A calibration reads (counter, true ns) and estimates the true slope from the reading before. The line in force keeps all that it has
+ * said. The new line starts on the old one, inclined so that it meets the true line one interval on. The inclination stays within a half
+ * and twice the true slope, so that time never falls or stands still. Where the truth is more than a millisecond ahead (the machine slept
+ * with its counter stopped), time steps forward to it. Where the counter itself fell (it slept, and was reset) anchors begin anew behind
+ * those from before.
  *
  * Slopes are fixed point, 2^-56 ns a tick: a record costs one 64x64 multiplication, and an hour's rounding is far below
  * 1 ns. The double of an anchor is the authority, from which the multiplier follows.
@@ -230,8 +230,8 @@ static void clock_incline(struct ada_clock *clock, const struct clock_line *old,
 	clock_anchor(clock, start, start_ns, slope);
 }
 
-/* The counter fell: the machine slept, and it began anew. What was read since is small, what was read before and comes late isn't,
- * for as long as the counter takes to come near to where it was; by then all that is read. */
+/* The counter fell: the machine slept, and the counter began anew. Values read since are small, values that were read before and come
+ * late are large, as long as the counter is far from where it was; by the time it comes near, all old values have been read. */
 static void clock_begin_anew(struct ada_clock *clock, struct ada_clock_reading now)
 {
 	size_t before = clock->anchors.count;

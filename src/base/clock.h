@@ -24,13 +24,13 @@ uint64_t ada_clock_ns(struct ada_clock *clock, uint64_t counter);
 /* Converts in place the timestamps of `count` records of 32 bytes, first field = counter; the fast path of the drain. */
 void ada_clock_convert(struct ada_clock *clock, void *events, size_t count);
 size_t ada_clock_anchors(const struct ada_clock *clock, const struct ada_clock_anchor **anchors);
-/* What with the anchors makes a clock anew elsewhere, one that converts the same (but isn't calibrated). */
+/* With the anchors, this makes a clock anew elsewhere, one that converts the same (but isn't calibrated). */
 struct ada_clock_state {
 	size_t fell, before;  /* the first anchor behind the counter's last fall, and behind the one before; 0: it never fell */
 	uint64_t young_until; /* then: what is below was read behind that fall */
 };
 void ada_clock_state(const struct ada_clock *clock, struct ada_clock_state *state);
-/* Of anchors that someone else wrote, too: wrong ones make wrong times, no more. -EINVAL: no clock can have been so. */
+/* Also takes anchors that someone else wrote: wrong ones make wrong times, no more. -EINVAL: no clock can have been so. */
 int ada_clock_rebuild(struct ada_clock **clock, const struct ada_clock_anchor *anchors, size_t count, const struct ada_clock_state *state);
 void ada_clock_close(struct ada_clock *clock);
 #endif

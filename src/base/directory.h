@@ -19,13 +19,15 @@ enum ada_directory_flag {
 /* A descriptor (O_PATH where it may not be listed), or -errno: -EPERM where a link on the way is neither the user's nor root's. `flags`: enum
  * ada_directory_flag. *made (may be NULL): the last part of it was made. */
 int ada_directory_open(const char *path, unsigned flags, bool *made, struct ada_error *error);
-/* Makes `name`, mode 0700, in the directory `parent`, and opens it; -EEXIST where it is there. What is there afterwards but belongs
- * to another user took its place: -EPERM. */
+/* Makes `name`, mode 0700, in the directory `parent`, and opens it; -EEXIST where it is there. -EPERM where another user's directory has
+ * taken the place meanwhile. */
 int ada_directory_add(int parent, const char *name);
 int ada_directory_owned(int directory); /* 0: the user's or root's; -EPERM: another's */
-/* Opens one that is the user's alone, which nobody else can have put anything into (no link). -1 and errno: it isn't (EPERM), or not there. */
+/* Opens a directory that is the user's alone, which nobody else can have put anything into (no link). -1 and errno: another's (EPERM), or
+ * not there. */
 int ada_directory_private(int parent, const char *path);
 void ada_directory_path(int directory, char path[ADA_DIRECTORY_PATH_BYTES]);
-/* What people know it by: a path of the above with the directory's present name in place of its number, others as they are. */
+/* The name that people know: a path of ada_directory_path gets the directory's present name in place of its number, other paths stay as
+ * they are. */
 const char *ada_directory_shown(const char *path, char shown[PATH_MAX]);
 #endif

@@ -10,7 +10,7 @@
 static _Atomic uintptr_t first;
 static uintptr_t page_bytes;
 
-/* mmap is a bare system call. What is no mapped file's fault, or can't be mended, kills as before. */
+/* mmap is a bare system call. A fault that no mapped file caused, or that can't be mended, kills as before. */
 static void mend(int number, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(page_bytes - 1), none = 0;

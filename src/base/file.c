@@ -153,7 +153,8 @@ int ada_file_replace_at(int directory, const char *name, const void *bytes, size
 		status = -errno;
 	if (status)
 		unlinkat(directory, temporary, 0);
-	/* Some can't be synced, by their file system or as they may not be read; the rename is then as durable as it is. */
+	/* Some directories can't be synced, because of their file system or because they may not be read; the rename is then as durable
+	 * as it is. */
 	else if (durable && fsync(directory) && errno != EINVAL && errno != EBADF)
 		status = -errno;
 	return status;

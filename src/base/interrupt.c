@@ -24,7 +24,7 @@ static void catch (int number)
 void ada_interrupt_catch(void)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	/* Reset, so that the second one ends a program that doesn't come round to asking. */
+	/* SA_RESETHAND: a second signal ends a program that doesn't come round to asking. */
 	struct sigaction action = { .sa_handler = catch, .sa_flags = SA_RESETHAND }, before;
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -38,7 +38,7 @@ static size_t skip_word(const char *text, size_t length, size_t at, const char *
 	return length - at < bytes || memcmp(text + at, word, bytes) ? length : skip_space(text, length, at + bytes);
 }
 
-/* Where the object's members begin that are no checksum; `length`: it is no object. */
+/* Where the members behind the checksum begin; `length`: the text is no object. */
 static size_t body_begin(const char *text, size_t length)
 {
 	size_t begin = skip_word(text, length, 0, "{"), at = skip_word(text, length, begin, "\"" ADA_SEAL_KEY "\"");
@@ -77,7 +77,7 @@ int ada_seal_replace(const char *path, const char *text, size_t length, struct a
 	return result;
 }
 
-/* Most of the head is there: what isn't was changed. */
+/* Most of the head is there: the rest was changed. */
 static bool resembles_head(const char *text, size_t length)
 {
 	size_t same = 0, head = sizeof HEAD - 1;

@@ -13,7 +13,7 @@
 
 #define ADA_SEAL_KEY "checksum"
 
-/* As ada_file_replace. `text` is one JSON object; where it begins with a checksum, that of an older text, it gets a new one. */
+/* As ada_file_replace. `text` is one JSON object; where it begins with a checksum (an older text's), a new one takes its place. */
 int ada_seal_replace(const char *path, const char *text, size_t length, struct ada_error *error);
 
 enum ada_seal {
@@ -21,6 +21,7 @@ enum ada_seal {
 	ADA_SEAL_SOUND,
 	ADA_SEAL_BROKEN, /* some byte changed, perhaps one of the checksum's own */
 };
-/* Of what a file holds. says, is: the two checksums where it is broken by a checksum that can be read; else 0 both. */
+/* Checks what a file holds. says, is: where the seal is broken and the written checksum can be read, that one and the right one; else 0
+ * both. */
 enum ada_seal ada_seal_check(const char *text, size_t length, uint32_t *says, uint32_t *is);
 #endif

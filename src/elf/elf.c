@@ -181,7 +181,7 @@ static int read_segments(struct ada_elf *elf, const Elf64_Ehdr *header, struct a
 	return 0;
 }
 
-/* Sections are a help, not a need: a file without them, or with nonsense, is planned from its segments. */
+/* Sections help, but aren't needed: a file without them, or with nonsense, is planned from its segments. */
 static int read_sections(struct ada_elf *elf, const Elf64_Ehdr *header)
 {
 	const uint8_t *table = file_range(elf, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr));
@@ -211,7 +211,7 @@ static int read_sections(struct ada_elf *elf, const Elf64_Ehdr *header)
 						    .writable = s.sh_flags & SHF_WRITE };
 		if (s.sh_flags & SHF_COMPRESSED)
 			section.data = NULL;
-		/* What is loaded must say the same as the segments, by which the loader goes. */
+		/* A loaded section must agree with the segments, which the loader reads. */
 		if (section.data && section.loaded && ada_elf_at(elf, section.address, section.bytes) != section.data)
 			section.data = NULL;
 		if (ada_array_push(&elf->sections, section))

@@ -1,8 +1,8 @@
 /* An ELF file of this machine, mapped and checked once; everything else reads through bounds that were checked here.
  *
- * The headers are walked here rather than through libelf: any file may be handed to us, a corrupt one must end in a
- * message, and 100,000 symbols have to be read in milliseconds. All of it is 64-bit little-endian, so the structures of
- * <elf.h> lie in the file as they are (unaligned: copy, don't cast).
+ * We walk the headers ourselves rather than through libelf: users may hand us any file, a corrupt one must end in a message, and 100,000
+ * symbols have to be read in milliseconds. The files are 64-bit little-endian, so the structures of <elf.h> lie in them as they are
+ * (unaligned: copy, don't cast).
  *
  * Addresses are the file's own (p_vaddr). A segment's or section's `data` is NULL where the file holds no bytes for it.
  */
@@ -42,7 +42,7 @@ struct ada_elf_section {
 	bool loaded, executable, writable;
 };
 
-struct ada_elf_dynamic { /* what the loader goes by; 0: not there */
+struct ada_elf_dynamic { /* what the loader reads; 0: not there */
 	uint64_t rela, rela_bytes, plt_rela, plt_rela_bytes, relr, relr_bytes;
 	uint64_t symbols, strings, strings_bytes, versions, version_needs, version_need_count;
 	uint64_t init, fini;
@@ -81,7 +81,7 @@ bool ada_elf_script(const char *path, char *interpreter, size_t bytes);
 
 /* `bytes` bytes of the file at `address`, or NULL where they are not all there. */
 const uint8_t *ada_elf_at(const struct ada_elf *elf, uint64_t address, uint64_t bytes);
-/* From `address` to the end of the bytes that the file holds of its segment: *bytes. NULL: no such address. */
+/* The bytes from `address` to the end of what the file holds of that segment: *bytes of them. NULL: no such address. */
 const uint8_t *ada_elf_rest(const struct ada_elf *elf, uint64_t address, uint64_t *bytes);
 const struct ada_elf_segment *ada_elf_segment_of(const struct ada_elf *elf, uint64_t address);
 const struct ada_elf_section *ada_elf_section_named(const struct ada_elf *elf, const char *name);

@@ -1,4 +1,4 @@
-/* .eh_frame: see frames.h. A walk of our own: libdw needs 3 us an entry and trusts more of what it reads. */
+/* .eh_frame: see frames.h. We walk it ourselves: libdw needs 3 us an entry and trusts more of what it reads. */
 #include "elf/frames.h"
 #include <dwarf.h>
 #include <errno.h>
@@ -77,7 +77,7 @@ static uint64_t take_leb(struct cursor *cursor, bool is_signed)
 	return value;
 }
 
-/* A pointer in one of DWARF's encodings, less what a base other than its own place would add. */
+/* Reads a pointer in one of DWARF's encodings, but adds no base other than the pointer's own place. */
 static uint64_t take_encoded(struct cursor *cursor, uint8_t encoding)
 {
 	uint64_t place = cursor->address, value;
@@ -255,7 +255,7 @@ static bool is_entry(const struct cie *cie, struct cursor instructions, uint64_t
 	       row.now.return_offset == -8 && cie->return_register == REGISTER_RA;
 }
 
-/* What `cursor`, behind the pointer to the CIE, says of a frame; its entry rule, at `offset` from its start. */
+/* Reads a frame from `cursor`, which stands behind the pointer to the CIE; the entry rule is taken at `offset` from the frame's start. */
 static struct ada_elf_frame parse_fde(struct cursor cursor, const struct cie *cie, uint64_t offset)
 {
 	struct ada_elf_frame frame = { .signal = cie->signal, .record = cursor.address - 8 };
@@ -346,7 +346,7 @@ static struct cursor find_eh_frame(const struct ada_elf *elf)
 	return found;
 }
 
-/* The record at `cursor`, which moves behind it; *cie is kept from one to the next. False: there is no further one. */
+/* Reads the record at `cursor` and moves behind it; *cie is kept from one record to the next. False: there is no further record. */
 static bool next_fde(const struct cursor *section, struct cursor *cursor, struct cie *cie, uint64_t offset, struct ada_elf_frame *frame)
 {
 	struct cursor record = *cursor, at = *section;

@@ -1,4 +1,4 @@
-/* .eh_frame: where code begins and ends as the unwinder sees it, which also stripped files tell. */
+/* .eh_frame: where code begins and ends as the unwinder sees it. Stripped files have it, too. */
 #ifndef ADA_ELF_FRAMES_H
 #define ADA_ELF_FRAMES_H
 #include "elf/elf.h"

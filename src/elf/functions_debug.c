@@ -19,7 +19,7 @@ struct ada_debug {
 	Dwarf *dwarf; /* NULL: there is none */
 	bool indexed;
 	struct ada_debug_index index;
-	struct ada_table resolvers; /* addresses of indirect functions: what lies there isn't what is called */
+	struct ada_table resolvers; /* addresses of indirect functions: their code isn't what callers run */
 	struct ada_table globals;   /* of functions that others can call */
 	struct ada_table known;	    /* address -> answers */
 	ADA_ARRAY(struct ada_debug_function *) answers;
@@ -84,7 +84,7 @@ static void read_symbols(struct ada_debug *debug, const struct ada_elf *elf)
 	ada_array_free(&symbols);
 }
 
-/* Without debug information in the file itself or in the one that belongs to it: nothing. */
+/* Opens nothing where neither the file nor the one that belongs to it has debug information. */
 static void open_dwarf(struct ada_debug *debug)
 {
 	struct ada_elf *separate = NULL;
@@ -199,7 +199,7 @@ static void read_parameter(struct ada_debug_convention *convention, Dwarf_Die *d
 	ada_debug_place_parameter(convention, die, &parameter->convention);
 }
 
-/* A function that was inlined elsewhere, and a method, has what is the same for all of it in another entry. */
+/* A function that was inlined elsewhere, and a method, keep in another entry what all copies share. */
 static void read_origin(Dwarf_Die *function, struct dies *dies)
 {
 	Dwarf_Die from = *function;
@@ -232,7 +232,7 @@ static void read_parameters(Dwarf_Die *die, uint64_t address, enum ada_debug_tru
 		struct ada_debug_parameter parameter = {};
 		struct ada_debug_at_entry found = {};
 
-		/* What constructors and destructors of the source have, but this one of their variants hasn't. */
+		/* Constructors and destructors have this parameter in the source, but this variant lacks it. */
 		if (!here && dwarf_hasattr(parameter_die, DW_AT_artificial))
 			continue;
 		read_parameter(convention, parameter_die, &parameter);
@@ -262,8 +262,8 @@ static bool is_global(const struct ada_debug *debug, uint64_t address)
 	return ada_table_get(&debug->globals, address, &none);
 }
 
-/* LLVM returns nothing from a function of which it has seen all callers, where none of them uses the result; older ones don't say
- * so, newer ones (DW_CC_nocall) do. */
+/* LLVM returns nothing from a function if it has seen all callers and none uses the result. Older versions don't say so, newer ones
+ * (DW_CC_nocall) do. */
 static bool may_drop_result(const struct ada_debug_unit *unit, Dwarf_Die *die, bool global)
 {
 	Dwarf_Attribute attribute;

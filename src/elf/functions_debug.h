@@ -1,5 +1,5 @@
-/* What debug information (DWARF, through libdw) says of functions: where they are written, what they take and return, and in
- * which registers or stack words it lies when they are entered and left (System V convention of x86-64; Rust's own). */
+/* What debug information (DWARF, through libdw) says of functions: where they are written, what they take and return, and in which
+ * registers or stack words these values lie at entry and exit (System V convention of x86-64; Rust's own). */
 #ifndef ADA_ELF_FUNCTIONS_DEBUG_H
 #define ADA_ELF_FUNCTIONS_DEBUG_H
 #include <stdbool.h>
@@ -44,7 +44,7 @@ struct ada_debug_type {
 struct ada_debug_member {
 	const char *name;
 	uint32_t offset;
-	uint8_t bits, shift; /* of a bit-field: so many, from this one of the byte at `offset` on; 0: none */
+	uint8_t bits, shift; /* of a bit-field: how many bits, from which bit of the byte at `offset`; 0: none */
 	struct ada_debug_type type;
 };
 
@@ -57,11 +57,11 @@ enum ada_debug_place {
 
 struct ada_debug_where {
 	enum ada_debug_place place;
-	bool indirect; /* what lies there is a pointer to it */
+	bool indirect; /* a pointer to the value lies there */
 	uint8_t count; /* of registers */
 	/* >= 0: general, of a parameter 0 = rdi rsi rdx rcx r8 r9, of a result 0 = rax rdx; else ~number of the vector register. */
 	int8_t registers[2];
-	uint8_t offsets[2]; /* of the eight bytes, or fewer, of the value that each holds */
+	uint8_t offsets[2]; /* where in the value each register's eight bytes, or fewer, belong */
 	uint32_t stack;	    /* offset from the word above the return address */
 };
 
@@ -69,11 +69,11 @@ struct ada_debug_parameter {
 	const char *name; /* "" where it has none */
 	struct ada_debug_type type;
 	struct ada_debug_where where;
-	struct ada_debug_where convention; /* where callers that don't know the function's code put it */
+	struct ada_debug_where convention; /* where callers put the value that don't know the function's code */
 };
 
 struct ada_debug_function {
-	const char *file; /* as the compiler was told, with its directory; NULL: not known */
+	const char *file; /* as the compiler was told, with directory; NULL: not known */
 	uint32_t line;	  /* 0: not known */
 	bool has_types;	  /* parameters are known */
 	bool has_result;  /* and result */
@@ -85,11 +85,11 @@ struct ada_debug_function {
 
 /* The debug information of one ELF file, in it or in the separate file of its build-id. Not for several threads at once. */
 struct ada_debug;
-/* NULL: there is no such file, or it is another one than was recorded (build_id, hexadecimal, "" for not known). A file without
- * debug information opens, and knows no function. */
+/* NULL: there is no such file, or another one than was recorded (build_id, hexadecimal, "" for not known). A file without debug
+ * information opens, and knows no function. */
 struct ada_debug *ada_debug_open(const char *path, const char *build_id);
-/* Of the function whose code begins at `address` (the file's own). `mangled` tells what optimisation made of it, as in
- * f.isra.0; NULL: not known. NULL: nothing is known. Kept until close. */
+/* The function whose code begins at `address` (the file's own); NULL: nothing is known. The answer is kept until close. `mangled` tells
+ * what optimisation made of the function, as in f.isra.0; NULL: not known. */
 const struct ada_debug_function *ada_debug_function(struct ada_debug *debug, uint64_t address, const char *mangled);
 /* The file itself: the recorded one's bytes. */
 const struct ada_elf *ada_debug_elf(const struct ada_debug *debug);

@@ -42,7 +42,7 @@ static int add_ranges(struct ada_debug_index *index, Dwarf_Die *top, const struc
 	while ((at = dwarf_ranges(top, at, &base, &start, &end)) > 0 && index->ranges.count < RANGES_MAX) {
 		const struct ada_elf_segment *segment = ada_elf_segment_of(elf, start);
 
-		/* Functions that the linker has discarded are left with addresses that are no code's. */
+		/* Functions that the linker has discarded keep addresses where no code is. */
 		if (start >= end || !segment || !segment->executable)
 			continue;
 		range.start = start;
@@ -97,7 +97,7 @@ static bool is_one_place(Dwarf_Attribute *location)
 	return false;
 }
 
-/* What LLVM leaves only of code that it has optimised: parameters that are in one place now and in another then, or nowhere. */
+/* Signs that LLVM leaves only in optimised code: parameters that change their place, or have none. */
 static bool looks_optimised(Dwarf_Die *function)
 {
 	Dwarf_Attribute location;
@@ -108,7 +108,7 @@ static bool looks_optimised(Dwarf_Die *function)
 	if (dwarf_child(function, &child) != 0)
 		return false;
 	do {
-		/* Structures behind a pointer move without that, too. */
+		/* Structures behind a pointer move also in code that isn't optimised. */
 		if (dwarf_tag(&child) != DW_TAG_formal_parameter || !ada_debug_type_of(&child, &type) ||
 		    (dwarf_tag(&type) != DW_TAG_base_type && dwarf_tag(&type) != DW_TAG_pointer_type))
 			continue;

@@ -52,8 +52,8 @@ uint64_t ada_debug_bytes(Dwarf_Die *type); /* 0: not known */
 bool ada_debug_is_vector(Dwarf_Die *array);
 /* Offset of a member or base class in its structure; false: it has no place of its own there. */
 bool ada_debug_member_offset(Dwarf_Die *member, uint64_t *offset);
-/* Where a bit-field's bits are: counted from the structure's first one, or as DWARF 3 has it, from the last one of the storage that
- * the member lies in. False: that isn't said in a way that is known. */
+/* Where a bit-field's bits are: counted from the structure's first bit, or as in DWARF 3 from the last bit of the member's storage.
+ * False: DWARF says it in no known way. */
 bool ada_debug_member_bits(Dwarf_Die *die, struct ada_debug_member *member);
 /* Of the entry's DW_AT_type. Fills `type`, which is all zero, as far as memory allows. */
 void ada_debug_type_read(Dwarf_Die *die, enum ada_debug_language language, struct ada_debug_type *type);
@@ -63,19 +63,19 @@ void ada_debug_type_free(struct ada_debug_type *type);
 
 struct ada_debug_convention {
 	enum ada_debug_language language;
-	bool foreign;		  /* Rust: its name isn't, so its convention needn't be */
+	bool foreign;		  /* Rust: the name isn't, so the convention needn't be */
 	unsigned general, vector; /* registers given away */
 	uint64_t stack;
-	bool lost; /* an argument came of which that isn't known: nor is it of those behind it */
+	bool lost; /* the place of an argument wasn't known: nor are those behind it */
 };
 /* Where the function leaves its result; takes the register of its place in memory away. */
 void ada_debug_place_result(struct ada_debug_convention *convention, Dwarf_Die *function, struct ada_debug_where *where);
 void ada_debug_place_parameter(struct ada_debug_convention *convention, Dwarf_Die *parameter, struct ada_debug_where *where);
-/* What the parameter's own entry says of its place at the function's beginning. What the code assigns to it before it does anything
+/* What the parameter's own entry says of its place at the function's beginning. A value that the code assigns before it does anything
  * else looks the same. */
 enum ada_debug_located {
-	ADA_DEBUG_UNLOCATED, /* nothing, or that it isn't there as it was handed over */
-	ADA_DEBUG_IN_MEMORY, /* where the function will have put it */
+	ADA_DEBUG_UNLOCATED, /* nothing, or that the argument isn't there as it was handed over */
+	ADA_DEBUG_IN_MEMORY, /* where the function will have put the argument */
 	ADA_DEBUG_BEHIND,    /* in memory that the register of `where` points to */
 	ADA_DEBUG_LOCATED,   /* `where` */
 };
@@ -93,7 +93,7 @@ enum ada_debug_trust {			  /* in the convention */
 		       ADA_DEBUG_VISIBLE, /* they do, but for what the function doesn't use */
 		       ADA_DEBUG_FREE,	  /* the compiler knew them all, and did as it liked */
 };
-/* Where the parameters are, from where the convention has them (`convention`) and what their entries say. */
+/* Settles where the parameters are, by the convention (`convention`) and by what their entries say. */
 void ada_debug_settle_places(struct ada_debug_function *function, const struct ada_debug_at_entry *at_entry, enum ada_debug_trust trust,
 			     enum ada_debug_language language);
 #endif

@@ -1,5 +1,5 @@
-/* Where values are handed over: the System V convention of x86-64, as far as debug information lets it be concluded, and that of
- * Rust, which is its own. Where the two may both apply, or a type isn't known, it says so rather than guess. */
+/* Where values are handed over: by the System V convention of x86-64, as far as debug information allows conclusions, or by Rust's own.
+ * Where both may apply, or a type isn't known, the answer is "not known" rather than a guess. */
 #include <dwarf.h>
 #include "elf/functions_debug_internal.h"
 
@@ -15,7 +15,7 @@ struct parts {
 	bool split; /* the parts are the scalars */
 	uint64_t bytes, alignment;
 	unsigned work; /* left */
-	/* Rust: what it is made of, in order of address. */
+	/* Rust: the value's scalars, in order of address. */
 	unsigned scalars;
 	struct {
 		uint64_t offset, bytes;
@@ -187,7 +187,7 @@ static struct parts parts_of(Dwarf_Die *type)
 	if (dwarf_formudata(dwarf_attr(type, DW_AT_alignment, &attribute), &alignment) == 0 && alignment > parts.alignment &&
 	    alignment <= 4096)
 		parts.alignment = alignment;
-	/* Of a vector of 32 bytes and more the lower part is what is recorded. */
+	/* Of a vector of 32 bytes and more only the lower part is recorded. */
 	if (parts.bytes > 16 && !(dwarf_tag(type) == DW_TAG_array_type && ada_debug_is_vector(type)))
 		parts.memory = true;
 	return parts;
@@ -195,7 +195,7 @@ static struct parts parts_of(Dwarf_Die *type)
 
 /* --- C++: through a pointer ------------------------------------------------------------------------------------------------ */
 
-/* A constructor from another of its kind, which the program has written itself. */
+/* A constructor from another object of the class, written by the program itself. */
 static bool is_own_copy(Dwarf_Die *method, Dwarf_Die *class)
 {
 	const char *name = dwarf_diename(method), *of = dwarf_diename(class);
@@ -218,8 +218,8 @@ static bool is_own_copy(Dwarf_Die *method, Dwarf_Die *class)
 	return parameters == 1 && same;
 }
 
-/* C++ passes and returns through a pointer what has a destructor or copy of its own, virtual functions, or a member like
- * that. Clang says so in the type; from GCC it has to be concluded. */
+/* C++ passes and returns values through a pointer if their class has a destructor or copy of its own, virtual functions, or a member like
+ * that. Clang says so in the type; for GCC we have to conclude it. */
 static bool by_reference(Dwarf_Die *type, unsigned nesting, unsigned *work)
 {
 	Dwarf_Attribute attribute;
@@ -280,12 +280,12 @@ static bool is_aggregate(Dwarf_Die *type)
 	return false;
 }
 
-/* Into the parts of System V: as two values where it is made of two, in one register where it fits, else through a pointer.
- * False: that isn't sure. */
+/* Rust's value in the parts of System V: two values where it is made of two, one register where it fits, else a pointer. False: that
+ * isn't sure. */
 static bool rust_parts(struct parts *parts, const struct ada_debug_convention *convention, bool *indirect)
 {
 	*indirect = false;
-	/* One that C calls may go by C's convention, which is another for structures. */
+	/* A function that C calls may go by C's convention, which differs for structures. */
 	if (convention->foreign && (parts->bytes > 8 || parts->scalars > 1))
 		return false;
 	if (!parts->unknown && (parts->scalars == 1 || parts->scalars == 2)) {
@@ -296,7 +296,7 @@ static bool rust_parts(struct parts *parts, const struct ada_debug_convention *c
 			parts->of[i] = parts->scalar[i].real ? PART_VECTOR : PART_INTEGER;
 		return parts->bytes <= (parts->scalars == 1 ? 8 : 16) && parts->scalar[parts->scalars - 1].bytes <= 8;
 	}
-	/* Which of several variants it holds may be a value of its own, where there is room for it. */
+	/* The number of the variant may be a value of its own, where there is room. */
 	if (parts->bytes <= 8 && (!parts->unknown || parts->bytes == parts->alignment)) {
 		parts->unknown = parts->memory = false;
 		parts->of[0] = PART_INTEGER;

@@ -1,13 +1,14 @@
-/* Where parameters lie when a function is entered: by the convention, which its callers go by, or as its entries say, where the
- * compiler knew all callers. "Not known" wherever that leaves a doubt.
+/* Where parameters lie when a function is entered: by the convention, which callers follow, or, where the compiler knew all callers, as
+ * the entries say. "Not known" wherever a doubt is left.
  *
- * Entries can't be taken at their word. They tell where a variable is, and one that is assigned to before anything else happens is
- * where its new value is: f(a, b) { a = b; } has both in b's register. So where callers go by the convention, an entry may only
- * agree with it. Where the compiler did as it liked, it has removed parameters, or handed over in registers what was behind a
- * pointer, but it has kept the order of what is left. So a place counts there if it comes after those of all parameters before, not
- * after its own by the convention, and if no other parameter is said to be there, too.
+ * Entries can't be taken at their word. An entry tells where a variable is, and where the code assigns to it before anything else
+ * happens, that is the place of the new value: f(a, b) { a = b; } has both in b's register. So where callers go by the convention, an
+ * entry may only agree with it. A compiler that did as it liked may have removed parameters, or handed over in registers what was behind
+ * a pointer, but has kept the order of the rest. There a place counts if it comes after those of all parameters before, not after the
+ * parameter's own by the convention, and if no other parameter claims it.
  *
- * LLVM doesn't fill a register with what the function never uses, not even for functions that others call; then no entry has it.
+ * LLVM doesn't fill a register with a value that the function never uses, not even for functions that others call; then no entry names
+ * that register.
  */
 #include "elf/functions_debug_internal.h"
 

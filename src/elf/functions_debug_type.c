@@ -1,4 +1,4 @@
-/* Types as debug information has them, into what a reader of values needs: see functions_debug.h. */
+/* Turns types of debug information into what a reader of values needs: see functions_debug.h. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ static bool is_string_class(Dwarf_Die *die)
 	const char *name = dwarf_diename(die);
 	uint64_t bytes = ada_debug_bytes(die);
 
-	/* libstdc++'s has 32 bytes; a compiler may leave out what it is made of. libc++'s is another. */
+	/* libstdc++'s string has 32 bytes; a compiler may leave out its members. libc++'s is another. */
 	return name && strncmp(name, "basic_string<char, std::char_traits<char>", 41) == 0 && (bytes == 32 || !bytes);
 }
 
@@ -347,7 +347,7 @@ static void read_enumerators(Dwarf_Die *die, struct ada_debug_type *type)
 		if (dwarf_tag(&child) != DW_TAG_enumerator || !dwarf_attr(&child, DW_AT_const_value, &attribute))
 			continue;
 		enumerator.name = dwarf_diename(&child);
-		/* Compilers write negative ones as sdata, and all of another form without a sign. */
+		/* Compilers write negative values as sdata; every other form is without a sign. */
 		switch (dwarf_whatform(&attribute)) {
 		case DW_FORM_sdata:
 		case DW_FORM_implicit_const:
@@ -441,7 +441,7 @@ static void drop_members(struct ada_debug_type *type)
 	ada_array_free(&type->members);
 }
 
-/* Whether a union's value can be shown as what each member makes of it. Not of Rust, where a member says that nothing is there. */
+/* Whether a union's value can be shown as each member reads it. Not in Rust, where one member means that nothing is there. */
 static bool is_shown_by_members(const struct ada_debug_type *type, enum ada_debug_language language)
 {
 	for (size_t i = 0; i < type->members.count; i++)

@@ -87,7 +87,7 @@ static int read_relr(const struct ada_elf *elf, struct ada_elf_relocs *relocs)
 	return 0;
 }
 
-/* At a fixed address pointers need no relocation: every word of the data that could be one is taken for one. */
+/* At a fixed address pointers need no relocation: we take every word of the data for a pointer that could be one. */
 static int read_words(const struct ada_elf *elf, struct ada_elf_relocs *relocs)
 {
 	for (size_t i = 0; i < elf->segments.count; i++) {

@@ -4,7 +4,7 @@
 #include "elf/functions_debug.h"
 #include "elf/symbols.h"
 
-/* Not of a resolver: its type is a pointer's, whatever it resolves. */
+/* Not for a resolver: its type is a pointer's, whatever function it resolves. */
 static bool address_of(const struct ada_elf *elf, const char *mangled, uint64_t *address)
 {
 	struct ada_elf_symbols symbols = { 0 };

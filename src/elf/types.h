@@ -14,8 +14,8 @@ struct ada_elf_type {
 	uint32_t bytes;
 };
 
-/* Of the function that the symbol `mangled` names in the file at `path`: argument 0 is the result, N the argument in the Nth
- * general register, as the x86-64 convention fills them. Debug information lies in the file, or in the separate one of its
- * build-id. 0; -ENOENT: nothing is known of it. */
+/* The type of a result or argument of the function that the symbol `mangled` names in the file at `path`: argument 0 is the result, N the
+ * argument in the Nth general register, as the x86-64 convention fills them. Debug information lies in the file, or in the separate one
+ * of its build-id. 0; -ENOENT: nothing is known. */
 int ada_elf_type_of(const char *path, const char *mangled, int argument, struct ada_elf_type *type);
 #endif

@@ -1,5 +1,5 @@
-/* after=, every= and limit= of a rule, for those that judge outside the traced process: the recorder (rules of CPU, memory,
- * time, and by hand) and the replay of a stored session. The agent's own is in src/agent/judge/judge.c: the same, on atomics. */
+/* after=, every= and limit= of a rule, for judges outside the traced process: the recorder (rules of CPU, memory, time, and by hand) and
+ * the replay of a stored session. src/agent/judge/judge.c has the same on atomics. */
 #ifndef ADA_TRIGGER_GATE_H
 #define ADA_TRIGGER_GATE_H
 #include <stdbool.h>

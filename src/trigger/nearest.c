@@ -1,5 +1,5 @@
-/* The nearest of many names, by edits of one character (also two swapped). Each name offered costs little: where its length
- * alone says that it is farther than what is held already nothing is computed, and a row that is too far ends it. */
+/* The nearest of many names, by edits of one character (also two swapped). Each name offered costs little: nothing is computed where its
+ * length alone puts it farther away than the names held, and the first row that is too far ends the computation. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ void ada_nearest_offer(struct ada_nearest *nearest, const char *name)
 	memcpy(nearest->kept[at].name, name, length + 1);
 }
 
-/* Where one is a single slip away, those that are farther were not meant. */
+/* Where one name is a single slip away, the user didn't mean those farther away. */
 static bool near_enough(const struct ada_nearest *nearest, size_t i)
 {
 	return nearest->kept[i].distance <= nearest->kept[0].distance * 3 / 2;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "trigger/parse.h"
 
-enum form {		 /* what may follow a kind; several: each its own */
+enum form {		 /* what may follow a kind; some kinds allow several */
 	    NOTHING = 1, /* crash */
 	    NAMES = 2,	 /* symbol=F */
 	    NAMED = 4,	 /* latency=F>50ms */
@@ -168,7 +168,7 @@ static int read_duration(const struct ada_parser *parser, struct ada_span span)
 	return status;
 }
 
-/* "not below N" as "above N - 1", where there is nothing between: the agent knows only "above" of these. */
+/* Turns "not below N" into "above N - 1", where no value lies between: of the two the agent knows only "above". */
 static void above(struct ada_trigger *trigger)
 {
 	trigger->integer -= trigger->op == ADA_OP_GE;

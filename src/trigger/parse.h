@@ -3,7 +3,7 @@
 #define ADA_TRIGGER_PARSE_H
 #include "trigger/trigger.h"
 
-#define ADA_TRIGGER_NS_MAX (24 * 3600 * 1000000000ull) /* of any duration in a rule */
+#define ADA_TRIGGER_NS_MAX (24 * 3600 * 1000000000ull) /* the longest duration in a rule */
 #define ADA_TRIGGER_TEXT_MAX 4096u
 
 struct ada_span {

@@ -9,8 +9,8 @@
 #include <strings.h>
 #include "elf/demangle.h"
 
-/* An identifier of a literal (the last before parameters), which its mangled form holds as it is. Not where mangling has other words for it: operators,
- * destructors and constructors (of std::string it is "Ss"), lambdas, what Rust would encode. */
+/* The last identifier before a literal's parameters, which the mangled form holds as it is. NULL where mangling has other words:
+ * operators, destructors and constructors (those of std::string are "Ss"), lambdas, what Rust would encode. */
 static char *needle_of(const char *text)
 {
 	static const char *const abbreviated[] = { "string",   "basic_string",	"allocator",	 "istream",	  "ostream",

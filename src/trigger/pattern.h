@@ -17,7 +17,7 @@ struct ada_pattern {
 
 /* -EINVAL for a regex that doesn't compile: *offset is the character of `text` (from 0) where it fails. */
 int ada_pattern_compile(struct ada_pattern *pattern, const char *text, bool nocase, size_t *offset, struct ada_error *error);
-/* `text` as it is, though it looks like a glob or a regex. 0 or -ENOMEM. */
+/* Takes `text` as it is, even where it looks like a glob or a regex. 0 or -ENOMEM. */
 int ada_pattern_literal(struct ada_pattern *pattern, const char *text, bool nocase, struct ada_error *error);
 void ada_pattern_free(struct ada_pattern *pattern);
 
@@ -29,7 +29,7 @@ struct ada_names {
 };
 void ada_names_open(struct ada_names *names, const char *mangled);
 void ada_names_close(struct ada_names *names);
-/* False where no form of the name fits, told without demangling it, which is what costs: ask first where names are many. */
+/* False where no form of the name fits. The answer needs no demangling, which is what costs: ask this first where names are many. */
 bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangled);
 /* Not from two threads at once with one pattern: a regex has its memory for matching. */
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names);

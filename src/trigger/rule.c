@@ -53,8 +53,8 @@ static unsigned width(enum ada_value_type type)
 	return 64u >> (is_unsigned(type) ? type - ADA_VALUE_U64 : type);
 }
 
-/* Values are compared as 64 bits, those of narrower types widened; so is the operand here. `return=f==-1` means all bits also
- * of an unsigned type, and ==0xffffffff is -1 of an int. But a negative number is below all that is unsigned. */
+/* The agent compares 64 bits and widens values of narrower types; we widen the operand. `return=f==-1` means all bits set, also for an
+ * unsigned type, and ==0xffffffff is -1 for an int. But a negative number is below all unsigned values. */
 static void set_integer(const struct ada_trigger *trigger, struct ada_rule *rule)
 {
 	enum ada_value_type type = rule->type;
@@ -77,7 +77,7 @@ static void set_operand(const struct ada_trigger *trigger, double ticks_per_ns, 
 	switch (trigger->unit) {
 	case ADA_TRIGGER_NO_VALUE: break;
 	case ADA_TRIGGER_REAL:
-		if (rule->type < ADA_VALUE_F64) /* 0.5 is of no integer: what fits can only lie in xmm0 */
+		if (rule->type < ADA_VALUE_F64) /* 0.5 is no integer: a value that fits can only lie in xmm0 */
 			rule->type = ADA_VALUE_F64;
 		rule->operand.f = trigger->real;
 		break;

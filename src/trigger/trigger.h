@@ -1,4 +1,4 @@
-/* Triggers: from the text of a rule to what the agent and the recorder go by. Grammar: docs/man/ada-triggers.7, DESIGN section 5.
+/* Triggers: from the text of a rule to the form that agent and recorder use. Grammar: docs/man/ada-triggers.7, DESIGN section 5.
  *
  *   KIND=ARGS | KIND OP VALUE | KIND=ARGS OP VALUE, then @option,option...
  */
@@ -47,8 +47,8 @@ struct ada_trigger {
 };
 
 typedef void ada_trigger_warning(void *context, const char *text); /* one line */
-/* -EINVAL with one line, "at character N: ...", N from 1: where the text stops making sense; the caller puts the text and its
- * origin before it. An invalid regex is taken literally, with a warning that begins alike, or is an error where `strict`. */
+/* -EINVAL with one line, "at character N: ...", N from 1: where the text stops making sense; the caller puts the text and its origin
+ * before that line. An invalid regex is an error where `strict`, else a literal, with a warning of the same form. */
 int ada_trigger_parse(struct ada_trigger **trigger, const char *text, bool strict, ada_trigger_warning *warn, void *context,
 		      struct ada_error *error);
 void ada_trigger_free(struct ada_trigger *trigger);
@@ -63,9 +63,10 @@ void ada_trigger_lines_free(struct ada_trigger_lines *lines);
 /* Any of the patterns fits the name: as it is in the file, demangled, or demangled without its parameters. */
 bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled); /* ada_pattern_may_match */
 bool ada_trigger_matches(const struct ada_trigger *trigger, const struct ada_names *names);
-/* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of a function that it names have to be looked at; 0: none (of no function). */
+/* ADA_POLICY_CALL, ADA_POLICY_RETURN or both: which events of the functions that the trigger names have to be judged; 0: it names
+ * none. */
 int ada_trigger_flags(const struct ada_trigger *trigger);
-/* The agent's form. `type`: of the value where it isn't given. Rolls that the rule doesn't give are taken from `rolls`. */
+/* The agent's form. `type`: the value's, where the rule doesn't give one. `rolls`: those that the rule doesn't give. */
 struct ada_rolls {
 	uint64_t pre_ns, pre_events, post_ns, post_events;
 };
@@ -74,7 +75,7 @@ void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, co
 /* How the result (argument 0) or an integer argument of a function is to be read: DWARF type, else the table of libc's
  * prototypes, else int. `path` NULL: no DWARF. */
 enum ada_value_type ada_value_type_of(const char *path, const char *mangled, int argument);
-/* For "no such function": the nearest of the names offered so far, at most 3, comma-separated, into text; "" none near. */
+/* For "no such function": puts the nearest names offered so far, at most 3, comma-separated, into text; "": none is near. */
 struct ada_nearest;
 struct ada_nearest *ada_nearest_open(const char *wanted);
 void ada_nearest_offer(struct ada_nearest *nearest, const char *name);

@@ -34,7 +34,7 @@ static bool from_prototype(const char *types, int argument, enum ada_value_type 
 			{ 'p', ADA_VALUE_U64 }, { 's', ADA_VALUE_U64 }, { 'f', ADA_VALUE_F32 }, { 'd', ADA_VALUE_F64 } };
 	const char *at = types;
 
-	/* The Nth in a general register: real numbers lie elsewhere. */
+	/* The Nth argument in a general register: real numbers lie elsewhere. */
 	for (int left = argument; left && *at;) {
 		at++;
 		left -= *at && !strchr("fd", *at);

@@ -1,8 +1,8 @@
 /* What a detail file says about itself: header, footer, tables and size, weighed against each other.
  *
- * The footer is the file's last 64 bytes, and is believed where the sections that it names fill the file exactly. Its tables
- * are believed where their CRC32 is right and the windows cover the records without a gap. Without an offset table the
- * records are walked once, from the first on, as far as they are whole.
+ * The footer is the file's last 64 bytes. It counts where the sections that it names fill the file exactly; its tables count where their
+ * CRC32 is right and the windows cover the records without a gap. Without an offset table the reader walks the records once, from the
+ * first on, as far as they are whole.
  */
 #include "atf/detail/detail.h"
 

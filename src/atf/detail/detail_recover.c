@@ -1,14 +1,13 @@
-/* Recovery of a detail file: footer and tables for the whole records that a crash left. What stands behind them (part of a
- * record, space that was never written) is cut off.
+/* Recovery of a detail file: gives footer and tables to the whole records that a crash left, and cuts off what stands behind them (part
+ * of a record, space that was never written).
  *
- * The windows died with the recorder. The index file beside tells each record's detail_seq: records that follow each other
- * without a gap become a window from the first one's time to the last one's, with window_id UINT32_MAX and no mark. Records behind
- * the end of an index that is finished have no event, and never will: they are cut off, too. Where the index can't tell, there
- * are no windows, and records are found by index_seq only. A file whose footer was written keeps its windows. Cut short and done
- * again it comes to the same.
+ * The windows died with the recorder. The index file beside tells each record's detail_seq: records that follow each other without a gap
+ * become a window from the first one's time to the last one's, with window_id UINT32_MAX and no mark. Records behind the end of a
+ * finished index have no event, and never will: they are cut off, too. Where the index can't tell, there are no windows, and readers find
+ * records by index_seq only. A file with a footer keeps its windows. A recovery that is cut short and done again comes to the same.
  *
- * Who knows of all threads' files knows windows, too (atf_detail_recover_windows): then records inside of one are its own, whatever
- * the file said, and a file with other windows becomes one without a footer before it is finished again.
+ * A caller who has seen the files of all threads knows the windows (atf_detail_recover_windows). Then each record belongs to the window
+ * that it lies in, whatever the file said, and a file with other windows loses its footer before it is finished again.
  */
 #include "atf/detail/detail.h"
 
@@ -38,7 +37,7 @@ struct recovery {
 	size_t window_count;
 };
 
-/* The record's event, if it is surely that. */
+/* The record's event; NULL where that isn't sure. */
 static const struct ada_event *event_of(const struct atf_index *index, const struct atf_detail *record)
 {
 	const struct ada_event *event;
@@ -156,7 +155,7 @@ static int finish_header(struct recovery *recovery)
 	return status || fsync(recovery->fd) == 0 ? status : -errno;
 }
 
-/* Back to a file that is being written: what comes next may be cut short. *header is then as it was at the beginning. */
+/* Makes it a file that is being written again, since what comes next may be cut short. *header becomes what it was at the beginning. */
 static int unfinish(const struct recovery *recovery, AtfDetailHeader *header)
 {
 	int status;

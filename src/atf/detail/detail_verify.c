@@ -184,8 +184,8 @@ static void match_record(struct match *match, const struct atf_index *index, con
 		atf_count_first(&match->renumbered, here);
 }
 
-/* Events inside the window whose detail was captured and is not here. Bounds that recovery made up are those of records: of
- * events at the very same times some may lie outside. */
+/* Events inside the window whose detail was captured and is missing here. Bounds that recovery made up are times of records: some events
+ * of the very same times may lie outside. */
 static void match_window(struct match *match, const struct atf_detail_file *file, const struct atf_index *index,
 			 const AtfDetailWindow *window)
 {

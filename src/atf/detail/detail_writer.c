@@ -1,5 +1,5 @@
-/* Writer of a detail file: records into the stream (stream.h); their offsets and the windows are kept until close, which
- * writes them behind the records. */
+/* Writer of a detail file: puts records into the stream (stream.h), and keeps their offsets and the windows until close writes both
+ * behind the records. */
 #include "atf/detail/detail.h"
 
 #include <errno.h>

@@ -44,7 +44,7 @@ static void buffer_release(struct atf_stream *stream, struct atf_buffer *buffer)
 	}
 }
 
-/* The sink's own memory for the block, where it has some: rather than a spare one of the heap. */
+/* Asks the sink for memory of its own for the block, before a spare buffer of the heap is taken. */
 static bool buffer_ask(struct atf_stream *stream, struct atf_buffer *buffer)
 {
 	size_t size = stream->block_bytes;
@@ -59,7 +59,7 @@ static bool buffer_ask(struct atf_stream *stream, struct atf_buffer *buffer)
 	return true;
 }
 
-/* The spare one where there is one, else a new one. There always is a place: one more than slots. */
+/* The spare buffer if there is one, else a new one. A place is always left: there is one more than slots. */
 static struct atf_buffer *buffer_take(struct atf_stream *stream)
 {
 	struct atf_buffer *taken = NULL;

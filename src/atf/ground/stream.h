@@ -46,10 +46,10 @@ struct atf_stream {
 	struct atf_buffer buffers[ATF_STREAM_SLOTS + 1];
 };
 
-/* Creates the file with its header, which is the beginning of block 0, too. The lock tells recovery that it is alive. */
+/* Creates the file with its header, which is also the beginning of block 0. The lock tells recovery that the file has a writer. */
 int atf_stream_open(struct atf_stream *stream, const char *path, struct atf_sink *sink, size_t block_bytes, const void *header);
 int atf_stream_fail(struct atf_stream *stream, int error); /* error: -errno, or 0 for the one there is */
-/* Where the next bytes go: *room of them, at least 1, contiguous. They count once they are committed. */
+/* The place of the next bytes: *room of them, at least 1, contiguous. The bytes count once they are committed. */
 int atf_stream_reserve(struct atf_stream *stream, uint8_t **place, size_t *room);
 int atf_stream_commit(struct atf_stream *stream, size_t length);
 int atf_stream_append(struct atf_stream *stream, const void *bytes, size_t length);

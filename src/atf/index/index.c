@@ -30,8 +30,8 @@ int atf_index_open_bytes(struct atf_index **index, const void *bytes, size_t siz
 	return status ? status : index_new(index, &layout, bytes, message);
 }
 
-/* Of most files, both ends say it all: read like this, no page of the mapping is touched, which with a thousand threads is most of
- * the time that opening takes. */
+/* For most files the two ends say all. Reading them touches no page of the mapping; with a thousand threads such page faults would be
+ * most of the time that opening takes. */
 static int open_ends(struct atf_index **index, int fd, const struct atf_mapping *mapping, struct atf_message *message)
 {
 	uint8_t head[64], tail[64];
@@ -62,7 +62,7 @@ static int open_mapping(struct atf_index **index, int fd, uint64_t size, struct 
 	return status;
 }
 
-/* Where threads are thousands most did little, and to map a page, touch it and unmap it costs several times what reading it does. */
+/* Of thousands of threads most did little: mapping, touching and unmapping a page costs several times what reading the page does. */
 static int open_small(struct atf_index **index_out, int fd, uint64_t size, struct atf_message *message)
 {
 	struct atf_index *index;
@@ -70,7 +70,7 @@ static int open_small(struct atf_index **index_out, int fd, uint64_t size, struc
 	uint8_t bytes[SMALL_BYTES];
 	int status;
 
-	/* It shrinks right now, or its disk fails: whoever reads the mapping is told. */
+	/* The file shrinks right now, or its disk fails: the mapping tells whoever reads it. */
 	if (pread(fd, bytes, size, 0) != (ssize_t)size)
 		return open_mapping(index_out, fd, size, message);
 	status = atf_layout_read(&layout, bytes, size, message);
@@ -152,7 +152,7 @@ int atf_index_get(const struct atf_index *index, uint64_t index_seq, struct ada_
 	return 0;
 }
 
-/* A search over many events looks at one here and one there, and each look maps its surroundings. */
+/* A search over many events looks at one event here and one there, and each look maps what lies around. */
 static void forget_around(const struct atf_index *index, uint64_t first, uint64_t last)
 {
 	uint64_t from = first > AROUND_EVENTS ? first - AROUND_EVENTS : 0;
@@ -161,8 +161,8 @@ static void forget_around(const struct atf_index *index, uint64_t first, uint64_
 	atf_unneed(&index->mapping, index->events + from, index->events + to);
 }
 
-/* A record that a crash left unwritten (kind 0) has no time of its own: it counts as of the next one's. A crash leaves
- * at most what a writer has in flight, which is less than HOLE_MAX.
+/* A record that a crash left unwritten (kind 0) has no time of its own: it counts with the next record's time. A crash leaves at most
+ * what a writer has in flight, which is less than HOLE_MAX.
  */
 uint64_t atf_index_lower_bound(const struct atf_index *index, uint64_t ns)
 {

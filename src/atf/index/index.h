@@ -20,7 +20,7 @@ struct atf_summary {
 void atf_header_start(AtfIndexHeader *header, uint32_t thread_id, uint8_t arch);
 void atf_header_finish(AtfIndexHeader *header, const struct atf_summary *summary);
 void atf_footer_fill(AtfIndexFooter *footer, const struct atf_summary *summary);
-/* Footer, then header, so that a header that names a footer is never older than it. 0 or -errno. */
+/* Writes the footer, then the header, so that a header that names a footer is never older than that footer. 0 or -errno. */
 int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *summary);
 
 /* What header, footer and size of a file say together: layout.c. */
@@ -33,7 +33,8 @@ struct atf_layout {
 	uint64_t size;
 };
 int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t size, struct atf_message *message);
-/* From the first and the last 64 bytes alone. False: it is neither complete nor plainly unfinished, and has to be looked at. */
+/* By the first and the last 64 bytes alone. False: the file is neither complete nor plainly unfinished, and the caller has to look at
+ * it. */
 bool atf_layout_read_ends(struct atf_layout *layout, const uint8_t *head, const uint8_t *tail, uint64_t size, struct atf_message *message);
 
 struct atf_index {

@@ -1,8 +1,7 @@
 /* What an index file says about itself: header, footer and size, weighed against each other.
  *
- * The footer is believed where it stands at a place that fits its own count. Without one, the header's word counts as
- * far as the size allows, and without that the size alone. Nothing here looks at events, but for zeros at the end of a
- * file without a footer.
+ * The footer counts where its place fits its own count. Without a footer the header's count holds as far as the size allows, and without
+ * that the size alone. Nothing here looks at events, but for zeros at the end of a file without a footer.
  */
 #include "atf/index/index.h"
 
@@ -78,7 +77,7 @@ static void layout_with_footer(struct atf_layout *layout, struct atf_message *me
 	}
 }
 
-/* Whether record `seq` is the first half of a footer: one across two pages may be seen while it is written. */
+/* Whether record `seq` is the first half of a footer: a reader may see a footer across two pages while it is written. */
 static bool is_half_footer(const uint8_t *record, uint64_t seq)
 {
 	AtfIndexFooter footer;
@@ -154,7 +153,7 @@ int atf_layout_read(struct atf_layout *layout, const uint8_t *bytes, uint64_t si
 	return 0;
 }
 
-/* Without a footer, the last record says where the events end, if it is one: as in layout_count. */
+/* Without a footer the last record, if there is one, says where the events end: as in layout_count. */
 static bool ends_in_event(struct atf_layout *layout, const uint8_t *tail)
 {
 	const uint8_t *last = tail + FOOTER_BYTES - EVENT_BYTES - (layout->size - ATF_EVENTS_OFFSET) % EVENT_BYTES;

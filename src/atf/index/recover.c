@@ -18,7 +18,7 @@
 
 #define BATCH 1024
 
-/* A hole at the very beginning has no event before it: it takes the time of the first there is. */
+/* A hole at the very beginning has no event before it, and takes the time of the first event that there is. */
 static uint64_t first_time_ns(const struct atf_index *index)
 {
 	uint64_t i;
@@ -29,7 +29,7 @@ static uint64_t first_time_ns(const struct atf_index *index)
 	return 0;
 }
 
-/* Writes a LOST event in each hole, and takes the CRC of the events as they are then. *lost counts them. */
+/* Writes a LOST event into each hole, then takes the CRC of all events. *lost counts the holes' records. */
 static int recover_events(int fd, const struct atf_index *index, struct atf_summary *summary, uint64_t *lost)
 {
 	uint64_t last_ns = first_time_ns(index), done, i;
@@ -122,7 +122,7 @@ int atf_recover_path(const char *path, atf_recover_fd *recover_fd, const void *c
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return atf_fail_of(message, path, ATF_ERROR_SYSTEM, strerror(errno));
-	status = atf_file_size(fd, &size, &reason); /* before the lock, which anybody may have who has opened a device */
+	status = atf_file_size(fd, &size, &reason); /* before the lock: whoever has opened a device may hold its lock */
 	if (!status && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		status = atf_fail(&reason, ATF_ERROR_SYSTEM, "still being written by another process");
 	else if (!status)

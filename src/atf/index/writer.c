@@ -1,4 +1,4 @@
-/* Writer of an index file: events into the stream (stream.h), and what header and footer will say of them. */
+/* Writer of an index file: puts events into the stream (stream.h), and keeps what header and footer will say. */
 #include "atf/index/index.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ struct atf_index_writer {
 	uint64_t max_events;
 	AtfIndexHeader header;
 	struct atf_summary summary; /* of all that was committed */
-	uint64_t time_max_ns;	    /* of its last event; before it, what no time may be below */
+	uint64_t time_max_ns;	    /* time of the last event; before there is one, the least time allowed */
 };
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static int writer_end(struct atf_index_writer *writer, bool finish)
 
 int atf_index_writer_close(struct atf_index_writer *writer, bool has_detail)
 {
-	atf_stream_flush(&writer->stream); /* before the flag: it is in the header that finishes the file */
+	atf_stream_flush(&writer->stream); /* before the flag, which is in the header that finishes the file */
 	if (has_detail)
 		writer->header.flags |= ATF_FLAG_HAS_DETAIL;
 	return writer_end(writer, true);

@@ -33,7 +33,8 @@ int atf_anchor_text(const struct ada_timing_anchor *anchor, char text[ATF_ANCHOR
 
 /* --- parsing --------------------------------------------------------------------------------------------------------- */
 
-/* One object. Behind it, or NULL: the text can't be read on from here. An anchor that isn't one has host time 0. */
+/* Reads one object. Returns the place behind it, or NULL where the text can't be read on. An object that is no anchor gets host time
+ * 0. */
 static const char *parse_anchor(const char *at, const char *end, struct ada_timing_anchor *anchor)
 {
 	const char *behind = atf_json_value(at, end), *key, *text = NULL, *next;
@@ -149,7 +150,7 @@ void atf_anchors_settle(struct atf_anchors *anchors)
 
 /* --- files ------------------------------------------------------------------------------------------------------------- */
 
-/* What others may have made: no FIFO is waited for, and of a journal no more is read than one has. 0 or -errno. */
+/* Reads a file that others may have made: waits for no FIFO, and reads no more than a journal may have. 0 or -errno. */
 static int read_file(const char *directory, const char *name, char **text, size_t *length)
 {
 	struct ada_error error = { "" };

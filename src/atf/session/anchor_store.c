@@ -1,6 +1,6 @@
 /* Adding an anchor to a session, which others may be writing at the same time: see anchor.h.
  *
- * session.json's text stays as it is, byte for byte, but for what is put into its array: nothing of it has to be understood. */
+ * session.json's text stays as it is, byte for byte, but for what goes into its array: nothing else in the text has to be understood. */
 #include "atf/session/anchor.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static uint64_t time_of(const struct store *store, const char *name)
 	return ns;
 }
 
-/* The host may have been started again since: then the session's own end is what lies behind. */
+/* The host may have been started again since: then the session's own end is the limit. */
 static int check_time(const struct store *store)
 {
 	uint64_t now = ada_get_timestamp_ns(), start = time_of(store, "startNs"), end = time_of(store, "endNs");
@@ -105,7 +105,7 @@ static int check_others(const struct store *store, bool *there)
 
 /* --- into session.json ------------------------------------------------------------------------------------------------- */
 
-/* Whose it is and who may read it stays. */
+/* Owner and permissions stay. */
 static int replace(const struct store *store, const char *text, size_t length)
 {
 	char path[ADA_DIRECTORY_PATH_BYTES + sizeof "/session.json"];
@@ -125,9 +125,9 @@ static int replace(const struct store *store, const char *text, size_t length)
 	return (before.st_mode & 0777) != 0600 && fchmodat(store->directory, "session.json", before.st_mode & 0777, 0) ? -errno : 0;
 }
 
-/* Where to put entries: behind the array's last value, or, where there is none yet, behind the last member. */
+/* Where to put entries: behind the array's last value; without an array yet, behind the last member. */
 struct gap {
-	const char *from, *to; /* what stands between: space, which goes */
+	const char *from, *to; /* the space between, which goes */
 	bool in_array, first;
 };
 
@@ -154,7 +154,7 @@ static int find_gap(struct gap *gap, const char *text, size_t length, struct atf
 	return 0;
 }
 
-/* Whether what was put in is there for a reader, too: a text that is no JSON may look like one up to its end. */
+/* Whether a reader finds what was put in: a text that is no JSON may look like JSON up to its end. */
 static bool is_read(const char *before, size_t before_length, const char *text, size_t length, size_t count)
 {
 	struct atf_anchors old = { 0 }, new = { 0 };
@@ -196,7 +196,7 @@ int atf_anchors_insert(const char *text, size_t length, const struct ada_timing_
 	return atf_fail(message, ATF_ERROR_CORRUPT, "session.json is damaged: nothing can be stored in it");
 }
 
-/* This one, and what of the journal isn't in session.json yet. */
+/* This anchor, and those of the journal that aren't in session.json yet. */
 static int find_missing(const struct store *store, struct atf_anchors *missing)
 {
 	struct atf_anchors there = { 0 };
@@ -274,7 +274,7 @@ static int store_journal(const struct store *store)
 	if (fd < 0)
 		return say_system(store, -errno, ATF_ANCHOR_JOURNAL);
 	status = fstat(fd, &found) ? -errno : !S_ISREG(found.st_mode) || found.st_nlink > 1 ? -EPERM : 0;
-	/* Who was made root by sudo leaves a file of the session's user. */
+	/* A user who is root by sudo leaves a file that belongs to the session's user. */
 	if (!status && !found.st_size && !fstatat(store->directory, "session.json", &document, 0) && document.st_uid != found.st_uid &&
 	    fchown(fd, document.st_uid, document.st_gid))
 		status = -errno;

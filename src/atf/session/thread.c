@@ -62,8 +62,8 @@ static int64_t segment_number(const char *name)
 	return strcmp(name, expected) ? -1 : (int64_t)number;
 }
 
-/* Segments in the directory: so many, or one of a lower number is missing. Without readdir, whose buffer of 32 KiB costs more than the
- * few names that there are. */
+/* Counts the segments in the directory: the highest number is *count - 1, or a lower one is missing. Without readdir: its buffer of 32
+ * KiB costs more than the few names that there are. */
 static int segments_find(const char *directory, uint32_t *count, struct atf_message *message)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
@@ -87,7 +87,7 @@ static int segments_find(const char *directory, uint32_t *count, struct atf_mess
 	return 0;
 }
 
-/* Its writer has made it, and written nothing yet: or never will, if it was killed. */
+/* The writer has made the file and written nothing yet, or never will, if it was killed. */
 static bool is_unwritten(const char *path)
 {
 	struct stat stat_now;
@@ -168,7 +168,7 @@ int atf_thread_open_known(struct atf_thread **thread, const char *directory, uin
 	char path[PATH_MAX];
 
 	*thread = NULL;
-	/* One more than expected: someone else knows better. */
+	/* There is one more than expected: the caller's number is out of date. */
 	if (segments && !atf_index_path(path, sizeof path, directory, segments) && access(path, F_OK)) {
 		int status = thread_open(thread, directory, segments, message);
 
@@ -253,8 +253,8 @@ const struct ada_event *atf_thread_run(const struct atf_thread *thread, uint64_t
 	return atf_index_events(segment->index) + (position - segment->start);
 }
 
-/* A page that is touched brings others with it: 64 KiB around, or all of its folio, which may reach far back. Released piece by
- * piece without those, a third of the file would stay. */
+/* A touched page brings others with it: 64 KiB around, or its whole folio, which may reach far back. A release of each piece alone would
+ * leave a third of the file mapped. */
 #define BEHIND_EVENTS (1u << 16)
 #define AHEAD_EVENTS (1u << 11)
 

@@ -60,7 +60,7 @@ static int line_of(const struct ada_timing_anchor *anchors, size_t count, size_t
 	return 0;
 }
 
-/* The last anchor, but one, that isn't behind the time: on the host's clock, or on the media's. */
+/* The last anchor (never the very last of all) that isn't behind the time, on the host's clock or on the media's. */
 static size_t place(const struct ada_timing_anchor *anchors, size_t count, bool of_media, uint64_t ns)
 {
 	size_t low = 0, high = count - 1;
