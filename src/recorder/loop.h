@@ -18,19 +18,19 @@ struct ada_loop {
 	bool main_ended, stop, asked; /* asked: by `ada stop` */
 	uint64_t main_ended_ns;
 	pid_t stray;	 /* found last (stray.h); 0: none */
-	bool waits_told; /* for whom, now that the program has ended */
+	bool waits_told; /* the user was told for whom the recording goes on */
 	bool sessions_changed, advised;
 	uint64_t quiet_ns, calibrate_ns, stray_ns, session_ns;
-	size_t taken;			       /* of the recorder's providers: those that are, or were, in `live` */
+	size_t taken;			       /* how many of the recorder's providers are, or were, in `live` */
 	ADA_ARRAY(struct ada_provider *) live; /* not released yet */
 	uint64_t drained_ns;		       /* when all of them were drained last */
 	uint64_t session_cost_ns;
 	ADA_ARRAY(struct pollfd) polls;
 };
 
-/* Until every traced process has ended, or the user wants no more. */
+/* Runs until every traced process has ended, or the user wants no more. */
 void ada_loop_run(struct ada_loop *loop);
-/* Every provider gets its last manifest, no new one comes; session.json and the summary. */
+/* Gives every provider its last manifest, lets no new one come; writes session.json and the summary. */
 void ada_loop_end(struct ada_loop *loop);
 void ada_loop_tell(int status, const struct ada_error *error); /* status not 0: on stderr */
 #endif

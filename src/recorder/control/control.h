@@ -1,10 +1,10 @@
 /* The control socket of a session: `ada status`, `ada mark`, `ada stop`, `ada trigger`.
  *
- * SOCK_STREAM, mode 0600, in the recorder's private directory; session.json names it. One request a connection: a JSON object
- * in one line, answered by one in one line. docs/control.md is the contract, docs/control.schema.json its form.
+ * SOCK_STREAM, mode 0600, in the recorder's private directory; session.json names the path. One request a connection: a JSON object in
+ * one line, and the answer is another. docs/control.md is the contract, docs/control.schema.json its form.
  *
- * One thread serves all clients, none of which it waits for: a client that says nothing, or reads nothing, is dropped when
- * its time is up. What touches the segments is left to the main thread, which looks in once a turn.
+ * One thread serves all clients and waits for none: it drops a client that says nothing, or reads nothing, when the client's time is up.
+ * Requests that touch the segments are left to the main thread, which looks in once a turn.
  */
 #ifndef ADA_RECORDER_CONTROL_H
 #define ADA_RECORDER_CONTROL_H
@@ -13,7 +13,7 @@
 
 struct ada_control;
 #define ADA_CONTROL_NAME "control"
-#define ADA_CONTROL_VERSION 1 /* of the protocol: raised where what there is changes its meaning, or goes */
+#define ADA_CONTROL_VERSION 1 /* of the protocol: raised where a part changes its meaning, or goes */
 /* In the server's directory. */
 int ada_control_open(struct ada_control **control, struct ada_recorder *recorder, struct ada_error *error);
 /* Main thread, each turn: does what clients asked for. True where one asked for the recording's end. */

@@ -16,8 +16,8 @@ struct ada_totals {
 struct ada_totals ada_recording_totals(struct ada_recorder *recorder);
 void ada_recording_open(struct ada_recording_progress *progress, bool quiet);
 void ada_recording_draw(struct ada_recording_progress *progress, struct ada_recorder *recorder); /* at most five times a second */
-/* The program has ended: for whom the recording goes on, and how to end it. `stray`: one more; 0: none. False: it was not said, for no
- * terminal is there, or nobody to be named. */
+/* The program has ended: says for whom the recording goes on, and how to end it. `stray`: one more process; 0: none. False: nothing was
+ * said, for there is no terminal, or no process to name. */
 bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray);
 void ada_recording_clear(struct ada_recording_progress *progress);
 void ada_recording_summary(struct ada_recorder *recorder);

@@ -21,17 +21,17 @@ struct ada_drain;
 int ada_details_open(struct ada_details **details, struct ada_segment *segment, struct ada_drain *drain,
 		     const struct ada_details_options *options);
 struct ada_windows *ada_details_windows(struct ada_details *details);
-/* A mark of the recorder's own (sampled, manual, exit): pinned as an agent's, and entered. Rolls in ticks and events; in
- * events it counts those of all threads together. */
+/* Pins and enters a mark of the recorder's own (sampled, manual, exit), as an agent does. Rolls in ticks and events; a roll in events
+ * counts those of all threads together. */
 int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, uint64_t slots, uint32_t version, uint64_t counter,
 		     uint64_t value);
-/* The longest pre-roll that any rule asks for: closed windows wait so long for a mark whose pre-roll reaches into them. */
+/* Sets the longest pre-roll that any rule asks for: so long closed windows wait for a mark whose pre-roll reaches into them. */
 void ada_details_linger(struct ada_details *details, uint64_t pre_ns);
 /* True where a window closed or was settled: the manifest is out of date. */
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns);
 /* No thread writes any more; the index is drained. Settles every window and closes every file. */
 void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_window_short why);
-/* What the user should know while it records: once, then NULL. */
+/* What the user should know while the recording goes on: once, then NULL. */
 const char *ada_details_advice(struct ada_details *details);
 void ada_details_close(struct ada_details *details);
 

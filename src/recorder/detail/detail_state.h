@@ -8,14 +8,14 @@
  *   detail_source.c   what mark.c asks
  *   detail_metrics.c  counts, rates, advice
  *
- * A thread's records are known by their place: the drain says of each stretch of a chunk's events which file, index_seq and
- * detail_seq they got. What isn't drained isn't written, so records need no other proof that they are whole.
+ * A place says where a thread's records are: the drain tells for each stretch of a chunk's events which file, index_seq and detail_seq
+ * they got. Only what is drained is written, so records need no other proof that they are whole.
  *
  *   thread    --place--place--place--|--place--place--...
  *             written or never to be | cursor: what windows of now and later may want
  *
- * Windows are written from the oldest on, up to a time that all threads have passed (done_ns). Nothing at or before done_ns is
- * written later, but for records that were committed late.
+ * Windows are written from the oldest on, up to a time that all threads have passed (done_ns). Of the time up to done_ns only records
+ * that were committed late are written later.
  */
 #ifndef ADA_RECORDER_DETAIL_STATE_H
 #define ADA_RECORDER_DETAIL_STATE_H
@@ -33,14 +33,14 @@ struct detail_place {	    /* events of one detail chunk that lie together in one
 	uint64_t count;
 	uint32_t chunk;			/* ADA_NONE: none was to be had, or several that are gone (forgotten) */
 	uint32_t segment;		/* UINT32_MAX: of several, forgotten */
-	uint32_t index_seq, detail_seq; /* of the first; counting on from there (detail_seq: those with a kind) */
+	uint32_t index_seq, detail_seq; /* of the first; the others count on from there (detail_seq: those with a kind) */
 	uint32_t why;			/* enum ada_window_short, where chunk is ADA_NONE */
 };
 
 struct detail_thread {
 	ADA_ARRAY(struct detail_place) places; /* in order */
 	uint64_t cursor;		       /* seq: all before it are done with */
-	uint64_t gone_ns;		       /* before the first place kept: detail is missing up to here; 0: none is */
+	uint64_t gone_ns;		       /* before the first place kept detail is missing up to this time; 0: none is missing */
 	uint32_t gone_why;
 	struct atf_detail_writer *writer; /* of `segment`; NULL: none is open */
 	uint32_t segment;
@@ -48,8 +48,8 @@ struct detail_thread {
 	uint32_t window;  /* id of the one begun last */
 	uint64_t last_ns; /* of its newest record */
 	uint64_t persisted;
-	uint64_t late_ns, late_seq; /* what was drained after done_ns had passed it: its first time, seq behind its last event */
-	uint64_t ended_at;	    /* 1 + the ring's head when its end was seen; 0: it wasn't */
+	uint64_t late_ns, late_seq; /* events drained after done_ns had passed them: their first time, seq behind the last */
+	uint64_t ended_at;	    /* 1 + the ring's head when the thread's end was seen; 0: not yet */
 	bool failed;
 };
 
@@ -69,13 +69,13 @@ struct ada_details {
 	struct ada_windows *windows;
 	struct ada_marks *marks;
 	ADA_ARRAY(struct detail_thread) threads; /* by id */
-	size_t places, places_kept;		 /* in all; as many remained when they were last gone through */
+	size_t places, places_kept;		 /* in all; as many as remained when they were last gone through */
 	ADA_ARRAY(struct detail_mark) open_marks;
 	ADA_ARRAY(struct detail_loss) losses;
 	uint64_t tickets;
 	uint64_t done_ns;			    /* see above; 0: nothing is written yet */
 	struct detail_spool *spool;		    /* index circular: chunks kept until the end. NULL: none */
-	bool late;				    /* events of times up to done_ns were drained behind that */
+	bool late;				    /* events of times up to done_ns were drained afterwards */
 	bool behind;				    /* more is to be written for want of room than one turn does */
 	uint64_t linger_ns;			    /* the longest pre-roll that any rule in force asks for */
 	unsigned patience;			    /* turns that a due window has waited for threads */
@@ -92,7 +92,7 @@ struct ada_details {
 	char advice[256], advice_told[256];
 	uint64_t own_marks;
 	struct ada_mark_last own_last;
-	struct ada_detail_metrics metrics; /* what of them is of the segment, as it was when last looked at */
+	struct ada_detail_metrics metrics; /* the segment's part of them, as last looked at */
 };
 
 /* --- what the index lane tells of (lane.h): detail_place.c, detail_lost.c */
@@ -109,21 +109,21 @@ const struct ada_detail *ada_detail_record(const struct ada_details *details, co
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq); /* position, or places.count */
 uint64_t ada_detail_ns(const struct ada_details *details, uint64_t counter);
 uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t counter);
-/* Cuts windows that begin by `until_ns` where detail is missing. False: a chunk's fate is not decided yet, so nothing was cut;
- * `decided`: it counts as gone. */
+/* Cuts windows that begin by `until_ns` where detail is missing. False: a chunk's fate is not decided yet, so nothing was cut; with
+ * `decided` such a chunk counts as gone. */
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
 void ada_detail_forget(struct ada_details *details, bool now); /* places whose chunks are gone */
 
 /* How many chunks the events between the two fill; 0: not known any more. */
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);
 
-/* As much of what is to be written by `until_ns` as keeps the index waiting for no long. */
+/* Up to where to write now, at most `until_ns`, so that the index doesn't wait for long. */
 uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns);
 
 /* --- detail_write.c --- */
 /* Writes all windows that begin by `until_ns`, up to there, and settles those that are over. */
 void ada_detail_write(struct ada_details *details, uint64_t until_ns);
-/* What was committed only after the windows that hold it were written. True where there was anything. */
+/* Writes what was committed only after its windows were written. True where there was anything. */
 bool ada_detail_write_late(struct ada_details *details);
 void ada_detail_close_ended(struct ada_details *details);
 void ada_detail_close_all(struct ada_details *details);
@@ -133,7 +133,8 @@ void ada_detail_settle_losses(const struct ada_details *details, struct ada_wind
 
 /* --- detail_pin.c --- */
 struct ada_pin ada_detail_pin(const struct ada_details *details);
-/* Narrows what was `seen` to what windows still want; then gives HELD chunks back that it doesn't hold (`look`). */
+/* Narrows the pin, as it was `seen`, to what windows still want; then gives back the HELD chunks that the pin no longer holds
+ * (`look`). */
 bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look); /* false: a mark came meanwhile */
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end);    /* counters */
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns);	     /* about: inverse of the clock */
@@ -150,12 +151,12 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 struct ada_mark_source ada_detail_source(struct ada_details *details);
 uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread);
 uint64_t ada_detail_committed_all(const struct ada_details *details);
-/* Counter of the nth event of all threads together before or behind a counter; as far as there is history. */
+/* Counter of the nth event of all threads together before or behind a counter, as far as history reaches. */
 uint64_t ada_detail_nth(const struct ada_details *details, uint64_t counter, uint64_t nth, bool behind);
 
 /* --- detail_metrics.c --- */
 void ada_detail_rate(struct ada_details *details, uint64_t now_ns);
-/* Sets sufficient_bytes of windows that were cut, by the rate; of one that is being settled, by what there was. */
+/* Sets sufficient_bytes of windows that were cut, by the rate; of a window that is being settled, by what there was. */
 void ada_detail_suffice(struct ada_details *details);
 void ada_detail_size(const struct ada_details *details, struct ada_window *window);
 void ada_detail_keep_metrics(struct ada_details *details); /* before the segment is gone */

@@ -4,9 +4,9 @@
  *   mark --> window opened, or widened where they overlap --> tick: closed once its post-roll is over --> settled: its
  *   records are in the files, bounds and counts are final
  *
- * Windows never overlap: those that come to overlap (or touch) are merged, into the older id. A window that is being written
- * (frozen) can't begin earlier any more, and says so. A hole (detail that was not captured or is gone) inside a window cuts
- * it in two, or shortens it: so there is none inside a window, ever.
+ * Windows never overlap: those that come to overlap (or touch) are merged, into the older id. A window that is being written (frozen)
+ * can't begin earlier any more, and says so. A hole (detail that was not captured or is gone) cuts a window in two, or shortens it: so no
+ * window ever has a hole inside.
  */
 #ifndef ADA_RECORDER_WINDOW_H
 #define ADA_RECORDER_WINDOW_H
@@ -28,13 +28,13 @@ struct ada_window_mark {
 	uint64_t index_seq; /* UINT64_MAX: no event, or its place is not known yet */
 	uint64_t seq;	    /* the same as the ring counts */
 	uint64_t function_id, value;
-	uint64_t more;		   /* marks that it stands for beside itself (the ring was full) */
+	uint64_t more;		   /* how many further marks this one stands for (the ring was full) */
 	bool none;		   /* no mark at all: it only keeps all (--detail-mode=streaming) */
-	uint64_t start_ns, end_ns; /* the window that it asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */
-	uint64_t ticket;	   /* with an open end: whoever resolves it names this. Several marks may share one */
+	uint64_t start_ns, end_ns; /* the window that the mark asks for; end ADA_WINDOW_OPEN: its post-roll, in events, goes on */
+	uint64_t ticket;	   /* with an open end: names it for whoever resolves it. Several marks may share a ticket */
 	uint64_t pre_ns, pre_events, post_ns, post_events; /* the rolls that were asked for */
-	uint64_t pin_start;				   /* counter from which on chunks were pinned for it */
-	uint32_t shorts;				   /* known from the start: its thread had no more events before it */
+	uint64_t pin_start;				   /* chunks were pinned for the mark from this counter on */
+	uint32_t shorts;				   /* reasons known from the start: its thread had no more events before it */
 };
 
 enum ada_window_short {				/* bits: why a window has less than was asked */
@@ -51,28 +51,28 @@ enum ada_window_short {				/* bits: why a window has less than was asked */
 };
 
 struct ada_window {
-	uint32_t id;			    /* position in the manifest, by start; final once it and all before it are frozen or settled */
-	uint64_t start_ns, end_ns;	    /* as cut so far, inclusive; end ADA_WINDOW_OPEN */
-	uint64_t marked_ns, last_marked_ns; /* outside the bounds where a hole took the marked event's detail */
+	uint32_t id;		   /* position in the manifest, by start; final once this window and all before it are frozen or settled */
+	uint64_t start_ns, end_ns; /* as cut so far, inclusive; end ADA_WINDOW_OPEN */
+	uint64_t marked_ns, last_marked_ns;		   /* outside the bounds where a hole took the marked event's detail */
 	uint64_t asked_start_ns, asked_end_ns;		   /* as the marks asked, before any cut */
 	uint64_t pre_ns, pre_events, post_ns, post_events; /* the longest rolls of its marks */
-	uint64_t pin_start;				   /* the lowest of its marks; UINT64_MAX: none */
+	uint64_t pin_start;				   /* the lowest pin_start of its marks; UINT64_MAX: none */
 	uint64_t rules;					   /* slots of all marks */
 	uint32_t version;				   /* of the policy at its first mark */
 	uint32_t shorts;				   /* enum ada_window_short */
-	uint64_t sufficient_bytes;			   /* detail buffer that would have held it; 0: it did, or not known */
+	uint64_t sufficient_bytes; /* size of a detail buffer that would have held the window; 0: the buffer did, or not known */
 	uint64_t marked_count;
 	ADA_ARRAY(struct ada_window_mark) marks;
 	uint64_t lost;	      /* events that the index lost, at most, once it is settled (ADA_SHORT_LOST) */
 	uint64_t event_count; /* records written, all threads; whoever writes sets it, and: */
-	uint64_t written_ns;  /* records up to here are written: a late end of a post-roll takes nothing back */
-	/* closed is the engine's; frozen (its first record is written) and settled are set by whoever writes, in order of start. A
-	 * settled window's bounds never change; one that is frozen and closed isn't extended either: a new one begins right behind it. */
+	uint64_t written_ns;  /* records up to here are written: a post-roll whose end is known late takes nothing back */
+	/* The engine sets `closed`; whoever writes sets `frozen` (the first record is written) and `settled`, in order of start. A
+	 * settled window's bounds never change. A frozen and closed window isn't extended either: a new window begins right behind it. */
 	bool closed, frozen, settled;
 };
 
 struct ada_windows;
-/* start_ns: recording began then; nothing reaches back further. */
+/* start_ns: when recording began; nothing reaches back further. */
 struct ada_windows *ada_windows_open(uint64_t start_ns);
 void ada_windows_close(struct ada_windows *windows);
 int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark); /* 0 or -ENOMEM */
@@ -80,21 +80,21 @@ int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *
 void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns);
 /* ... earlier than asked, and why. */
 void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uint64_t end_ns, uint32_t shorts);
-/* No detail of some thread between the two (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. Remembered: marks that
- * come later get their windows cut, too. Of what is settled it changes nothing: holes are told before. True where it changed
- * any window: one that is moved behind the hole may have come into another one. */
+/* Some thread has no detail between the two times (inclusive). `why`: ADA_SHORT_OVERRUN or ADA_SHORT_STARVED. The hole is remembered:
+ * windows of later marks are cut, too. A hole changes no settled window: the caller tells holes before. True where any window changed:
+ * one that was moved behind this hole may have come into another hole. */
 bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns, enum ada_window_short why);
-/* Closes what is over at now_ns. True where any window was closed. */
+/* Closes windows that are over at now_ns. True where any window was closed. */
 bool ada_windows_tick(struct ada_windows *windows, uint64_t now_ns);
-/* The process has ended, or recording has: what is open closes here. */
+/* The process has ended, or recording has: open windows close here. */
 void ada_windows_end(struct ada_windows *windows, uint64_t end_ns, enum ada_window_short why);
 /* By start. Pointers hold until the next call that may change the list. */
 size_t ada_windows_count(const struct ada_windows *windows);
 struct ada_window *ada_windows_at(const struct ada_windows *windows, size_t i);
 /* The window that holds the time, or NULL. */
 struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns);
-/* Does any hold some of the time between the two? */
+/* Does any window hold some of the time between the two? */
 bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns);
-/* Marks that fell, late, wholly into what was settled or frozen and closed: in no window's list. */
+/* How many late marks fell wholly into windows that were settled, or frozen and closed: no window lists them. */
 uint64_t ada_windows_late(const struct ada_windows *windows);
 #endif

@@ -22,7 +22,7 @@ struct ada_windows {
 	uint64_t start_ns;
 	uint64_t ended_ns; /* UINT64_MAX: goes on */
 	uint32_t ended_why;
-	size_t settled; /* so many at the list's start are settled: looked at no more */
+	size_t settled; /* so many at the list's start are settled: nobody looks at them any more */
 	size_t marks_kept;
 	uint64_t late;
 };

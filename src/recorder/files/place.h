@@ -5,9 +5,9 @@
 #include "recorder/files/scribe.h"
 
 struct ada_session {
-	char output[PATH_MAX]; /* for people, as is the next: others may have the directory above, and put links there */
+	char output[PATH_MAX]; /* for people, as is the next: the directory above may be another user's, with links in it */
 	char directory[PATH_MAX];
-	int output_fd, fd;		     /* these two, held open from the start */
+	int output_fd, fd;		     /* the two directories, held open from the start */
 	char root[ADA_DIRECTORY_PATH_BYTES]; /* the path by which all files are made (base/directory.h) */
 	char name[64];
 	char started[40]; /* wall-clock time, RFC 3339 */
@@ -15,12 +15,12 @@ struct ada_session {
 	bool output_made; /* --output did not exist */
 };
 
-/* 0, or -errno and nothing is left. Also lays some disk space aside, so that a full disk can still be told of. */
+/* 0, or -errno and nothing is left. Also lays some disk space aside, so that the manifest can tell of a full disk. */
 int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error);
 /* Points `latest` to it: once the program runs. */
 int ada_session_publish(const struct ada_session *session, struct ada_error *error);
 void ada_session_free_reserve(const struct ada_session *session); /* at the end, or when the disk is full */
-/* Writes it anew, and puts the object. Where the disk is full, in place of the session's reserve. */
+/* Writes the file anew from the object, and puts the object. Where the disk is full the file takes the place of the session's reserve. */
 int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct ada_error *error);
 void ada_session_remove(struct ada_session *session); /* undoes ada_session_make where nothing was recorded yet, and closes */
 void ada_session_leave(struct ada_session *session);

@@ -1,5 +1,5 @@
-/* Manifests and session.json go to the disk beside the main thread, which must not wait for a disk: each costs two fsyncs, and a
- * tree of hundreds of processes has them by the thousand. Several threads, because a file system makes many durable at once. */
+/* Writes manifests and session.json beside the main thread, which must not wait for a disk: each file costs two fsyncs, and a tree of
+ * hundreds of processes has such files by the thousand. Several threads, because a file system makes many durable at once. */
 #ifndef ADA_RECORDER_SCRIBE_H
 #define ADA_RECORDER_SCRIBE_H
 #include <json-c/json.h>
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A file that is written anew again and again: {0} and its path. It lives until ada_scribe_wait has returned. */
+/* A file that is written anew again and again; begins as {0} and its path, and lives until ada_scribe_wait has returned. */
 struct ada_paper {
 	char path[PATH_MAX];
-	const struct ada_session *session; /* whose reserve is its own where the disk is full; NULL: none */
+	const struct ada_session *session; /* session whose reserve it takes where the disk is full; NULL: none */
 	/* The scribe's, under its lock */
 	struct ada_paper *next;
 	json_object *object; /* what is to be written; NULL: nothing */
@@ -22,7 +22,7 @@ struct ada_paper {
 
 struct ada_scribe;
 int ada_scribe_open(struct ada_scribe **scribe);
-/* Takes the object. What the paper was to hold and isn't begun is not written any more. `first`: before all others. */
+/* Takes the object. It replaces an older object that nobody has begun to write. `first`: before all other papers. */
 void ada_scribe_write(struct ada_scribe *scribe, struct ada_paper *paper, json_object *object, bool first);
 void ada_scribe_wait(struct ada_scribe *scribe);  /* until all is written */
 void ada_scribe_close(struct ada_scribe *scribe); /* NULL: nothing */
@@ -32,7 +32,7 @@ static inline bool ada_paper_pending(const struct ada_paper *paper)
 	return __atomic_load_n(&paper->pending, __ATOMIC_ACQUIRE);
 }
 
-/* How often it was written, or tried to: failures are told on stderr. */
+/* How often the paper was written, or tried: stderr tells of failures. */
 static inline uint64_t ada_paper_written(const struct ada_paper *paper)
 {
 	return __atomic_load_n(&paper->written, __ATOMIC_ACQUIRE);

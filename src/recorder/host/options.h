@@ -14,14 +14,15 @@ struct ada_strings {
 struct ada_keeping;
 
 struct ada_trace_options {
-	pid_t (*keep)(const struct ada_keeping *keeping); /* starts who finishes the session should the recorder die; NULL: nobody does */
-	const char *output;				  /* directory that gets the session */
-	const char *agent;				  /* NULL: found beside ada's own executable */
-	char **command;					  /* NULL-terminated; command[0] is looked up like a shell does */
-	struct ada_strings modules;			  /* --modules: globs */
-	struct ada_strings functions, exclude;		  /* patterns: literal, glob, re:REGEX */
+	/* starts the process that finishes the session should the recorder die; NULL: nobody does */
+	pid_t (*keep)(const struct ada_keeping *keeping);
+	const char *output;		       /* directory that gets the session */
+	const char *agent;		       /* NULL: found beside ada's own executable */
+	char **command;			       /* NULL-terminated; command[0] is looked up like a shell does */
+	struct ada_strings modules;	       /* --modules: globs */
+	struct ada_strings functions, exclude; /* patterns: literal, glob, re:REGEX */
 	bool follow, libcalls, quiet;
-	bool no_wait; /* the recording ends with the program, whatever it started goes on without */
+	bool no_wait; /* the recording ends with the program; processes that it started go on unrecorded */
 	enum ada_index_mode index_mode;
 	enum ada_on_full on_full;
 	uint64_t index_buffer_bytes;
@@ -33,7 +34,7 @@ struct ada_trace_options {
 	uint64_t detail_buffer_bytes;
 	/* Policy. A rule's own pre= and post= take the place of these; none given: 1000 events each */
 	struct ada_strings triggers;	    /* --trigger and the lines of --trigger-file, in order; none: crash and manual */
-	struct ada_strings trigger_origins; /* of each, for messages: "--trigger", "FILE:LINE" */
+	struct ada_strings trigger_origins; /* of each trigger, for messages: "--trigger", "FILE:LINE" */
 	bool strict;			    /* --strict: an invalid regex is an error */
 	uint64_t pre_roll_ns, pre_roll_events, post_roll_ns, post_roll_events; /* 0: not given */
 	int mark_signal; /* --mark-signal: marks when `ada trace` itself gets it; 0: none */

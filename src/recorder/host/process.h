@@ -8,7 +8,7 @@
 /* /proc/PID/stat behind the name: "S PPID ..."; NULL: there is no such process. Points into `line`. */
 const char *ada_process_stat(pid_t pid, char *line, size_t bytes);
 pid_t ada_process_parent(pid_t pid);   /* 0: not known */
-bool ada_process_is_ending(pid_t pid); /* it has no memory any more: letting go of much takes a while */
+bool ada_process_is_ending(pid_t pid); /* the process has no memory any more: the kernel may take a while to free much of it */
 
 /* How it ended. */
 enum ada_exit_kind { ADA_EXIT_RUNNING, ADA_EXIT_EXITED, ADA_EXIT_SIGNAL, ADA_EXIT_EXEC, ADA_EXIT_UNKNOWN };

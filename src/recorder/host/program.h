@@ -1,4 +1,4 @@
-/* What a command would run, and whether it can be traced. Looks only; creates nothing. */
+/* What a command would run, and whether that can be traced. Looks only; creates nothing. */
 #ifndef ADA_RECORDER_PROGRAM_H
 #define ADA_RECORDER_PROGRAM_H
 #include <limits.h>

@@ -8,9 +8,9 @@
 /* Shares: 1 is one CPU, or all of the memory. False: not to be had. */
 bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns);
 bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes);
-/* Of the machine, or of the memory cgroup of the process that is nearest its limit, whichever is fuller. `root`: "" or, for tests,
- * a directory in which proc and sys are. */
+/* The share of memory in use: of the machine, or of the process's memory cgroup that is nearest its limit, whichever is fuller. `root`:
+ * "" or, for tests, the directory that holds proc and sys. */
 bool ada_usage_memory_share(const char *root, pid_t pid, double *share);
-/* How long the interval, in local time, lasts from now on; 0: now is outside. */
+/* How long the interval, in local time, still lasts; 0: now is outside. */
 uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns);
 #endif

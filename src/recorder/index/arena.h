@@ -1,8 +1,7 @@
-/* What abi/arena.h describes: made and written by the recorder's main thread, mapped by whoever recovers.
+/* The arena of abi/arena.h: the recorder's main thread makes and writes it, whoever recovers maps it.
  *
- * Blocks' memory is made when they are taken, all of a block at once, so that too little of it is an error, never a SIGBUS:
- * whoever asked then takes the heap. What was given back is taken again first, the one that was given back last before all; what
- * more than a few blocks have in reserve goes back to the system.
+ * A block gets its memory when it is taken, all at once, so that a lack of memory is an error, never a SIGBUS: the caller then takes the
+ * heap. Blocks given back are taken again first, the last one before all; the system gets back the memory of all but a few free blocks.
  */
 #ifndef ADA_RECORDER_ARENA_H
 #define ADA_RECORDER_ARENA_H
@@ -26,8 +25,8 @@ struct ada_arena_map {
 
 /* --- whoever recovers --------------------------------------------------------------------------------------------------- */
 
-/* Maps the arena of another process, shared. What the header says of sizes and offsets is checked, and so are the counts *_used; what
- * tables say is not. -EINVAL: it is none, or damaged; -ENODATA: it has no header yet, its recorder died at once. */
+/* Maps the arena of another process, shared. Checks the header's sizes and offsets and the counts *_used, but not the tables. -EINVAL: no
+ * arena, or a damaged one; -ENODATA: it has no header yet, its recorder died at once. */
 int ada_arena_attach(struct ada_arena_map *map, int fd, struct ada_error *error);
 void ada_arena_detach(struct ada_arena_map *map);
 static inline uint8_t *ada_arena_bytes(const struct ada_arena_map *map, uint32_t block)
@@ -36,9 +35,9 @@ static inline uint8_t *ada_arena_bytes(const struct ada_arena_map *map, uint32_t
 }
 /* The slot that holds, copied. */
 void ada_arena_lane_state(const struct ada_arena_lane *lane, struct ada_arena_lane_state *state);
-/* A clock that converts as the recorder's would have (ada_clock_close). -EINVAL: what it was is not there. */
+/* A clock that converts as the recorder's would have (ada_clock_close). -EINVAL: the arena doesn't hold enough of it. */
 int ada_arena_clock(const struct ada_arena_map *map, struct ada_clock **clock);
-/* Segment options of a provider's note, but for `shared`: for ada_segment_attach. */
+/* The segment options in a provider's note, without `shared`: for ada_segment_attach. */
 struct ada_segment_options;
 void ada_arena_geometry(const struct ada_arena_provider *provider, uint32_t number, struct ada_segment_options *options);
 
@@ -50,11 +49,11 @@ struct ada_arena_options {
 	uint64_t segment_events, start_ns;
 	uint32_t index_mode;
 };
-/* Makes the session's arena and locks it. Where that fails the recording goes on without: NULL is an arena for all that follows, which
- * has no block to take and no note. */
+/* Makes the session's arena and locks it. Where that fails the recording goes on without: all functions below take NULL for an arena
+ * without blocks and notes. */
 int ada_arena_open(struct ada_arena_writer **arena, const struct ada_shared *shared, const struct ada_arena_options *options,
 		   struct ada_error *error);
-int ada_arena_fd(const struct ada_arena_writer *arena); /* whose lock it is: for the keeper. -1: none */
+int ada_arena_fd(const struct ada_arena_writer *arena); /* the descriptor that has the lock: for the keeper. -1: none */
 void ada_arena_end(struct ada_arena_writer *arena);	/* all is on the disk */
 void ada_arena_close(struct ada_arena_writer *arena);
 
@@ -63,13 +62,13 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note);
 void ada_arena_note_provider_state(struct ada_arena_writer *arena, uint32_t number, enum ada_arena_provider_state state);
 
-/* A note's handle is its number + 1, so that 0 is none: what all of these take without doing anything. */
+/* A note's handle is its number + 1. 0 is no note: with 0 all of these do nothing. */
 uint32_t ada_arena_lane_take(struct ada_arena_writer *arena, uint32_t provider, uint32_t id);
 void ada_arena_lane_note(struct ada_arena_writer *arena, uint32_t note, const struct ada_arena_lane_state *state);
 void ada_arena_lane_last(struct ada_arena_writer *arena, uint32_t note, const struct ada_shm_thread *last);
 void ada_arena_lane_free(struct ada_arena_writer *arena, uint32_t note); /* its provider is FINISHED */
 
-/* Memory for a piece of that lane's file: up to *bytes of it, which becomes what it has (16 KiB to 256 KiB). NULL: none is to be had. */
+/* Memory for a piece of that lane's file: at most *bytes, which becomes the size it has (16 KiB to 256 KiB). NULL: there is none. */
 uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes);
 void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *block); /* its bytes are in the file */
 #endif

@@ -1,8 +1,7 @@
 /* From a provider's chunks to its threads' files (states of a chunk: abi/wire.h).
  *
- * Streaming and oneshot: sealed chunks in the order of the ring, twice a second what quiet threads have committed so far,
- * at the end whatever is in any chunk. Circular: all at the end. Nothing that the agent wrote is trusted further than
- * that a wrong number may cost that provider's events.
+ * Streaming and oneshot: takes sealed chunks in the order of the ring, twice a second what quiet threads have committed so far, at the
+ * end whatever is in any chunk. Circular: takes all at the end. A wrong number of the agent's may cost that provider's events, no more.
  */
 #ifndef ADA_RECORDER_DRAIN_H
 #define ADA_RECORDER_DRAIN_H
@@ -17,10 +16,10 @@ struct ada_drain {
 	pid_t pid;
 	bool tids_known;		  /* the thread table's ids are those of our pid namespace */
 	ADA_ARRAY(struct ada_lane) lanes; /* by the thread's id */
-	uint32_t *consumed;		  /* by chunk: offset up to which it is in the file; 0: not begun */
+	uint32_t *consumed;		  /* by chunk: up to this offset it is in the file; 0: not begun */
 	uint64_t tail;			  /* position in the sealed ring */
 	uint64_t bad_chunks;		  /* whose header made no sense */
-	size_t rest_next;		  /* lane that is laid to rest next, where descriptors run out */
+	size_t rest_next;		  /* the lane to lay to rest next, where descriptors run out */
 	bool failed;			  /* files can't be written: chunks are only given back, and counted as lost */
 	struct ada_error error;		  /* why */
 };
@@ -28,11 +27,11 @@ struct ada_drain {
 int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const char *directory, pid_t pid,
 		   const struct ada_lane_options *options);
 void ada_drain_meet(struct ada_drain *drain); /* every thread that there is has a lane */
-/* What the thread table says of a thread, or said last; NULL: it has never been there. */
+/* What the thread table says of a thread, or said last; NULL: the thread was never there. */
 const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uint32_t id);
 /* The same of a thread that still has its entry; NULL: it has none. */
 const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t id);
-size_t ada_drain_sealed(struct ada_drain *drain); /* those there are now; how many were taken */
+size_t ada_drain_sealed(struct ada_drain *drain); /* takes those there are now; returns how many */
 size_t ada_drain_some(struct ada_drain *drain, size_t most);
 void ada_drain_quiet(struct ada_drain *drain);
 void ada_drain_open_chunks(struct ada_drain *drain); /* what any thread has committed so far */

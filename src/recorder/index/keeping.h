@@ -1,5 +1,5 @@
-/* What a recorder gives to the process that is to finish its session should it die (recover/keeper.h): src/recorder knows only that there
- * may be one. */
+/* What a recorder gives to the process that finishes the session should the recorder die (recover/keeper.h): src/recorder knows only that
+ * there may be one. */
 #ifndef ADA_RECORDER_KEEPING_H
 #define ADA_RECORDER_KEEPING_H
 #include <sys/types.h>
@@ -12,5 +12,6 @@ struct ada_keeping {
 };
 typedef pid_t ada_keep(const struct ada_keeping *keeping);
 
-void ada_keeping_end(pid_t keeper); /* all is on the disk: it goes, and is waited for. Nothing where there is none (not above 0) */
+/* All is on the disk: ends the keeper and waits for its end. Does nothing without a keeper (not above 0). */
+void ada_keeping_end(pid_t keeper);
 #endif

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 struct ada_arena_writer;
-/* Who wants to know where events with detail went, and which ones are in no file: the detail store. */
+/* The detail store wants to know where events with detail went, and which ones are in no file. */
 struct ada_details;
 struct ada_details_place {
 	uint32_t thread, detail_chunk, segment;
@@ -20,7 +20,7 @@ struct ada_details_place {
 	uint64_t first_counter, last_counter;
 };
 struct ada_lane_listener {
-	/* `count` events of an index chunk that goes with this detail chunk (or ADA_NONE) are in a file. */
+	/* `count` events of an index chunk are in a file; this detail chunk (or ADA_NONE) goes with the index chunk. */
 	void (*drained)(struct ada_details *details, const struct ada_details_place *place);
 	/* Index circular: `count` events before one at this counter are in no file, so their detail isn't either. */
 	void (*overwritten)(struct ada_details *details, uint32_t thread, uint64_t seq, uint64_t count, uint64_t counter);
@@ -42,18 +42,18 @@ struct ada_lane_options {
 	uint64_t segment_events;		  /* 0: no limit but the format's */
 	struct ada_details *details;		  /* NULL: no detail lane */
 	const struct ada_lane_listener *listener; /* what it is told by */
-	bool numbers_detail;			  /* without that: they are numbered all the same, for who looks which of them have none */
-	bool circular;				  /* events that are not there were overwritten, as asked */
-	/* Where there is no descriptor left: lays files of other lanes to rest. False: there were none. NULL: can't */
+	bool numbers_detail; /* without `details`: number them all the same, for a later look at which of them have detail */
+	bool circular;	     /* events that are not there were overwritten, as asked */
+	/* When no descriptor is left: lays files of other lanes to rest. False: there were none. NULL: can't */
 	bool (*make_room)(void *context);
-	/* Before a file is opened: the same, where only those are left that all else needs. NULL: can't */
+	/* Before a file is opened: the same, where only the descriptors are left that all else needs. NULL: can't */
 	void (*spare_some)(void *context);
 	void *context;
-	struct ada_arena_writer *arena; /* where it says what of its files counts; NULL: nowhere */
-	uint32_t provider;		/* whose lanes these are, there */
+	struct ada_arena_writer *arena; /* where the lane notes what of its files counts; NULL: nowhere */
+	uint32_t provider;		/* the number, in the arena, of the provider that has these lanes */
 };
 
-/* From `seq` on (as the agent numbers them) events follow one another in one file. */
+/* From event `seq` on (as the agent numbers them) events follow one another in one file. */
 struct ada_lane_stretch {
 	uint64_t seq, index_seq;
 	uint32_t segment;
@@ -78,41 +78,43 @@ struct ada_lane {
 	bool has_detail;   /* the segment being written has a detail file */
 	uint64_t captured; /* events with detail in this segment: the next one's detail_seq */
 	uint64_t last_ns;
-	/* Events whose time fell, and what it was raised to, by their number; no more than ADA_LANE_RAISED_MAX */
+	/* Events whose time fell, by number, and the time they were raised to; no more than ADA_LANE_RAISED_MAX */
 	ADA_ARRAY(struct ada_lane_raised) raised;
 	ADA_ARRAY(struct ada_lane_stretch) stretches; /* a new one where a segment begins, or where a LOST record was put in */
 	bool closed;				      /* the thread has ended and all is written */
-	bool ends; /* no more comes: what is lost from here on was lost at any time behind the last event */
+	bool ends; /* no more comes: events lost from here on were lost at any time behind the last one */
 };
 
-/* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that
- * goes with them; its chunk is ADA_NONE where there is none. What lies between next_seq and seq is marked as lost. 0, or -errno: the lane is then as good as full (nothing more can be written to it). */
+/* Appends events of the ring whose first has the number `seq`; `directory` is the process's. `detail`: the detail chunk that goes with
+ * them; its chunk is ADA_NONE where there is none. Events between next_seq and seq are marked as lost. 0, or -errno: nothing more can be
+ * written to the lane, which then counts as full. */
 int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq,
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error);
 /* Where an event of the ring is in the files; false: not there. */
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq);
-/* A segment got a detail file: its header says so, now or when it is closed. */
+/* A segment got a detail file: the header of its index file says so, now or when it is closed. */
 void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t segment);
 /* A LOST record of `count` events behind the last one. */
 int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t count,
 		       uint64_t counter, struct ada_error *error);
 bool ada_lane_rest(struct ada_lane *lane); /* gives its descriptor back until it has more to write; false: it had none */
-/* Before a file is opened: some descriptors stay for all that is no lane's. */
+/* Call before a file is opened: keeps some descriptors for all but lanes. */
 void ada_lane_spare_files(const struct ada_lane_options *options);
-/* After a failure (errno) to open one: true where it may work now. */
+/* Call after opening a file failed (errno): true where another try may work now. */
 bool ada_lane_room_made(const struct ada_lane_options *options);
-/* No descriptor was to be had for what failed so. */
+/* The failure was a lack of descriptors. */
 static inline bool ada_lane_short_of_files(int status)
 {
 	return status == -EMFILE || status == -ENFILE;
 }
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error);
-/* Where it fails, the counts are those of what is in the file. */
+/* After a failure the counts are of what is in the file. */
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error);
-/* Commits to the arena what the lane is now: before what it was copied from may go. */
+/* Commits the lane's state to the arena: before the chunks that it was copied from may go. */
 void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options);
-/* The same of what the thread table says of it. */
+/* The same for what the thread table says of the lane's thread. */
 void ada_lane_note_last(struct ada_lane *lane, const struct ada_lane_options *options, const struct ada_shm_thread *last);
-void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options); /* all of it is on the disk: its note is another's */
+/* All of it is on the disk: the next lane may have its note. */
+void ada_lane_forget(struct ada_lane *lane, const struct ada_lane_options *options);
 void ada_lane_free(struct ada_lane *lane);
 #endif

@@ -16,10 +16,10 @@ void ada_segment_tell(struct ada_segment *segment); /* wakes the agent's threads
 /* All give memory ahead of use; 0 or -errno. */
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes); /* before the pools: small pages */
 int ada_segment_grow_tables(struct ada_segment *segment);			     /* of threads and modules, where they want it */
-int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t count);  /* so many more, or those that are left; sets their bits */
-int ada_segment_begin_small(struct ada_segment *segment);		   /* instead, for the first time: a few, in small pages */
-void ada_segment_grow_detail(struct ada_segment *segment, uint32_t count); /* the same; where memory runs out it ends for good */
+int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t count);	     /* of `count` more, or those left; sets their bits */
+int ada_segment_begin_small(struct ada_segment *segment);			     /* the first time, instead: a few, in small pages */
+void ada_segment_grow_detail(struct ada_segment *segment, uint32_t count);	     /* the same; where memory runs out it ends for good */
 
-/* Old detail goes for new: else what is not there yet when it is wanted is a hole. */
+/* New detail replaces old; otherwise a chunk without memory is a hole when it is wanted. */
 bool ada_segment_recycles_detail(const struct ada_segment *segment);
 #endif

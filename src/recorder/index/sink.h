@@ -8,7 +8,7 @@
 struct ada_sink;
 
 int ada_sink_open(struct ada_sink **sink, bool no_ring); /* no_ring: for tests; else a ring where there can be one */
-/* Blocks of whoever has an owner lie in the arena from here on: ada_sink_owner. */
+/* From here on, blocks of files with an owner lie in the arena: ada_sink_owner. */
 struct ada_arena_writer;
 void ada_sink_use_arena(struct ada_sink *sink, struct ada_arena_writer *arena);
 static inline uint64_t ada_sink_owner(uint32_t note, uint32_t segment)

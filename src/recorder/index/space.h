@@ -4,7 +4,7 @@
 #include <sys/types.h>
 #include "recorder/index/segment.h"
 
-/* Bytes that the process may still map; UINT64_MAX: it has no limit, or may not be asked. */
+/* Bytes that the process may still map; UINT64_MAX: no limit, or we may not ask. */
 uint64_t ada_space_left(pid_t pid);
 /* Makes the buffers smaller until a segment and what else the agent maps take a third of `left` at most. 0; -ENOMEM where there
  * is no room for the smallest. */

@@ -1,5 +1,5 @@
-/* Threads of a stopped process: found, held, looked at, stepped, let go. All by the one thread that traces them; where it ends,
- * the kernel lets go of what it held. */
+/* Finds, holds, looks at, steps and lets go the threads of a process. One thread does it all, the one that traces them; when that thread
+ * ends, the kernel lets go of what it held. */
 #ifndef ADA_RECORDER_LATE_THREADS_H
 #define ADA_RECORDER_LATE_THREADS_H
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 struct ada_held {
 	pid_t tid;
 	bool stopped, gone;
-	int signal;			   /* that came while it was held: to be delivered when it goes on; 0: none */
+	int signal;			   /* that came while the thread was held: delivered when it goes on; 0: none */
 	struct user_regs_struct registers; /* as it was stopped */
 };
 struct ada_hold {
@@ -19,17 +19,18 @@ struct ada_hold {
 	struct ada_error *error;
 };
 
-/* Until every thread is stopped and no new one appears. -ETIMEDOUT: one of them can't be stopped now. */
+/* Stops threads until every one is stopped and no new one appears. -ETIMEDOUT: one of them can't be stopped now. */
 int ada_hold_all(struct ada_hold *hold);
 void ada_hold_release(struct ada_hold *hold); /* all go on */
 /* The next stop of one thread. *event: enum __ptrace_eventcodes, or 0; *signal: of the stop. -ESRCH, -ETIMEDOUT. */
 int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, int *event);
-/* Out of the ranges, one instruction after the other. -EBUSY: it waits in the kernel, and would come back into them. */
+/* Steps the thread out of the ranges, one instruction after the other. -EBUSY: the thread waits in the kernel, and would come back into
+ * them. */
 int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const struct ada_late *late);
 /* -EBUSY: something on its stack may be a program counter in the ranges. */
 int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late);
-/* True where its program counter lies in an rseq critical section: it must go on, or be aborted, before anything else. *abort_at:
- * where the kernel would let it go on after a preemption; 0: not known. */
+/* True where the thread's program counter lies in an rseq critical section, which must end, or be aborted, before anything else.
+ * *abort_at: where the kernel would let the thread go on after a preemption; 0: not known. */
 bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at);
 /* All signals but those that an instruction raises. */
 #define ADA_HOLD_MASK                                                                                                                      \

@@ -14,14 +14,14 @@ struct ada_planned {
 	/* Of a decoded plan */
 	uint8_t *filter; /* for a plan reply; NULL: hook all */
 	uint32_t filter_bytes;
-	uint32_t functions;		     /* that count: not the ifunc symbols */
-	uint32_t hookable;		     /* of them, those with a hook that passes the filter */
+	uint32_t functions;		     /* functions that count: without ifunc symbols */
+	uint32_t hookable;		     /* how many of them have a hook that passes the filter */
 	uint32_t skipped[ADA_REFUSAL_COUNT]; /* the others, by reason */
 };
 
 struct ada_plans;
 int ada_plans_open(struct ada_plans **plans, const struct ada_filter *filter);
-/* Stays valid until close. Never NULL but where memory is short. Another thread that asks for the same file waits. */
+/* The result stays valid until close. NULL only where memory is short. Another thread that asks for the same file waits. */
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode);
 void ada_plans_close(struct ada_plans *plans);
 #endif

@@ -1,7 +1,7 @@
 /* The marking policy of a session: its rules, and their compiled form in each provider's segment (abi/policy.h).
  *
- * Thread-safe: modules come on server threads, commands on the control thread, the rest on the main one. A rule keeps its id
- * for the session and its slot while it lives. Every change makes a new version, compiled for every provider and swapped in.
+ * Thread-safe: modules come on server threads, commands on the control thread, the rest on the main thread. A rule keeps its id for the
+ * session and its slot while it lives. Every change makes a new version, which is compiled for every provider and swapped in.
  */
 #ifndef ADA_RECORDER_POLICY_H
 #define ADA_RECORDER_POLICY_H
@@ -15,12 +15,13 @@ struct ada_recorder;
 /* Parses options->triggers: -EINVAL with a line that names the origin. Warnings go to stderr. */
 int ada_policy_open(struct ada_policy **policy, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error);
 void ada_policy_close(struct ada_policy *policy);
-void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder); /* whose providers it compiles for */
+void ada_policy_attach(struct ada_policy *policy, struct ada_recorder *recorder); /* the recorder for whose providers the policy compiles */
 
-/* A new provider's tables, before its agent runs. `parent` (may be NULL): whose modules it has, at the same numbers. */
+/* Makes a new provider's tables, before its agent runs. `parent` (may be NULL): the provider whose modules it has, with the same
+ * numbers. */
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent);
-/* A module's functions get their numbers and flags; returns function_base, 0 where there is no room. Before the agent's
- * reply is sent. */
+/* Gives a module's functions their numbers and flags, before the agent's reply is sent; returns function_base, 0 where there is no
+ * room. */
 uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const char *path,
 			   const struct ada_plan *plan);
 /* Does any rule name a function of this plan (names suffice)? Then the module is planned in full, and these functions are
@@ -28,26 +29,26 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan);
 /* Bit by hook number of a decoded plan: hooks of functions that rules name. malloc'ed; NULL: none or no memory. */
 uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan, uint32_t *bytes);
-/* What the agent is told to hook of a module: bits by hook number of a decoded plan; NULL: all. */
+/* Notes what the agent is told to hook of a module: bits by hook number of a decoded plan; NULL: all. */
 void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id, const struct ada_plan *plan,
 		       const uint8_t *hooks);
-/* A module is loaded again: whatever rules have come to name in it since is what ada_policy_late_hooks will say. */
+/* A module is loaded again: ada_policy_late_hooks will say what rules have come to name in it since. */
 void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id);
 /* A late patch asks for a module: the hooks that are to be there from now on, malloc'ed; NULL: nothing new. */
 struct ada_planned;
 uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *provider, uint32_t module_id,
 			       const struct ada_planned **planned, uint32_t *function_base);
-/* A conversation has ended that began under this version (a fork's child: 1). Where the policy has changed since: hooks that are
- * wanted by now and that neither the conversation nor ada_policy_add saw to. */
+/* A conversation has ended that began under this version (a fork's child: 1). Where the policy has changed since, puts in the hooks that
+ * are wanted by now and that neither the conversation nor ada_policy_add saw to. */
 void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provider, uint32_t version);
-/* Its segment goes: what its rules counted is kept. Under provider->lock. */
+/* The provider's segment goes: keeps what its rules counted. Under provider->lock. */
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider);
 /* When the program is loaded: a warning for each pattern that fits no function yet, with the nearest names. */
 void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *provider);
 
-/* Live. 0, and ada_policy_version is the new one; what a new rule names is hooked where it isn't yet, in every process, before
- * ada_policy_add returns. With 0, too, error->text may hold a warning: that no function is called so, or that one can't be hooked in
- * some process; the rule is in force all the same. Or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
+/* Changes the rules while the program runs. 0, and ada_policy_version is the new one; before ada_policy_add returns, functions that a new
+ * rule names are hooked in every process. With 0, too, error->text may hold a warning: that no function is called so, or that one can't
+ * be hooked in some process; the rule is in force all the same. Or -EINVAL, -ENOSPC (64 rules), -ENOENT with one line. */
 int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, struct ada_error *error);
 int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error);
 
@@ -55,12 +56,13 @@ struct ada_rule_info {
 	uint32_t id, slot, since, until;   /* versions; until UINT32_MAX: in force */
 	const struct ada_trigger *trigger; /* lives as long as the policy */
 	struct ada_rule rule;		   /* the agent's form */
-	uint64_t matches, marks;	   /* over all providers; ada_policy_rule: over those that are gone */
+	uint64_t matches, marks;	   /* of all providers; from ada_policy_rule: of those that are gone */
 };
 /* All below may be called under any lock. */
-/* A rule that the recorder itself judges (ada_fire) fits: counts that, and says whether it marks; -EAGAIN: it isn't in force in this
- * process yet. Its slot's state lies in the segment like any other's, so that all are counted in one place, but no agent touches it;
- * another thread that gives the slot to another rule takes its incarnation away first. Main thread, while it is mapped. */
+/* A rule that the recorder itself judges (ada_fire) fits: counts the match, and says whether it marks; -EAGAIN: the rule isn't in force
+ * in this process yet. The state of the rule's slot lies in the segment like any other's, so that all are counted in one place, but no
+ * agent touches it. Another thread that gives the slot to another rule takes the incarnation away first. Main thread, while the segment
+ * is mapped. */
 int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
 		    uint64_t counter);
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room); /* those in force, by id */

@@ -1,10 +1,10 @@
 /* What the files of the policy share: rules and their history, which functions they name in which file, and each provider's
  * tables.
  *
- * `late` is held while processes are patched late: one after the other, and the agent's questions are answered meanwhile. Then
- * two locks. `change` is held for whole changes (a rule, a module, a provider): nothing else may be held by who takes it. `lock`
- * guards what readers look at (rules, version, hashes, cost, the list of tables); nothing is taken under it, and it may be taken
- * under any other. Writers of that hold both.
+ * There are three locks. `late` is held while processes are patched late, one after the other; the agent's questions are answered
+ * meanwhile. `change` is held for whole changes (a rule, a module, a provider); its holder may have taken nothing but `late` before.
+ * `lock` guards what readers look at (rules, version, hashes, cost, the list of tables); it may be taken under any other lock, and none
+ * under it. Whoever writes those things holds `change` and `lock`.
  *
  *   late -> change -> recorder->lock -> provider->lock -> lock
  */
@@ -27,7 +27,7 @@ struct ada_policy_rule {
 	int flags;		 /* enum ada_policy_flag of the functions that it names */
 	bool typed;		 /* the type of its value is settled */
 	bool *hits;		 /* by pattern: some function fitted */
-	bool *told;		 /* by pattern: the user knows that none does */
+	bool *told;		 /* by pattern: the user knows that no function does */
 	uint64_t matches, marks; /* of providers that are gone */
 };
 
@@ -37,7 +37,7 @@ struct ada_policy_match {
 	bool told;		       /* of those that can't be hooked */
 };
 
-/* The functions of a file. Its plans (names only, decoded) have the same. */
+/* The functions of a file, which are the same in both of its plans (names only, decoded). */
 struct ada_policy_image {
 	ADA_ARRAY(const struct ada_plan *) plans;
 	char *path;				    /* NULL: not known yet */
@@ -47,15 +47,16 @@ struct ada_policy_image {
 struct ada_policy_module {
 	uint32_t id, base; /* base: number of its function 0; 0: none has one */
 	struct ada_policy_image *image;
-	const struct ada_plan *plan; /* decoded: what `hooked` counts by; NULL: nothing is hooked */
+	const struct ada_plan *plan; /* decoded: `hooked` has its numbers; NULL: nothing is hooked */
 	uint8_t *hooked;	     /* by hook number: the agent was told to; NULL with a plan: all */
-	uint8_t *patched;	     /* of these, by a late patch: a child may have been forked before. NULL: none */
+	uint8_t *patched;	     /* which of these a late patch hooked: a child may have been forked before. NULL: none */
 	/* What a late patch is about to hook in all */
 	const struct ada_planned *late; /* NULL: nothing */
 	uint8_t *late_hooks;
 };
 
-/* A provider's share: numbers of its functions, and what its two tables hold. Memory of its segment is only written. */
+/* A provider's share: numbers of its functions, and what its two tables hold. The policy only writes the segment's memory, never reads
+ * it. */
 struct ada_policy_tables {
 	struct ada_provider *provider;
 	ADA_ARRAY(struct ada_policy_module) modules;
@@ -70,7 +71,7 @@ struct ada_policy_tables {
 	bool stale;				       /* the table in force can't be extended */
 	bool left;				       /* its segment is going or gone: under `lock` */
 	bool failed;				       /* told that /dev/shm has no room */
-	uint32_t late_told;			       /* under `late`: the version as of which the user knows what isn't hooked */
+	uint32_t late_told;			       /* under `late`: as of this version the user knows what isn't hooked */
 };
 
 struct ada_policy {
@@ -109,11 +110,11 @@ struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, 
 /* Adds what the states of live providers hold. Under `lock`. */
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count);
 
-/* policy_late.c, under `late` alone: hooks what the rule (NULL: any) names and what isn't hooked yet in running processes, or only
- * in `one`. Failures are told on stderr, the first one in *warning, too; not where the user was told of a version after `since`. */
+/* policy_late.c, under `late` alone: hooks functions that the rule (NULL: any) names and that aren't hooked yet, in running processes or
+ * only in `one`. Tells failures on stderr, the first one in *warning, too; but not where the user was told of a version after `since`. */
 void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *rule, const struct ada_policy_tables *one, uint32_t since,
 		     struct ada_error *warning);
-/* A fork's child, before it goes on: which of its parent's hooks aren't there? Under `change` and provider->lock. */
+/* Notes, before a fork's child goes on, which of its parent's hooks it lacks. Under `change` and provider->lock. */
 void ada_policy_check_inherited(struct ada_policy_tables *tables);
 
 /* policy_match.c, under `change` */
@@ -124,20 +125,19 @@ int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rul
 void ada_policy_unmatch_rule(struct ada_policy *policy, const struct ada_policy_rule *rule);
 /* Finds the types of values in this image for rules that need one. True where a rule's form has changed. */
 bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image *image);
-/* Bits of the hooks of functions that rules in force name, into bits (bytes of them, zeroed or not). How many were set anew. */
+/* Sets the bits of hooks whose functions rules in force name, in `bits` (`bytes` long, zeroed or not). Returns how many it set anew. */
 uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct ada_plan *plan, uint8_t *bits);
-/* policy_warn.c: a line for each function that a rule names in so many words and that has no hook of its own. Once a rule and
- * image. */
+/* policy_warn.c: a line for each function that a rule names literally and that has no hook of its own. Once a rule and image. */
 void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_plan *plan, struct ada_error *first);
 /* A line for each of its patterns that fits nothing yet, once. */
 void ada_policy_warn_rule(struct ada_policy_rule *rule, const struct ada_policy_tables *tables, struct ada_error *first);
-/* On stderr, and where `first` (may be NULL) is still empty, there. */
+/* Tells it on stderr, and in `first` (may be NULL) if that is still empty. */
 void ada_policy_tell(struct ada_error *first, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* policy_table.c, under `change` and provider->lock, `mapped` */
 /* Fills the table not in force and swaps it in. 0 or -errno: the old one stays. */
 int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tables);
-/* The newest module's functions into the table in force; `rules_changed`: only a swap will do. */
+/* Puts the newest module's functions into the table in force; `rules_changed`: only a swap will do. */
 int ada_policy_extend(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_module *module,
 		      bool rules_changed);
 /* Pages for numbers up to `functions` in both tables. */

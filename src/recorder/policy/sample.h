@@ -1,5 +1,5 @@
-/* Rules of no function: the process's CPU time and memory, the machine's memory, the time of day. Looked at five times a
- * second, only where there are such rules. Main thread. */
+/* Rules that name no function: of the process's CPU time and memory, the machine's memory, the time of day. The main thread looks at them
+ * five times a second, only where there are such rules. */
 #ifndef ADA_RECORDER_SAMPLE_H
 #define ADA_RECORDER_SAMPLE_H
 #include "recorder/state/state.h"

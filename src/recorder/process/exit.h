@@ -4,7 +4,7 @@
 #include "recorder/state/state.h"
 
 struct ada_exit_info ada_exit_of_status(int wait_status);
-/* Of a process that is not our child: from its zombie, or from the kernel's record behind its pidfd (Linux 6.15). */
+/* How a process ended that is not our child: from its zombie, or from the kernel's record behind its pidfd (Linux 6.15). */
 struct ada_exit_info ada_exit_of_stranger(pid_t pid, int pidfd);
 /* Main thread, before the index is drained for the last time: marks under `exit` where the process ended abnormally, and under
  * `signal` and `crash` where a signal ended it that the agent could not mark. */

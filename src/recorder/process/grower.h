@@ -10,10 +10,10 @@ struct ada_grower {
 	bool quit;
 	bool running;
 	/* The grower's own */
-	size_t taken; /* of the recorder's providers: those that are, or were, in `live` */
+	size_t taken; /* how many of the recorder's providers are, or were, in `live` */
 	ADA_ARRAY(struct ada_provider *) live;
 	uint64_t bytes;		   /* of their pools, at the last turn */
-	uint64_t own_room, own_ns; /* what may be charged to the recorder, and when that was asked */
+	uint64_t own_room, own_ns; /* how much the recorder may be charged with, and when that was asked */
 	uint64_t now_ns;
 	unsigned asked; /* in this turn */
 };

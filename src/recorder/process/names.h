@@ -3,6 +3,6 @@
 #define ADA_RECORDER_NAMES_H
 #include "recorder/state/state.h"
 
-/* Of a process that lives: some of its threads each time, in turn. Main thread's. */
+/* Looks at some threads of a live process each time, in turn. Main thread. */
 void ada_names_look(struct ada_provider *provider);
 #endif

@@ -1,5 +1,5 @@
-/* The sockets that agents connect to: one in a private directory, and one of an abstract name, for those who can no longer reach
- * that (abi/wire.h). SOCK_SEQPACKET, one thread a conversation. */
+/* The sockets that agents connect to: one in a private directory, and one of an abstract name, for agents that can no longer reach the
+ * directory (abi/wire.h). SOCK_SEQPACKET, one thread a conversation. */
 #ifndef ADA_RECORDER_SERVER_H
 #define ADA_RECORDER_SERVER_H
 #include "recorder/state/state.h"
@@ -14,12 +14,12 @@ const char *ada_server_directory(const struct ada_server *server); /* private to
 /* Gives a socket a name in it, mode 0600, and listens. 0 or -errno. */
 int ada_server_bind(const struct ada_server *server, int socket, const char *name, int backlog);
 void ada_server_unbind(const struct ada_server *server, const char *name);
-size_t ada_server_busy(struct ada_server *server); /* conversations under way, and an agent that waits for one */
+size_t ada_server_busy(struct ada_server *server); /* conversations under way, and agents that wait for one */
 /* Ends all conversations, waits for their threads, removes the socket. */
 void ada_server_close(struct ada_server *server);
 
-/* Whether the agent at that socket waits for an answer: it is told now and then that one is being worked on. NULL: a conversation that
- * no server began. */
+/* Says whether the agent at that socket waits for an answer: then the server tells it now and then that the recorder is at work. NULL: a
+ * conversation that no server began. */
 void ada_server_owes(struct ada_server *server, int socket, bool owes);
 /* conversation.c: one conversation from HELLO to its end. */
 void ada_conversation_run(struct ada_recorder *recorder, int socket);

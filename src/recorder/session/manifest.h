@@ -6,7 +6,7 @@
 #include "recorder/state/state.h"
 
 void ada_manifest_write(struct ada_provider *provider); /* as of now; the scribe has it then */
-/* The specification's metrics and what ada adds: of the manifest and of `ada status`. */
+/* The specification's metrics and those that ada adds, for the manifest and `ada status`. */
 json_object *ada_json_metrics_of(const struct ada_provider *provider);
 int ada_session_write(struct ada_recorder *recorder, bool finalized, struct ada_error *error); /* at once: no scribe has it then */
 void ada_session_update(struct ada_recorder *recorder); /* the same by the scribe, while the session goes on */

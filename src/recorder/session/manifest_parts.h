@@ -13,7 +13,7 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider); /*
 json_object *ada_manifest_thread_detail(const struct ada_provider *provider, uint32_t id, size_t segments);
 json_object *ada_manifest_policy(const struct ada_provider *provider);
 
-/* The rule that marked in this slot. False: not known (a mark that no rule stands for). */
+/* The rule that marked in this slot. False: not known (no rule stands for the mark). */
 bool ada_manifest_rule(const struct ada_provider *provider, uint32_t version, uint32_t slot, struct ada_rule_info *info);
 /* "v3-0123456789abcdef"; "v0" where there was no policy. */
 json_object *ada_manifest_version(const struct ada_provider *provider, uint32_t version);

@@ -8,8 +8,8 @@ struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t numbe
 /* The provider that is recording in `pid`, or NULL. Any thread. */
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid);
 bool ada_provider_gone(const struct ada_provider *provider);	/* its process has ended. Any thread. */
-void ada_provider_note_gone(struct ada_provider *provider);	/* so has it, or its image, now at the latest. Any thread. */
-void ada_provider_note_replaced(struct ada_provider *provider); /* by another image of its process. Any thread. */
+void ada_provider_note_gone(struct ada_provider *provider);	/* the process, or this image, has ended, now at the latest. Any thread. */
+void ada_provider_note_replaced(struct ada_provider *provider); /* another image of the process has taken its place. Any thread. */
 void ada_recorder_wake(struct ada_recorder *recorder);
 /* Any thread: notes a process or image that runs unrecorded. program NULL: what /proc says. */
 void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, const char *program, const char *reason);

@@ -8,13 +8,13 @@
  *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
- * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and what is marked so.
- * provider->lock guards its modules, and its segment against being unmapped: whoever is not the main thread touches the
- * segment only under it, and only while `mapped`. It may be held for long (policies, and their memory), so the main thread takes it
- * only where it can come again: what that thread looks at in every turn is atomic, or under provider->facts, or the policy's. The
- * grower holds it not at all while it waits for memory: `growing` keeps the segment mapped.
- * Lanes, files, exits and clock are the main thread's alone.
- * Order: recorder->starting, recorder->lock, provider->lock, provider->facts. The policy has locks of its own: policy_state.h.
+ * recorder->lock guards the list of providers (which only grows; a provider lives until the end) and the fields that say so.
+ * provider->lock guards the provider's modules, and keeps its segment from being unmapped: a thread other than the main one touches the
+ * segment only under this lock, and only while `mapped`. provider->lock may be held for long (policies, and their memory), so the main
+ * thread takes it only where it can come again; what the main thread looks at in every turn is atomic, or under provider->facts, or the
+ * policy's. The grower doesn't hold provider->lock while it waits for memory: `growing` keeps the segment mapped. Only the main thread
+ * touches lanes, files, exits and clock. Order: recorder->starting, recorder->lock, provider->lock, provider->facts. The policy has locks
+ * of its own: policy_state.h.
  */
 #ifndef ADA_RECORDER_STATE_H
 #define ADA_RECORDER_STATE_H
@@ -39,7 +39,7 @@ struct ada_module_state {
 	bool named;		   /* not traced, but hooked where triggers name its functions */
 	uint32_t named_hooks;	   /* beyond those of `planned`'s filter, because triggers name their functions */
 	const struct ada_planned *planned;
-	struct ada_error problem; /* why it isn't traced though asked for */
+	struct ada_error problem; /* why the module isn't traced though asked for */
 };
 
 struct ada_heir_age {
@@ -61,29 +61,29 @@ struct ada_provider {
 	pthread_mutex_t lock;
 	struct ada_segment segment;
 	bool mapped;
-	bool growing;	       /* the grower is at work in it: set under `lock`, taken back without */
-	uint64_t allowed_ns;   /* when it last looked at the limits of the process: the grower's */
+	bool growing;	       /* the grower is at work in the segment: set under `lock`, taken back without */
+	uint64_t allowed_ns;   /* when the grower last looked at the limits of the process */
 	pthread_mutex_t facts; /* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
-	bool windows_changed; /* as `changed`, because of windows: main thread's */
+	bool windows_changed; /* as `changed`, but because of windows; the main thread's */
 	/* Atomic */
 	bool changed;		/* the manifest is out of date */
 	bool replaced;		/* by exec: another image of this pid said HELLO */
-	bool continued;		/* and is recorded: its provider stands for the process */
+	bool continued;		/* and that image is recorded: its provider stands for the process */
 	uint32_t conversations; /* under way: they still add to modules */
-	bool starting;		/* the first of them is: its agent may yet say why there is nothing to record */
+	bool starting;		/* the first of them is under way: the agent may yet say why there is nothing to record */
 	uint64_t gone_ns;	/* when its end was first seen; 0: not yet (ada_provider_note_gone) */
 	/* Under `lock` */
-	ADA_ARRAY(struct ada_shm_heir) heirs;	  /* announced, taken out of the segment, and not heard of (heir.h) */
-	uint32_t heirs_unlisted;		  /* the same, of those that the table had no room for */
+	ADA_ARRAY(struct ada_shm_heir) heirs;	  /* images announced, taken out of the segment, and not heard of (heir.h) */
+	uint32_t heirs_unlisted;		  /* the number of such images that the table had no room for */
 	struct ada_heir_age heir_ages[ADA_HEIRS]; /* main thread's */
 
 	struct ada_drain drain;
 	struct ada_details *details; /* NULL: no detail is kept */
 	struct ada_exit_info exit;
-	unsigned unused_turns;	      /* how often in a row no process had the segment though its own lives */
+	unsigned unused_turns;	      /* turns in a row in which no process had the segment, though its own one lives */
 	bool begun, ended, finalized; /* first manifest written; process gone; last manifest written */
-	bool forgotten;		      /* of the names in the shared memory, and the arena */
+	bool forgotten;		      /* its names in the shared memory and the arena are gone */
 	char *stopped;		      /* why recording ended before the process did, in words; NULL: it did not */
 	bool stop_as_asked;
 	struct ada_paper manifest;
@@ -131,7 +131,7 @@ struct ada_recorder {
 
 	ADA_ARRAY(char *) labels; /* of `ada mark`, main thread's: a manual mark's value is the number of its label, from 1 on */
 
-	pthread_mutex_t starting; /* one provider is made at a time: before `lock`, under which nothing takes long */
+	pthread_mutex_t starting; /* taken before `lock`, under which nothing takes long: one provider is made at a time */
 	pthread_mutex_t lock;
 	ADA_ARRAY(struct ada_provider *) providers;
 	ADA_ARRAY(struct ada_unrecorded) unrecorded;
@@ -139,9 +139,9 @@ struct ada_recorder {
 	uint8_t secret[ADA_SECRET_BYTES]; /* that agents of other users must know */
 	bool has_secret;
 	char agent[PATH_MAX]; /* libada-agent.so */
-	/* For the next one: what the pools of those that live have, and how many these are (atomic): the grower's */
+	/* For the next provider: what the pools of live providers hold, and how many these are (atomic). The grower writes both */
 	uint64_t pool_bytes, pool_count;
-	int lane_files;	 /* descriptors from this number on are for all but files of lanes */
+	int lane_files;	 /* files of lanes leave descriptors from this number on to all else */
 	bool main_heard; /* the spawned program's agent said HELLO */
 };
 #endif
