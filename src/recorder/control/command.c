@@ -44,7 +44,7 @@ static json_object *accept_with(struct ada_recorder *recorder)
 	return object;
 }
 
-/* Parsed, compiled for every process and in force when this answers. */
+/* When this answers, the rule is parsed, compiled for every process and in force. */
 static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 {
 	struct ada_error error = { "" }, whole = { "" };

@@ -15,16 +15,16 @@
 
 #define CLIENTS_MAX 32
 #define REQUEST_BYTES_MAX 16384
-#define READ_NS 3000000000ull	/* for a request to be there whole */
-#define WRITE_NS 5000000000ull	/* for an answer to be taken */
+#define READ_NS 3000000000ull	/* until a request must be there whole */
+#define WRITE_NS 5000000000ull	/* until the client must have taken the answer */
 #define LINGER_NS 1000000000ull /* for the last answers, when all is over */
 #define PAUSE_MS 10
 #define PACE_NS 500000000ull
 
 enum client_state {
 	READING,  /* its request */
-	WAITING,  /* for the main thread, which alone may touch `request` and set `answer` meanwhile */
-	STOPPING, /* asked for the end, and hears of it at the end */
+	WAITING,  /* for the main thread: meanwhile only that may touch `request` and set `answer` */
+	STOPPING, /* has asked for the recording's end, and gets its answer then */
 	WRITING,  /* its answer */
 };
 
@@ -42,7 +42,7 @@ struct ada_control {
 	char path[PATH_MAX];
 	int socket, wake;
 	pthread_t thread;
-	/* Guards the clients. Only the control thread adds and takes away, so it may look without. */
+	/* Guards the clients. Only the control thread adds and removes clients, so that thread may look without the lock. */
 	pthread_mutex_t lock;
 	struct client clients[CLIENTS_MAX];
 	size_t count;
@@ -50,7 +50,7 @@ struct ada_control {
 	struct ada_pace pace; /* main thread */
 };
 
-/* Takes the answer over. Caller holds the lock. */
+/* Takes over the object. The caller holds the lock. */
 static void answer(struct client *client, json_object *object)
 {
 	size_t length = 0;
@@ -80,7 +80,7 @@ static void drop(struct ada_control *control, size_t i)
 	pthread_mutex_unlock(&control->lock);
 }
 
-/* Who may: the user who records, and root. The socket's mode says so already; this holds where the mode is got around. */
+/* The user who records may, and root. The socket's mode says so already; this holds where someone gets around the mode. */
 static bool may(int fd)
 {
 	struct ucred peer;
@@ -88,7 +88,7 @@ static bool may(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* No place: the one who has said nothing for longest makes room. */
+/* Every place is taken: the client that has said nothing for longest must go. */
 static bool make_room(struct ada_control *control)
 {
 	size_t oldest = CLIENTS_MAX;
@@ -110,7 +110,7 @@ static void take_in(struct ada_control *control)
 	int fd = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			poll(NULL, 0, PAUSE_MS); /* it stays in the queue, until a file is closed or memory is free */
+			poll(NULL, 0, PAUSE_MS); /* the connection stays in the queue, until a file is closed or memory is free */
 		return;
 	}
 	if (!may(fd) || !make_room(control)) {
@@ -122,7 +122,7 @@ static void take_in(struct ada_control *control)
 	pthread_mutex_unlock(&control->lock);
 }
 
-/* A whole line is there: answered here, or handed to the main thread. */
+/* A whole line is there: answers it, or hands it to the main thread. */
 static void take_request(struct ada_control *control, struct client *client)
 {
 	json_object *request = json_tokener_parse(client->bytes), *result = NULL;
@@ -190,7 +190,7 @@ static enum client_state state_of(struct ada_control *control, size_t i)
 	return state;
 }
 
-/* What each client is due. From the last to the first: dropping one moves the last into its place. */
+/* Gives each client what is due. From the last to the first: dropping a client moves the last one into its place. */
 static void attend_all(struct ada_control *control, const struct pollfd *polls, size_t polled)
 {
 	uint64_t now = ada_clock_boottime_ns();
@@ -219,7 +219,7 @@ static void *serve(void *argument)
 		bool over, writing = false;
 		for (size_t i = 0; i < count; i++) {
 			enum client_state state = state_of(control, i);
-			/* One that waits for the main thread isn't looked at: that it has hung up would be news again and again. */
+			/* A client that waits for the main thread isn't polled: a hang-up would be news again and again. */
 			polls[i] = (struct pollfd){ .fd = state == WAITING ? -1 : control->clients[i].fd,
 						    .events = state == READING ? POLLIN :
 							      state == WRITING ? POLLOUT :

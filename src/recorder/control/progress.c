@@ -114,7 +114,7 @@ static bool is_shown(size_t *problems)
 	return ++*problems <= PROBLEMS_SHOWN;
 }
 
-/* Why it was not recorded to its end; NULL: it was. *as_asked: by the user. */
+/* Why the process was not recorded to its end; NULL: it was. *as_asked: the user asked for that. */
 static const char *reason_of(const struct ada_provider *provider, bool *as_asked)
 {
 	enum ada_disable disabled = provider->header.disabled;

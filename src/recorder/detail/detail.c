@@ -55,7 +55,7 @@ fail:
 	return status;
 }
 
-/* On the main thread: the clock that marks go by is its own. False: no memory. */
+/* On the main thread, which owns the clock that marks use. False: no memory. */
 static bool begin(struct ada_details *details)
 {
 	struct ada_mark_source source;
@@ -142,7 +142,7 @@ static bool resolve_own(struct ada_details *details)
 			ada_drain_sealed(details->drain);
 			ada_drain_open_chunks(details->drain);
 			counter = ada_detail_nth(details, mark->counter, mark->events, true);
-			/* Enough came, but not all have their detail: it ends with what there is. */
+			/* Enough events came, but not all have their detail: the post-roll ends with those that have. */
 			if (counter == UINT64_MAX && all - mark->base >= 2 * mark->events)
 				counter = ada_clock_counter();
 		}
@@ -173,8 +173,8 @@ static bool look_due(const struct ada_details *details, uint64_t since_ns, uint6
 	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * chunks;
 }
 
-/* Less than half of the pool is there for new events, and what pins it could be in a file. While it still grows, less will do:
- * a window that is being written can't begin earlier any more. */
+/* Less than half of the pool is left for new events, and what pins the rest could be in a file. While the pool still grows less will do,
+ * for a window that is being written can't begin earlier any more. */
 static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 {
 	if (!look_due(details, details->looked_ns, now_ns))
@@ -185,7 +185,7 @@ static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 	return details->behind;
 }
 
-/* Up to when all windows are to be written now; 0: none is. */
+/* Up to which time all windows must be written now; 0: none must. */
 static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 {
 	uint64_t until = 0, passed = now_ns - ADA_DETAIL_MARGIN_NS;
@@ -203,7 +203,7 @@ static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 	return until;
 }
 
-/* C code between its reading of the counter and its commit: its event may still come, with an old time. */
+/* Whether C code is between reading the counter and committing: its event may still come, with an old time. */
 static bool anyone_writes(const struct ada_details *details)
 {
 	uint32_t count = ada_segment_thread_count(details->segment);
@@ -214,8 +214,8 @@ static bool anyone_writes(const struct ada_details *details)
 	return false;
 }
 
-/* Up to here every thread's events have their places in the index: the time of the last one drained of each thread that has
- * more, in its open chunk or in one on its way. */
+/* The time up to which every thread's events have their places in the index. A thread that has more events, in its open chunk or in one
+ * on its way, counts with the last one drained. */
 static uint64_t drained_until(const struct ada_details *details)
 {
 	const struct ada_segment *segment = details->segment;
@@ -232,14 +232,14 @@ static uint64_t drained_until(const struct ada_details *details)
 		if (committed > (lane ? lane->next_seq : 0) && last_ns < until)
 			until = last_ns;
 	}
-	/* Behind the threads: who has no chunk any more had put it into the ring before. The ring is no longer than that, whatever
-	 * its head says. */
+	/* Read after the threads: a thread without a chunk had put its chunk into the ring before. The ring holds no more than `count`
+	 * chunks, whatever its head says. */
 	head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->numbers; n++) {
 		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->numbers], __ATOMIC_ACQUIRE);
 		uint32_t number = (uint32_t)entry;
 		if (!ada_sealed_is_filled(entry, n, segment->numbers) || !ada_segment_chunk_reach(segment, number))
-			return 0; /* the head goes on behind filled places only: of anyone */
+			return 0; /* the head passes filled places only, anybody's */
 		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
 		until = last_ns < until ? last_ns : until;
@@ -256,24 +256,25 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 	if (patient && anyone_writes(details))
 		return false;
 	ada_drain_open_chunks(details->drain);
-	/* Marks of what was drained just now may have widened what is due. */
+	/* Marks of events drained just now may have widened what is due. */
 	ada_marks_read(details->marks);
 	uint64_t until = due(details, now_ns, pressed), drained = drained_until(details);
-	/* The drain comes by in its own time: to wait for all that a fast program has piled up would starve it of detail. */
+	/* The drain comes in its own time: waiting for all that a fast program has piled up would leave the program without free detail
+	 * chunks. */
 	if (until > drained)
 		until = pressed ? drained : 0;
 	if (!until || (!ada_detail_holes(details, until, !patient) && patient))
 		return false;
 	details->patience = 0;
-	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS); /* those that holes have made one */
+	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS); /* windows that a hole has made due */
 	uint64_t some = ada_detail_slice(details, until);
 	details->behind &= some < until;
 	ada_detail_write(details, some);
 	return true;
 }
 
-/* Where turns take long a mark may come in every one: then it is read at once, so that there is next to no time between the
- * look at the pin and its change. Else the pin would never be narrowed, and all would starve. */
+/* Where turns take long a mark may come in every turn. Then we read the mark at once, so that next to no time lies between the look at
+ * the pin and its change. Otherwise the pin would never be narrowed, and no chunk would come free. */
 static bool narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	bool changed = false;
@@ -299,7 +300,7 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	}
 	bool written = details->late && ada_detail_write_late(details);
 	written |= write_due(details, now_ns);
-	if (details->late) /* drained just now: before the pin lets go of it */
+	if (details->late) /* their events were drained just now: write them before the pin lets go of them */
 		written |= ada_detail_write_late(details);
 	bool look = look_due(details, details->narrowed_ns, now_ns) || (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
@@ -323,7 +324,7 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 	if (begin(details))
 		ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);
-	ada_detail_holes(details, UINT64_MAX - 1, true); /* while windows are open: an end is what is left of them */
+	ada_detail_holes(details, UINT64_MAX - 1, true); /* while windows are open: ending them sets what is left */
 	ada_windows_end(details->windows, end_ns, why);
 	ada_detail_write(details, UINT64_MAX - 1);
 	ada_detail_keep_metrics(details);

@@ -1,4 +1,4 @@
-/* Events that are in no index file: windows that they may have belonged to say so. */
+/* Events that are in no index file: the windows that may have held them say so. */
 #include "recorder/detail/detail_state.h"
 
 #define LOSSES_KEPT 8192

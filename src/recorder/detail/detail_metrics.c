@@ -84,7 +84,8 @@ const char *ada_details_advice(struct ada_details *details)
 	return details->advice_told;
 }
 
-/* Threads that may have a chunk of the buffer open at a time: not those that have only ever needed what comes on top of it. */
+/* How many threads may have a chunk of the buffer open at a time. Threads that only ever needed the small chunks on top of the buffer
+ * don't count. */
 static uint64_t holders(const struct ada_details *details)
 {
 	const struct ada_segment *segment = details->segment;
@@ -96,7 +97,8 @@ static uint64_t holders(const struct ada_details *details)
 	return count < most ? count : most;
 }
 
-/* Of a pool that holds so many chunks: each thread has one more open, and agents keep a quarter free (src/agent/record/detail.c). */
+/* The size of a pool that can hold so many chunks: each thread has one more open, and agents keep a quarter free
+ * (src/agent/record/detail.c). */
 static uint64_t pool_bytes(const struct ada_details *details, double chunks)
 {
 	const struct ada_segment *segment = details->segment;
@@ -129,7 +131,7 @@ void ada_detail_size(const struct ada_details *details, struct ada_window *windo
 void ada_detail_suffice(struct ada_details *details)
 {
 	double rate = details->chunks_per_second;
-	if (rate <= 0) { /* too short a life to have measured it */
+	if (rate <= 0) { /* the process lived too short to measure the rate */
 		uint64_t now = ada_clock_boottime_ns(),
 			 sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
 		double life = (double)(now - details->options.start_ns) / 1e9;

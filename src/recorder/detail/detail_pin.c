@@ -6,7 +6,7 @@
 #define SLACK_NS 100000ull /* the clock's inverse is off by less */
 #define TRIES_MAX 10000
 #define SPOOL_NS 1000000ull
-#define AHEAD_PARTS 1000 /* of a time yet to come: slopes differ by less than one in so many */
+#define AHEAD_PARTS 1000 /* for a time yet to come: slopes differ by less than one part in so many */
 
 struct ada_pin ada_detail_pin(const struct ada_details *details)
 {
@@ -37,7 +37,7 @@ void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
 	struct ada_pin seen = ada_detail_pin(details), wanted;
 	ada_marks_own(details->segment, start, end);
-	int tries = 0; /* agents widen it now and then; only a hostile one without end */
+	int tries = 0; /* agents widen the pin now and then, only a hostile one without end */
 	do {
 		bool none = units(seen.start) == units(ADA_PIN_NONE);
 		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
@@ -56,12 +56,12 @@ uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];
 	double ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
 	double counter = (double)anchor->counter + ticks;
-	if (ns >= anchor->ns) /* exact but for the part behind the anchor */
+	if (ns >= anchor->ns) /* exact except behind the anchor */
 		return ticks < 9e18 ? anchor->counter + (uint64_t)ticks : UINT64_MAX;
 	return counter > 0 ? (uint64_t)counter : 0;
 }
 
-/* What unsettled windows want and isn't written. False: nothing. */
+/* What unsettled windows want that isn't written yet. False: nothing. */
 static bool hull(const struct ada_details *details, struct ada_pin *pin)
 {
 	uint64_t start = UINT64_MAX, end = 0, now = ada_clock_boottime_ns();
@@ -82,7 +82,7 @@ static bool hull(const struct ada_details *details, struct ada_pin *pin)
 	return true;
 }
 
-/* As far as history goes, a chunk that went through our hands is one that was recycled. */
+/* For history a chunk that went through our hands counts as recycled. */
 static void raise_horizon(struct ada_details *details, uint64_t counter)
 {
 	uint64_t *horizon = &details->segment->shm->detail.horizon, seen = __atomic_load_n(horizon, __ATOMIC_RELAXED);
@@ -104,7 +104,7 @@ static struct ring ring_of(const struct ada_segment *segment, bool small)
 	return (struct ring){ segment->detail_sealed_ring, &control->sealed_head, &control->sealed_tail, segment->detail_chunks, 0 };
 }
 
-/* Takes a ring's oldest chunk as an agent would, where the pin holds it, or where it does not. */
+/* Takes a ring's oldest chunk as an agent would: `pinned`: if the pin holds that chunk; else if it doesn't. */
 static bool hold_oldest(struct ada_details *details, struct ring ring, struct ada_pin pin, bool pinned)
 {
 	uint64_t tail = __atomic_load_n(ring.tail, __ATOMIC_ACQUIRE);
@@ -142,7 +142,7 @@ static bool wanted(const struct ada_details *details, const struct ada_detail_ch
 	return wanted_between((void *)details, chunk->first_counter, chunk->last_counter);
 }
 
-/* A post-roll in events whose end is known by now: the mark pins no more than that. */
+/* Where the end of a post-roll in events is known by now, the mark pins nothing behind that end. */
 static void end_post_rolls(struct ada_details *details)
 {
 	const struct ada_shm *shm = details->segment->shm;
@@ -182,7 +182,7 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
 		return true; /* no chunk comes back */
 	if (hull(details, &narrowed)) {
-		/* It never grows here: what it doesn't hold by now may be gone. */
+		/* The pin never grows here: what it doesn't hold by now may be gone. */
 		if (narrowed.start < seen.start)
 			narrowed.start = seen.start;
 		if (narrowed.end > seen.end)
@@ -191,7 +191,7 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 	narrowed.start = units(narrowed.start) << ADA_PIN_EPOCH_BITS | (uint16_t)seen.start;
 	if (units(seen.start) == units(ADA_PIN_NONE))
 		narrowed = seen;
-	/* Even where it stays as it is: that it is still what was seen before the marks were read. */
+	/* Exchange even an unchanged pin: that proves the pin is still what was seen before the marks were read. */
 	if (!exchange(details, &seen, narrowed))
 		return false;
 	if (!look)
@@ -209,8 +209,8 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 	return true;
 }
 
-/* Of ordinary chunks: those small ones that are in use are as good as a thread's own, and where they are used up threads take ordinary
- * ones. */
+/* Counts ordinary chunks only: a small chunk in use is as good as a thread's own, and threads take ordinary ones where small ones are
+ * used up. */
 struct detail_pool ada_detail_pool(const struct ada_details *details)
 {
 	uint32_t count = ada_segment_detail_count(details->segment);

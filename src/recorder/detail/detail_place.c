@@ -1,9 +1,9 @@
-/* Where each thread's events lie, and which of their details are missing. */
+/* Where each thread's events lie, and for which of them detail is missing. */
 #include <stdlib.h>
 #include "recorder/detail/detail_spool.h"
 #include "recorder/detail/detail_state.h"
 
-#define ROUNDS_MAX 1000 /* of looking for holes: each takes a window on to the next */
+#define ROUNDS_MAX 1000 /* of looking for holes: each round moves a window on to the next hole */
 #define TICKS_BEFORE 16 /* at least a ns, however fast the counter is */
 
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
@@ -52,10 +52,10 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 				    .detail_seq = (uint32_t)place->detail_seq,
 				    .why = ADA_SHORT_STARVED };
 	if (ada_array_push(&thread->places, new))
-		return; /* its records are not written: as if they were gone */
+		return; /* its records aren't written, as if they were gone */
 	details->places++;
 	ada_detail_forget(details, false);
-	/* --detail-mode=oneshot: the first events that found no room are its end. */
+	/* --detail-mode=oneshot ends with the first events that found no room. */
 	if (new.chunk == ADA_NONE && details->options.persist_all && !details->all_ended &&
 	    details->segment->detail_mode == ADA_DETAIL_ONESHOT) {
 		details->all_ended = true;
@@ -109,7 +109,8 @@ static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread
 	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
 		return NULL;
-	/* Whoever recycles it claims it first: seen after the header, it was whole when the header was read. */
+	/* A recycler claims the chunk first: where the status, read after the header, is still good, the header was whole when we read
+	 * it. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 	*claimed = status == ADA_DETAIL_CLAIMED && !details->finished;
@@ -178,8 +179,8 @@ static bool in_window(const struct ada_details *details, uint64_t first_ns, uint
 	return window && !window->settled && window->end_ns >= first_ns;
 }
 
-/* Each missing place is a hole of its own: between two of them there may be a window in which this thread did nothing. What lies
- * between windows is missing as a rule. */
+/* Each missing place is a hole of its own: between two of them there may be a window in which this thread did nothing. Detail between
+ * windows is usually missing. */
 static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
@@ -201,7 +202,7 @@ static void look_through(struct ada_details *details, uint32_t number, struct ho
 		note_hole(holes, holes->from, thread->gone_ns, thread->gone_why);
 }
 
-/* From the first moment that an unsettled window wants and that isn't written to the last one. */
+/* From the first to the last moment that an unsettled window wants and that isn't written. */
 static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_t *from, uint64_t *to)
 {
 	*from = UINT64_MAX;
@@ -249,7 +250,8 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 {
 	struct holes holes = { .decided = decided };
 	bool cut = true;
-	/* A window that a hole takes all of goes right behind it, where another thread's detail may be missing: looked at anew. */
+	/* A window that lies wholly in a hole goes right behind the hole, where another thread's detail may be missing: so we look
+	 * again. */
 	for (unsigned round = 0; cut && !holes.undecided && round < ROUNDS_MAX; round++) {
 		holes.list.count = 0;
 		cut = wanted(details, until_ns, &holes.from, &holes.until);
@@ -300,7 +302,7 @@ static size_t place_at(const struct ada_details *details, const struct detail_th
 	return low;
 }
 
-/* Of a chunk that comes on top of the buffer, as a thread's first ones do where there are many. */
+/* Whether the chunk comes on top of the buffer, as a thread's first ones do where there are many threads. */
 static bool is_small(const struct ada_details *details, uint32_t thread, const struct detail_place *place)
 {
 	if (place->chunk != ADA_NONE)
@@ -309,7 +311,8 @@ static bool is_small(const struct ada_details *details, uint32_t thread, const s
 	       place->seq + place->count <= ADA_SMALL_A_THREAD * ADA_SMALL_EVENTS;
 }
 
-/* Whether they are still there or not. Of places that were joined only the count is known, which is taken to be spread evenly. */
+/* Counts chunks whether they are still there or not. Of places that were joined only the count is known; their events count as spread
+ * evenly. */
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double chunks = 0;
@@ -351,7 +354,7 @@ uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
 
 /* --- what is forgotten ----------------------------------------------------------------------------------------------- */
 
-/* Leaves out what is gone at the beginning, and joins what is gone further on. */
+/* Leaves out places that are gone at the beginning, and joins those that are gone further on. */
 static void forget_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
 {
 	struct detail_thread *thread = &details->threads.items[number];
@@ -389,7 +392,8 @@ void ada_detail_forget(struct ada_details *details, bool now)
 	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
 		return;
 	details->places_kept = 0;
-	/* Not what may lie between windows, those of marks that aren't read yet included: it is no hole in them. */
+	/* Keeps recent places apart: they may lie between windows (also those of marks that aren't read yet), and joined they would be a
+	 * hole in them. */
 	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
 	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
 		if (ada_windows_at(details->windows, i)->start_ns < until_ns)

@@ -7,7 +7,7 @@ struct stretch {
 	uint32_t begin;
 }; /* committed events; offset of the first in its chunk */
 
-/* The index chunk that a thread is filling, or has sealed and not yet put into the ring, or NULL. */
+/* The index chunk that a thread fills, or has sealed and not yet put into the ring; or NULL. */
 static const struct ada_chunk *open_chunk(const struct ada_details *details, uint32_t thread, struct stretch *stretch)
 {
 	const struct ada_segment *segment = details->segment;
@@ -19,7 +19,7 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 		return NULL;
 	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
 	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
-	/* Sealed ones stay as they are until they are drained, but for circular mode: agents take those. */
+	/* Sealed chunks stay as they are until they are drained; in circular mode agents take them. */
 	bool there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
 	if (!there || chunk->thread != thread)
 		return NULL;
@@ -28,7 +28,7 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 	return end >= begin && end <= ADA_CHUNK_BYTES ? chunk : NULL;
 }
 
-/* A detail chunk that is, or was, this thread's; NULL: it isn't. */
+/* The detail chunk, where it is or was this thread's; else NULL. */
 static const struct ada_detail_chunk *chunk_of(const struct ada_details *details, uint32_t number, uint32_t thread)
 {
 	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
@@ -70,7 +70,7 @@ uint64_t ada_detail_committed_all(const struct ada_details *details)
 	return all;
 }
 
-/* The record of an event, or of the one nearest to it in its chunk that has one. */
+/* Counter of the event's record, or of the nearest event in its chunk that has a record. */
 static uint64_t counter_near(const struct ada_details *details, const uint8_t *chunk, const struct detail_place *place, uint64_t seq)
 {
 	for (uint64_t at = seq + 1; at-- > place->seq;) {
@@ -81,8 +81,8 @@ static uint64_t counter_near(const struct ada_details *details, const uint8_t *c
 	return place->first_counter;
 }
 
-/* An event that isn't drained is looked for in the pool. `sealed`: in chunks that say how long they are; else in all, as far as
- * a chunk may reach. */
+/* Looks in the pool for an event that isn't drained. `sealed`: in chunks that say how long they are; else in all, as far as a chunk may
+ * reach. */
 static bool search_pool(const struct ada_details *details, uint32_t thread, uint64_t seq, bool sealed, uint64_t *counter)
 {
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
@@ -171,7 +171,8 @@ static uint64_t committed(void *context, uint32_t thread)
 	return ada_detail_committed(context, thread);
 }
 
-/* And all that it wrote is drained: what it sealed before its end may still be in the ring, behind much of others'. */
+/* True once all that the thread wrote is drained, too: chunks that it sealed before its end may still be in the ring, behind many of
+ * others. */
 static bool ended(void *context, uint32_t number)
 {
 	struct ada_details *details = context;
@@ -181,7 +182,7 @@ static bool ended(void *context, uint32_t number)
 	if (__atomic_load_n(&entry->status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
 		return false;
 	struct detail_thread *thread = ada_detail_thread(details, number);
-	if (!thread || details->options.lane.circular) /* there nothing is drained before the end */
+	if (!thread || details->options.lane.circular) /* in that mode nothing is drained before the end */
 		return true;
 	if (!thread->ended_at)
 		thread->ended_at = __atomic_load_n(&details->segment->shm->sealed_head, __ATOMIC_ACQUIRE) + 1;

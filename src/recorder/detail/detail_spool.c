@@ -65,7 +65,7 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 {
 	struct kept kept = { chunk->first_seq, chunk->thread, (uint32_t)spool->kept.count };
 	off_t offset = (off_t)kept.number * spool->chunk_bytes;
-	/* To a place's end: what is mapped is in the file. */
+	/* Up to the end of a place, so that the file holds all that is mapped. */
 	if (ftruncate(spool->fd, offset + spool->chunk_bytes))
 		return -errno;
 	int status = ada_file_write_at(spool->fd, chunk, bytes, offset);

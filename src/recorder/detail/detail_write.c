@@ -66,12 +66,12 @@ struct pass { /* over one thread */
 	struct ada_details *details;
 	struct detail_thread *thread;
 	uint32_t number;
-	uint64_t until_ns;		     /* what is later is left for another time */
-	struct ada_window *window;	     /* that held the record before */
+	uint64_t until_ns;		     /* later records wait for another time */
+	struct ada_window *window;	     /* the window of the record before */
 	uint8_t stack[ADA_DETAIL_STACK_MAX]; /* of the record at hand */
 };
 
-/* A copy: what `agent wrote` goes as it is; what a reader computes with is bounded. */
+/* A copy: what the agent wrote goes as it is; what a reader computes with is bounded. */
 static void decode(struct pass *pass, const struct ada_detail *from, struct atf_detail *record)
 {
 	const struct ada_segment *segment = pass->details->segment;
@@ -99,7 +99,7 @@ static struct ada_window *window_of(struct pass *pass, uint64_t ns)
 	return pass->window && pass->window->frozen ? pass->window : NULL;
 }
 
-/* Of the window begun last, before another begins or its segment ends: up to here it is as it will stay. */
+/* Brings the entry of the window begun last up to date, before another begins or its segment ends: up to here the window is final. */
 static void finish_entry(const struct pass *pass)
 {
 	const struct detail_thread *thread = pass->thread;
@@ -147,7 +147,7 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 	return 0;
 }
 
-/* Behind what was read of it: whoever takes a chunk anew says so in its header before the first record. */
+/* Call after the records were read: whoever takes a chunk anew says so in its header before writing the first record. */
 static bool overwritten(const struct pass *pass, const struct detail_place *place)
 {
 	bool claimed;
@@ -155,18 +155,18 @@ static bool overwritten(const struct pass *pass, const struct detail_place *plac
 	return !ada_detail_chunk(pass->details, pass->number, place, &claimed);
 }
 
-/* False: not all of it is of until_ns or before. */
+/* False: part of the place is later than until_ns. */
 static bool pass_by(struct pass *pass, const struct detail_place *place)
 {
-	/* Of later than until_ns nobody can say yet that no window wants it: its mark may just be on its way. */
+	/* A window may yet want what is later than until_ns: its mark may just be on its way. */
 	if (ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter) > pass->until_ns)
 		return false;
 	pass->thread->cursor = place->seq + place->count;
 	return true;
 }
 
-/* Its detail is gone. What was committed late was no hole when its windows were written, and is one now: they can't be cut any
- * more, but say so. */
+/* The place's detail is gone. Events committed late were no hole when their windows were written, and are one now: these windows can't be
+ * cut any more, but say so. */
 static bool pass_by_gone(struct pass *pass, const struct detail_place *place)
 {
 	const struct detail_thread *thread = pass->thread;
@@ -184,7 +184,7 @@ static bool pass_by_gone(struct pass *pass, const struct detail_place *place)
 	return pass_by(pass, place);
 }
 
-/* Between windows. Then nothing holds its chunk, and what is read there may be another thread's by now. */
+/* Whether the place lies between windows. Then nothing holds its chunk, and what is read there may be another thread's by now. */
 static bool unwanted(const struct pass *pass, const struct detail_place *place)
 {
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
@@ -192,7 +192,7 @@ static bool unwanted(const struct pass *pass, const struct detail_place *place)
 	return !ada_windows_any(pass->details->windows, first, last);
 }
 
-/* False: the rest is of later than until_ns, or can't be written. */
+/* False: the rest is later than until_ns, or can't be written. */
 static bool write_place(struct pass *pass, const struct detail_place *place)
 {
 	struct ada_details *details = pass->details;
@@ -235,7 +235,7 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 	struct pass pass = { .details = details, .thread = thread, .number = number, .until_ns = until_ns };
 	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
 		return;
-	/* Places begin at or before the cursor's; those behind it are whole ahead. */
+	/* The place of the cursor begins at or before it; those behind it lie wholly ahead. */
 	size_t i = ada_array_below(&thread->places, seq, thread->cursor + 1);
 	for (i = i ? i - 1 : 0; i < thread->places.count; i++) {
 		const struct detail_place *place = &thread->places.items[i];
@@ -248,7 +248,7 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 	}
 }
 
-/* Bounds and counts as they have become; what was written can be read from now on. */
+/* Brings bounds and counts up to date; from now on readers find what was written. */
 static void update_entries(struct ada_details *details, const struct ada_window *window, uint64_t end_ns)
 {
 	AtfDetailWindow entry = entry_of(window, end_ns);
@@ -300,7 +300,7 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 		write_thread(details, i, done);
 	if (done > details->done_ns)
 		details->done_ns = done;
-	bool before = true; /* all before it are settled: else it waits, nobody would look at them any more */
+	bool before = true; /* all windows before are settled; else this one waits, since nobody would look at them any more */
 	for (size_t i = first; i < count; i++) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
 		if (window->start_ns > until_ns)
@@ -332,7 +332,7 @@ bool ada_detail_write_late(struct ada_details *details)
 	return details->persisted > before;
 }
 
-/* Nothing of it can be wanted any more: all is written, or what isn't is gone. */
+/* Whether nobody can want anything of the thread any more: all is written, or gone. */
 static bool used_up(const struct ada_details *details, uint32_t number)
 {
 	const struct detail_thread *thread = &details->threads.items[number];

@@ -20,7 +20,7 @@ struct ada_marks {
 	struct ada_mark_source source;
 	ADA_ARRAY(struct post_roll) open;
 	uint64_t tail;		       /* places before it are read */
-	uint64_t read[ADA_MARKS / 64]; /* of those behind it: bit n % ADA_MARKS */
+	uint64_t read[ADA_MARKS / 64]; /* which places behind it are read: bit n % ADA_MARKS */
 	uint64_t stuck, stuck_ns;      /* place that was not ready, and since when */
 	size_t placed;		       /* so many windows are settled and have their marks' places */
 	struct ada_marks_seen seen;
@@ -61,14 +61,14 @@ static uint64_t ns_of(const struct ada_marks *marks, uint64_t counter)
 	return marks->source.ns(marks->source.context, counter);
 }
 
-/* Of an earlier counter: a time before the clock's own beginning would wrap round. */
+/* For a counter that may lie before the clock's own beginning: its time would wrap round. */
 static uint64_t ns_before(const struct ada_marks *marks, uint64_t counter, uint64_t bound)
 {
 	uint64_t ns = ns_of(marks, counter);
 	return ns > bound ? 0 : ns;
 }
 
-/* The ns that a rule's ticks were made of, to the very ns. */
+/* The ns from which a rule's ticks were computed, to the very ns. */
 static uint64_t roll_of(const struct ada_marks *marks, uint64_t ticks, uint64_t counter)
 {
 	if (!ticks)
@@ -84,7 +84,7 @@ static enum ada_mark_answer time_of(const struct ada_marks *marks, uint32_t thre
 	return marks->source.time(marks->source.context, thread, seq, ns);
 }
 
-/* Time of the event nearest to `seq` that is there, between it and `known`, which is. What is older is gone first. */
+/* Time of the event nearest to `seq` that is still there, looked for between `seq` and `known`, which is there. Older events go first. */
 static uint64_t nearest(const struct ada_marks *marks, uint32_t thread, uint64_t seq, uint64_t known, uint64_t known_ns)
 {
 	while (known > seq ? known - seq > 1 : seq - known > 1) {
@@ -122,7 +122,7 @@ static void pre_roll(const struct ada_marks *marks, const struct ada_mark *mark,
 static bool post_roll_end(const struct ada_marks *marks, const struct post_roll *roll, bool final, uint64_t *end_ns, uint32_t *shorts)
 {
 	uint64_t ns;
-	/* Asked first: the events that a thread wrote before it ended are all there then. */
+	/* Ask this first: then all events that the thread wrote before its end are there. */
 	bool ended = !final && marks->source.ended(marks->source.context, roll->thread);
 	uint64_t committed = marks->source.committed(marks->source.context, roll->thread);
 	enum ada_mark_answer answer = time_of(marks, roll->thread, roll->seq, &ns);
@@ -134,7 +134,7 @@ static bool post_roll_end(const struct ada_marks *marks, const struct post_roll 
 		*shorts = ADA_SHORT_THREAD;
 		if (!committed || time_of(marks, roll->thread, committed - 1, &ns) != ADA_MARK_KNOWN)
 			ns = roll->mark_ns;
-	} else if (answer == ADA_MARK_GONE) { /* as far as there are events of it: behind them is a hole */
+	} else if (answer == ADA_MARK_GONE) { /* as far as its events reach: behind them is a hole */
 		uint64_t next = roll->seq + 1;
 		while (next < committed && next < roll->seq + ADA_CHUNK_EVENTS && time_of(marks, roll->thread, next, &ns) != ADA_MARK_KNOWN)
 			next++;
@@ -200,14 +200,14 @@ static void note(struct ada_marks *marks, const struct ada_window_mark *window)
 		marks->last = (struct ada_mark_last){ window->ns, window->rules, window->version };
 }
 
-/* From the ring's form, which nobody vouches for. */
+/* Reads a mark of the ring, for which nobody vouches. */
 static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 {
 	if (mark->counter > ada_clock_counter() || !mark->rules) {
 		marks->seen.unreadable++;
 		return false;
 	}
-	/* What is committed may be told too late here, while its chunk is on its way to the drain: no test of seq. */
+	/* No test of seq: while the event's chunk is on its way to the drain, committed() may not count it yet. */
 	bool event = mark->thread < ada_segment_threads_seen(marks->segment) && mark->seq != UINT64_MAX;
 	struct ada_window_mark window = { .ns = ns_of(marks, mark->counter),
 					  .rules = mark->rules,
@@ -245,18 +245,18 @@ void ada_marks_own(struct ada_segment *segment, uint64_t start, uint64_t end)
 		__atomic_store_n(&control->own_start, start, __ATOMIC_RELEASE);
 }
 
-/* A mark's bounds, as it said itself. Its end is known once nothing between it and now is waited for. */
+/* Marks give their bounds themselves; an end that is still open counts as now. */
 void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uint64_t first, uint64_t last), void *context)
 {
 	struct ada_detail_control *control = &marks->segment->shm->detail;
 	uint64_t settled = __atomic_load_n(&control->settled, __ATOMIC_RELAXED), now = ada_clock_counter();
-	if (marks->tail - settled > ADA_MARKS) /* those are overwritten, or no one of ours wrote that number */
+	if (marks->tail - settled > ADA_MARKS) /* those are overwritten, or the number isn't ours */
 		settled = marks->tail - (marks->tail < ADA_MARKS ? marks->tail : ADA_MARKS);
 	while (settled < marks->tail) {
 		const struct ada_mark *mark = &marks->segment->marks[settled % ADA_MARKS];
 		uint64_t ready = __atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE);
 		uint64_t start = mark->pin_start, end = __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED);
-		/* What windows still want of it is theirs to say. A place given up, or taken anew, says nothing. */
+		/* Windows say what they still want of the mark. A place given up, or taken anew, says nothing. */
 		if (ready == settled + 1 && wanted(context, start, end < now ? end : now))
 			break;
 		settled++;
@@ -267,7 +267,7 @@ void ada_marks_settle(struct ada_marks *marks, bool (*wanted)(void *context, uin
 		__atomic_store_n(&control->own_start, UINT64_MAX, __ATOMIC_RELEASE);
 }
 
-/* Told by number only. Their times are not known, but that of the marks that filled the ring is near. */
+/* Missed marks are known by number only. Their times are not known, but the marks that filled the ring are near. */
 static bool enter_missed(struct ada_marks *marks)
 {
 	struct ada_mark_control *control = &marks->segment->shm->marks;
@@ -276,13 +276,13 @@ static bool enter_missed(struct ada_marks *marks)
 	struct ada_detail_control *detail = &marks->segment->shm->detail;
 	uint64_t own_start = __atomic_load_n(&detail->own_start, __ATOMIC_RELAXED);
 	uint64_t own_end = __atomic_load_n(&detail->own_end, __ATOMIC_RELAXED);
-	/* While `missed` says that there are some, agents keep all that the pin holds; so they do until it is known what it was. */
+	/* While `missed` counts some, agents keep all that the pin holds; this interval makes them do so until the window is entered. */
 	ada_marks_own(marks->segment, 0, UINT64_MAX);
 	uint64_t missed = __atomic_exchange_n(&control->missed, 0, __ATOMIC_SEQ_CST);
 	uint64_t rules = __atomic_exchange_n(&control->missed_rules, 0, __ATOMIC_RELAXED);
 	uint64_t start = __atomic_exchange_n(&control->missed_start, 0, __ATOMIC_RELAXED);
 	uint64_t end = __atomic_exchange_n(&control->missed_end, 0, __ATOMIC_RELAXED), now = ada_clock_counter();
-	/* One that is counted behind its bounds may have left these with the ones before it: then it is of some time up to now. */
+	/* A mark may be counted only after its bounds went with those before: then it is of some time up to now. */
 	end = end && end < now ? end : now;
 	__atomic_store_n(&detail->own_end, own_start == UINT64_MAX ? end : later(own_end, end), __ATOMIC_RELAXED);
 	__atomic_store_n(&detail->own_start, start && start < own_start ? start : own_start, __ATOMIC_RELEASE);
@@ -323,8 +323,8 @@ static void pass_place(struct ada_marks *marks)
 	marks->tail++;
 }
 
-/* A place whose thread was stopped, or killed, between taking and filling it holds up none of the later ones, but for their
- * places; after a while it is given up. */
+/* Where a thread was stopped, or killed, between taking and filling a place, that place holds up no later mark, but keeps the ring's
+ * tail; after a while we give it up. */
 static bool read_ring(struct ada_marks *marks, bool final)
 {
 	struct ada_mark_control *control = &marks->segment->shm->marks;
@@ -365,7 +365,7 @@ static bool place_marks(const struct ada_marks *marks, struct ada_window *window
 			continue;
 		enum ada_mark_answer answer = marks->source.place(marks->source.context, mark->thread, mark->seq, &mark->segment,
 								  &mark->index_seq);
-		missing += answer == ADA_MARK_LATER; /* as those behind it, most likely */
+		missing += answer == ADA_MARK_LATER; /* most likely like those behind it */
 		if (answer != ADA_MARK_KNOWN)
 			mark->index_seq = UINT64_MAX;
 	}
@@ -377,12 +377,12 @@ static void place(struct ada_marks *marks)
 	for (size_t i = marks->placed; i < ada_windows_count(marks->windows); i++) {
 		struct ada_window *window = ada_windows_at(marks->windows, i);
 		bool all = place_marks(marks, window);
-		if (window->settled && all && i == marks->placed) /* the drain may come to its marks later */
+		if (window->settled && all && i == marks->placed) /* the drain may come to the window's marks later */
 			marks->placed++;
 	}
 }
 
-/* Post-rolls first: one that is over must not take in marks that come later. */
+/* Post-rolls first: a window that is over must not take in later marks. */
 static bool turn(struct ada_marks *marks, bool final)
 {
 	bool changed = resolve(marks, final);

@@ -34,7 +34,7 @@ void ada_windows_close(struct ada_windows *windows)
 size_t ada_windows_find(const struct ada_windows *windows, uint64_t ns)
 {
 	size_t low = 0, high = windows->list.count;
-	/* Nearly always it is the last one or none. */
+	/* The answer is nearly always the last window or none. */
 	if (high && windows->list.items[high - 1]->window.end_ns < ns)
 		return high;
 	while (low < high) {
@@ -94,7 +94,7 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Sorted by time; where there is no room the count alone tells of it. */
+/* Keeps marks sorted by time; a mark without room only counts. */
 static void keep_mark(struct ada_windows *windows, struct ada_window *window, const struct ada_window_mark *mark)
 {
 	size_t room = windows->marks_kept < ADA_WINDOWS_MARKS_KEPT ? ADA_WINDOW_MARKS_KEPT : ADA_WINDOW_MARKS_FEW;
@@ -107,7 +107,8 @@ static void keep_mark(struct ada_windows *windows, struct ada_window *window, co
 	windows->marks_kept++;
 }
 
-/* What a mark adds to a window, apart from its bounds. `here`: the mark itself, not only a part of what it asked for. */
+/* Adds to a window what a mark brings apart from bounds. `here`: the mark itself lies in the window, not only a part of what it asked
+ * for. */
 static void note_mark(struct ada_windows *windows, struct ada_window *window, const struct ada_window_mark *mark, bool here)
 {
 	window->rules |= mark->rules;
@@ -140,7 +141,7 @@ static bool has_ticket(const struct ada_window_entry *entry, uint64_t ticket)
 	return false;
 }
 
-/* What `from` knows goes over to `to`; bounds are the caller's. */
+/* Moves what `from` knows to `to`; the caller sets the bounds. */
 static void take_over(struct ada_windows *windows, struct ada_window_entry *to, const struct ada_window_entry *from)
 {
 	const struct ada_window *source = &from->window;
@@ -174,7 +175,7 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 	to->keeps |= from->keeps;
 }
 
-/* Nothing may be added to it. */
+/* Whether nothing may be added to the window any more. */
 static bool is_final(const struct ada_window *window)
 {
 	return window->settled || (window->frozen && window->closed);
@@ -228,7 +229,8 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
 	return 0;
 }
 
-/* The common case, without memory or search: the mark lies in the last window, and what it asks for does, too, but for its end. */
+/* The common case, without memory or search: the mark lies in the last window, and so does all that the mark asks for, except perhaps its
+ * end. */
 static bool add_to_last(struct ada_windows *windows, const struct ada_window_mark *mark, uint64_t start, uint32_t shorts)
 {
 	if (!windows->list.count || mark->none || windows->ended_ns != UINT64_MAX)
@@ -247,7 +249,7 @@ static bool add_to_last(struct ada_windows *windows, const struct ada_window_mar
 	return true;
 }
 
-/* It asks for nothing that isn't already as it will stay. */
+/* The mark asks only for time whose windows are final. */
 static int enter_late(struct ada_windows *windows, const struct ada_window_mark *mark)
 {
 	struct ada_window *window = ada_windows_of(windows, mark->ns);
@@ -258,7 +260,7 @@ static int enter_late(struct ada_windows *windows, const struct ada_window_mark 
 	return 0;
 }
 
-/* The last window that begins where it begins for good. */
+/* The last window whose beginning is final. */
 static const struct ada_window *last_frozen(const struct ada_windows *windows)
 {
 	for (size_t i = windows->list.count; i-- > 0;) {
@@ -310,13 +312,13 @@ static int add_stretches(struct ada_windows *windows, const struct ada_window_ma
 	while (next_stretch(windows, &stretch))
 		if (!count++ || stretch.from <= mark->ns)
 			home = stretch.from;
-	if (!count) { /* all of it is in one hole: empty, right behind that */
+	if (!count) { /* the whole is in one hole: an empty window right behind that */
 		const struct ada_hole *hole = &windows->holes.items[all.hole];
 		uint64_t behind = hole->to == UINT64_MAX ? hole->to : hole->to + 1;
 		return add_stretch(windows, mark, behind, UINT64_MAX, shorts | hole->why, true);
 	}
 	for (stretch = all; !status && next_stretch(windows, &stretch);) {
-		/* History ends there: what is older is no part of a pre-roll any more. */
+		/* History ends there: older stretches are no part of a pre-roll any more. */
 		if (stretch.from < home && stretch.carried & ADA_SHORT_OVERRUN)
 			continue;
 		status = add_stretch(windows, mark, stretch.from, stretch.cap, stretch.why, stretch.from == home);

@@ -11,7 +11,7 @@ size_t ada_windows_hole_at(const struct ada_windows *windows, uint64_t ns)
 	return count && holes[count - 1].to < ns ? count : ada_array_below(&windows->holes, to, ns);
 }
 
-/* Merged with those that it overlaps or touches; *told gets the bounds of the whole. False: no memory. */
+/* Remembers a hole, merged with those that it overlaps or touches; *told gets the bounds of the whole. False: no memory. */
 static bool remember(struct ada_windows *windows, struct ada_hole *told)
 {
 	struct ada_hole hole = *told;
@@ -46,7 +46,7 @@ static void forget(struct ada_windows *windows)
 	memmove(holes, holes + 1, --windows->holes.count * sizeof *holes);
 }
 
-/* The marks behind the hole go to the right part, and those that were only counted. */
+/* Moves the marks behind the hole to the right part, with those that were only counted. */
 static void share_marks(struct ada_windows *windows, struct ada_window *left, struct ada_window *right, uint64_t to)
 {
 	uint64_t kept = 0, mine = 0;
@@ -62,7 +62,7 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 		mine += untold;
 	right->marked_count = theirs;
 	left->marked_count = mine;
-	if (!theirs || !mine) { /* all on one side: the other keeps its times to tell what it was part of */
+	if (!theirs || !mine) { /* all marks are on one side: the other part keeps the times, to tell what it belonged to */
 		if (!mine && theirs) {
 			right->marks.items = left->marks.items;
 			right->marks.count = left->marks.count;
@@ -80,7 +80,7 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 	left->marks.count = stay;
 }
 
-/* A window that goes on behind the hole: two. False: no memory, then the part behind it is given up. */
+/* Makes two of a window that goes on behind the hole. False: no memory; then the part behind the hole is given up. */
 static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
 {
 	struct ada_window_entry *left = windows->list.items[i], *right = calloc(1, sizeof *right);
@@ -109,22 +109,22 @@ static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *
 	return true;
 }
 
-/* Its part of [from, to] is taken out of window i. False: the window stays as it is. */
+/* Takes the hole out of window i. False: the window stays as it is. */
 static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
 {
 	struct ada_window_entry *entry = windows->list.items[i];
 	struct ada_window *window = &entry->window;
 	if (hole->from <= window->start_ns && window->frozen)
-		return false; /* too late to say so: it is written */
+		return false; /* too late to say so: the window is written */
 	window->shorts |= hole->why;
-	if (hole->from <= window->start_ns) { /* where that is all of it: empty, right behind */
+	if (hole->from <= window->start_ns) { /* where the hole takes the whole window: empty, right behind the hole */
 		window->start_ns = hole->to < UINT64_MAX ? hole->to + 1 : UINT64_MAX;
 		entry->cap = entry->cap < window->start_ns ? windows->ended_ns : entry->cap;
 		ada_window_entry_bound(entry);
 		return true;
 	}
 	bool goes_on = window->end_ns > hole->to && split(windows, i, hole);
-	/* History ends there: what is older and has no mark of its own is no part of a pre-roll any more. */
+	/* History ends there: an older part without a mark of its own is no part of a pre-roll any more. */
 	if (goes_on && hole->why == ADA_SHORT_OVERRUN && !window->marked_count && !window->frozen) {
 		ada_windows_remove(windows, i);
 		return true;
@@ -144,7 +144,7 @@ bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to
 	for (size_t i = begin; i < windows->list.count && windows->list.items[i]->window.start_ns <= hole.to; i++)
 		if (!windows->list.items[i]->window.settled && windows->list.items[i]->window.end_ns >= hole.from)
 			any |= cut(windows, i, &hole);
-	/* Those that became empty lie at one place now, perhaps with one that begins there. */
+	/* Windows that became empty lie at one place now, perhaps with one that begins there. */
 	for (size_t i = begin; i + 1 < windows->list.count && windows->list.items[i]->window.start_ns - 1 <= hole.to;) {
 		size_t count = windows->list.count;
 		ada_windows_join(windows, i + 1);
@@ -172,7 +172,7 @@ void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uin
 		if (entry->window.settled || !drop_ticket(entry, ticket))
 			continue;
 		entry->known_end = end_ns > entry->known_end ? end_ns : entry->known_end;
-		/* Cut off its beginning by a hole, and now it shows that nothing was asked for behind it. */
+		/* A hole cut off the window's beginning, and now it shows that no mark asked for anything behind the hole. */
 		if (!entry->tickets.count && !entry->keeps && !entry->window.marked_count && !entry->window.frozen &&
 		    entry->known_end < entry->window.start_ns) {
 			ada_windows_remove(windows, i);

@@ -18,7 +18,7 @@ static void stamp(char *text, size_t size, const char *format, const struct tm *
 		*text = 0;
 }
 
-/* Manifests and session.json of a session that filled the disk. */
+/* Room for the manifests and session.json of a session that filled the disk. */
 #define RESERVE_BYTES (128 << 10)
 
 static int make_reserve(const struct ada_session *session, struct ada_error *error)
@@ -35,7 +35,7 @@ void ada_session_free_reserve(const struct ada_session *session)
 	unlinkat(session->fd, ".reserve", 0);
 }
 
-/* What the new file takes less, and what the old one took, is the reserve again. */
+/* Then the reserve gets back what the new file doesn't take, and what the old one took. */
 static int replace_by_reserve(const struct ada_paper *paper, json_object *object, struct ada_error *error)
 {
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
@@ -44,7 +44,7 @@ static int replace_by_reserve(const struct ada_paper *paper, json_object *object
 	ada_session_free_reserve(paper->session);
 	int status = ada_json_replace(paper->path, object, error);
 	if (make_reserve(paper->session, &unused))
-		ada_session_free_reserve(paper->session); /* not even as much of it as there is room for */
+		ada_session_free_reserve(paper->session); /* the disk hasn't even room for that */
 	pthread_mutex_unlock(&one);
 	return status;
 }
@@ -73,7 +73,7 @@ static void name_session(struct ada_session *session)
 	snprintf(session->started + length, sizeof session->started - length, ".%09ldZ", now.tv_nsec);
 }
 
-/* In what was made of --output: other users may write there, so nothing else is taken for it. */
+/* Makes the directory in --output: other users may write there, so an existing directory is never taken for ours. */
 static int add_directory(struct ada_session *session, struct ada_error *error)
 {
 	char base[sizeof session->name];
@@ -84,7 +84,7 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 		return ada_error_set(error, EPERM, "%s: what is made in it becomes another user's", session->output);
 	if (session->fd < 0)
 		return ada_error_system(error, -session->fd, "%s: no session can be made in it", session->output);
-	/* For as long as this is recorded nobody else rewrites session.json (src/recover, atf/session/anchor.h); no loss where it fails. */
+	/* While we record nobody else rewrites session.json (src/recover, atf/session/anchor.h); no loss where it fails. */
 	flock(session->fd, LOCK_EX | LOCK_NB);
 	ada_directory_path(session->fd, session->root);
 	return ada_path(session->directory, "%s/%s", session->output, session->name) ?

@@ -16,10 +16,10 @@ struct ada_scribe {
 	size_t left; /* papers that wait or are being written */
 	bool quit;
 	pthread_t threads[THREADS];
-	size_t count; /* of threads; 0: whoever asks writes */
+	size_t count; /* number of threads; 0: the caller writes */
 };
 
-/* Under the lock, which it lets go meanwhile. */
+/* Called under the lock, which is let go during the write. */
 static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 {
 	struct ada_error error = { "" };

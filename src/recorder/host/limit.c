@@ -9,7 +9,7 @@
 #include "base/file.h"
 
 #define GROUPS "/sys/fs/cgroup"
-#define SHARE 4		       /* the pools' of what a group leaves: one part in ... */
+#define SHARE 4		       /* the pools' share of what a group leaves: one part in ... */
 #define MACHINE_SHARE 8	       /* the machine's memory that the pools leave alone */
 #define UNLIMITED (1ull << 62) /* version 1 says so by a huge number */
 
@@ -64,7 +64,7 @@ static uint64_t group_left(const char *directory, const struct names *names)
 	return used < limit ? limit - used : 0;
 }
 
-/* The group and those that it is in: each has a limit of its own. */
+/* Looks at the group and those that contain it: each has a limit of its own. */
 static uint64_t path_left(const char *root, const char *group, size_t length, const struct names *names)
 {
 	char directory[PATH_MAX];
@@ -81,7 +81,7 @@ static uint64_t path_left(const char *root, const char *group, size_t length, co
 	}
 }
 
-/* Of the list of controllers in a line of /proc/PID/cgroup. */
+/* Whether `memory` is in the list of controllers in a line of /proc/PID/cgroup. */
 static bool has_memory(const char *list, size_t length)
 {
 	for (const char *word = list; word < list + length; word++) {
@@ -103,7 +103,7 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 		if (path) {
 			size_t length = end - (size_t)(path + 1 - line), list_length = (size_t)(path - list - 1);
 			bool second = !list_length;
-			/* Version 2 alone is mounted at the root; beside version 1 it is below, and has no memory to control. */
+			/* Version 2 alone is mounted at the root; beside version 1 it is mounted below, and doesn't control memory. */
 			if (second || (has_memory(list + 1, list_length) && !ada_path(place, "%s/memory", root))) {
 				uint64_t left = path_left(second ? root : place, path + 1, length, second ? &version_2 : &version_1);
 				least = left < least ? left : least;
@@ -135,7 +135,7 @@ uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
 	uint64_t machine = machine_room(), left = ada_limit_left(pid);
 	if (left == UINT64_MAX)
 		return machine;
-	/* What they have is in what is used: of all that there is beside the program's own they get a share. */
+	/* The groups count the pools' memory as used: the pools get a share of all that isn't the program's own. */
 	uint64_t share = (left + used_bytes) / SHARE, room = share > used_bytes ? share - used_bytes : 0;
 	return room < machine ? room : machine;
 }

@@ -15,7 +15,8 @@ static void *hold(void *argument)
 	presence->list.list.next = &presence->entry;
 	presence->list.futex_offset = (char *)&page->owner - (char *)&presence->entry;
 	presence->entry.next = &presence->list.list;
-	/* In the place of libc's list: this thread uses no mutex. A kernel without it leaves the beats, which end as well. */
+	/* Takes the place of libc's list: this thread uses no mutex. Under a kernel without robust lists the beats remain, which end as
+	 * well. */
 	syscall(SYS_set_robust_list, &presence->list, sizeof presence->list);
 	__atomic_store_n(&page->owner, (uint32_t)gettid(), __ATOMIC_RELEASE);
 	sem_post(&presence->held);

@@ -1,7 +1,7 @@
 /* Finds the program that a command runs and says in one line why it can't be traced.
  *
- * The agent comes in through LD_PRELOAD: so the program must be a 64-bit x86-64 ELF file with an interpreter (the dynamic
- * loader), glibc's, that is not told to run securely. A script is judged by its interpreter.
+ * The agent comes in through LD_PRELOAD: so the program must be a 64-bit x86-64 ELF file whose interpreter (the dynamic loader) is
+ * glibc's and isn't told to run securely. A script is judged by its interpreter.
  */
 #include "recorder/host/program.h"
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 #define BYTES_MAX (4u << 20) /* that nobody has taken */
 
-/* Of the process, as stderr is. */
+/* One for the process, as stderr is. */
 static struct {
 	pthread_mutex_t lock; /* nothing under it waits */
 	pthread_cond_t news;
@@ -21,7 +21,7 @@ static struct {
 	size_t dropped; /* how often there was no room */
 } say = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
 
-/* What can't be written is no one's concern: stderr may be closed. */
+/* A failure to write concerns nobody: stderr may be closed. */
 static void put(const char *text, size_t bytes)
 {
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };

@@ -1,5 +1,5 @@
-/* Fork and exec. The parent keeps no signal disposition changed (it reads signals through a signalfd), so the mask and the
- * limits are all there is to put back; a pipe that exec closes tells the parent whether it worked. */
+/* Fork and exec. The recorder changes no signal disposition (it reads signals through a signalfd), so only the mask and the limits have
+ * to be put back. A pipe that exec closes tells the parent whether exec worked. */
 #include "recorder/host/spawn.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -36,7 +36,7 @@ bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes)
 	return found;
 }
 
-/* The number behind `key` at a line's start; the file is one number where key is "". "max" is no number. */
+/* Reads the number behind `key` at a line's start; where key is "", the file is one number. "max" is no number. */
 static bool read_number(const char *path, const char *key, uint64_t *number)
 {
 	size_t length, key_length = strlen(key);
@@ -112,7 +112,7 @@ bool ada_usage_memory_share(const char *root, pid_t pid, double *share)
 	bool v2 = false, known = machine_share(root, share);
 	if (!find_group(root, pid, group, &v2) || ada_path(top, "%s/sys/fs/cgroup%s", root, v2 ? "" : "/memory"))
 		return known;
-	/* A limit holds for all below: up to the top, which has one where it is a container's. */
+	/* A limit holds for all groups below: so we go up to the top, which has a limit where it is a container's. */
 	for (;;) {
 		if (group_share(group, v2, &of_group) && (!known || of_group > *share)) {
 			*share = of_group;

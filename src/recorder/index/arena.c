@@ -9,12 +9,12 @@
 #include "base/array.h"
 #include "recorder/index/arena_parts.h"
 
-#define SPACE_SHARE 8		/* of addresses, where they are limited: one part in ... */
+#define SPACE_SHARE 8		/* of the addresses, where they are limited: one part in ... */
 #define BLOCKS_LEAST 16u	/* with fewer it isn't worth it */
 #define TABLE_STEP (64u << 10)	/* memory that a table gets at a time */
 #define BLOCK_LEAST (16u << 10) /* what a thread with few events costs */
 #define SIZES 5			/* of blocks: 16 to 256 KiB */
-#define IDLE_BYTES (32u << 20)	/* that blocks which nobody has may keep */
+#define IDLE_BYTES (32u << 20)	/* memory that free blocks may keep */
 #define NO_BLOCK UINT32_MAX
 
 struct table {
@@ -26,7 +26,7 @@ struct ada_arena_writer {
 	struct ada_arena_map map;
 	int fd;
 	struct table providers, lanes, anchors, blocks;
-	ADA_ARRAY(uint32_t) free_lanes; /* notes that were a thread's and are nobody's */
+	ADA_ARRAY(uint32_t) free_lanes; /* notes that were a thread's and are free */
 	uint32_t *next;			/* of a free block, in its list */
 	uint8_t *sizes;			/* of each block's memory: 0 none, else BLOCK_LEAST << size - 1 */
 	uint32_t heads[SIZES + 1];	/* lists of free blocks, by size */
@@ -35,7 +35,7 @@ struct ada_arena_writer {
 
 /* --- memory ------------------------------------------------------------------------------------------------------------- */
 
-/* An error where there is none to be had: nothing is touched before. */
+/* Gives memory, or an error where there is none: nobody touches the bytes before. */
 static int populate(struct ada_arena_writer *arena, uint8_t *from, uint64_t bytes)
 {
 	off_t offset = from - (uint8_t *)arena->map.header;
@@ -49,7 +49,7 @@ static int populate(struct ada_arena_writer *arena, uint8_t *from, uint64_t byte
 	return 0;
 }
 
-/* Entry `number` of a table, of so many bytes, can be touched. */
+/* Makes sure that entry `number` of a table has memory. */
 static bool has_entry(struct ada_arena_writer *arena, struct table *table, uint64_t number, size_t entry_bytes)
 {
 	uint64_t wanted = (number + 1) * entry_bytes;
@@ -252,7 +252,7 @@ static size_t bytes_of(unsigned size)
 	return size ? (size_t)BLOCK_LEAST << (size - 1) : 0;
 }
 
-/* As much as the file has already, so that it costs no more than twice what it holds. */
+/* As much as the file has already, so that a file costs at most twice what it holds. */
 static unsigned size_for(uint64_t offset, size_t most)
 {
 	unsigned size = 1;
@@ -278,7 +278,7 @@ static uint32_t list_take(struct ada_arena_writer *arena, unsigned size)
 	return block;
 }
 
-/* The smallest that has as much, else the largest that there is, else one that was never used. */
+/* The smallest free block that is large enough, else the largest, else one that was never used. */
 static uint32_t find(struct ada_arena_writer *arena, unsigned size)
 {
 	uint32_t block = NO_BLOCK, used = arena->map.header->blocks_used;

@@ -1,4 +1,4 @@
-/* The arena as others find it: where its parts are, and what is read of it. */
+/* The arena as its readers find it: where its parts are, and how they are read. */
 #include "recorder/index/arena_parts.h"
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,8 @@ int ada_arena_map(struct ada_arena_map *map, const struct ada_arena *layout, int
 	uint8_t *base = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;
-	/* Small pages: what is used here and there would each time make a huge one. And no crash writes it, no child has it. */
+	/* Small pages: the arena is used here and there, and each touch would make a huge page. And no core dump holds it, no child has
+	 * it. */
 	madvise(base, layout->total_bytes, MADV_NOHUGEPAGE);
 	madvise(base, layout->total_bytes, MADV_DONTDUMP);
 	madvise(base, layout->total_bytes, MADV_DONTFORK);

@@ -19,12 +19,12 @@ int ada_drain_open(struct ada_drain *drain, struct ada_segment *segment, const c
 	return drain->consumed ? ada_path(drain->directory, "%s", directory) : -ENOMEM;
 }
 
-/* Of the thread that has this entry now; NULL: none has, or its id makes no sense. */
+/* The lane of the thread that has this entry now; NULL: no thread has, or the id makes no sense. */
 static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
 {
 	const struct ada_shm_thread *thread = &drain->segment->threads[entry];
 	uint32_t status = __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE), id = __atomic_load_n(&thread->id, __ATOMIC_RELAXED);
-	/* So many at most can have begun since the last one that was met. */
+	/* No more than ADA_THREADS_MAX can have begun since the last thread that we met. */
 	if (status == ADA_THREAD_UNUSED || id >= ADA_THREADS_EVER || id >= drain->lanes.count + ADA_THREADS_MAX)
 		return NULL;
 	while (drain->lanes.count <= id) {
@@ -40,7 +40,7 @@ static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
 	return lane;
 }
 
-/* Of the thread that filled this chunk: one that has its entry, or had it. */
+/* The lane of the thread that filled this chunk: a thread that has the entry, or had it. */
 static struct ada_lane *lane_of_chunk(struct ada_drain *drain, const struct ada_chunk *chunk)
 {
 	uint32_t id = chunk->thread, entry = chunk->entry;
@@ -73,14 +73,14 @@ const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t i
 	return id < drain->lanes.count && drain->lanes.items[id].given_back ? NULL : ada_drain_thread(drain, id);
 }
 
-/* First failure: the agent is told to record no more, the message stays for the manifest. */
+/* The first failure: tells the agent to record no more; the message stays for the manifest. */
 static void fail(struct ada_drain *drain)
 {
 	drain->failed = true;
 	__atomic_store_n(&drain->segment->shm->stop, 1, __ATOMIC_RELAXED);
 }
 
-/* Events that reach no file: a LOST one stands for those that it tells of. */
+/* Counts events that reach no file: a LOST event counts for those that it tells of. */
 static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, const struct ada_event *events, size_t count)
 {
 	uint64_t lost = seq > lane->next_seq ? seq - lane->next_seq : 0;
@@ -95,7 +95,7 @@ static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, c
 	lane->next_seq = seq + count;
 }
 
-/* Copies what is committed and not yet in the file. `partial`: only where it is this thread's turn. True: all of it was. */
+/* Copies what is committed and not yet in the file. `partial`: only if these events are the thread's next. True: all of them went. */
 static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 {
 	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
@@ -127,7 +127,7 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 		drain->error = error;
 		fail(drain);
 	}
-	if (drain->failed || status) /* without a descriptor it is this thread's loss alone */
+	if (drain->failed || status) /* a lack of descriptors costs this thread alone */
 		lose(drain, lane, seq, events, count);
 	ada_lane_note(lane, &drain->options);
 	drain->consumed[number] = end;
@@ -142,7 +142,7 @@ static void give_back(struct ada_drain *drain, uint32_t number)
 
 size_t ada_drain_sealed(struct ada_drain *drain)
 {
-	/* Not what comes meanwhile: a program that is faster than the disk would keep us here for good. */
+	/* Leaves what comes meanwhile: a program that is faster than the disk would keep us here for good. */
 	uint64_t head = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	uint64_t sealed = head > drain->tail ? head - drain->tail : 0;
 	return ada_drain_some(drain, sealed < drain->segment->numbers ? sealed : drain->segment->numbers);
@@ -170,13 +170,13 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 			if (shm->index_mode == ADA_INDEX_STREAMING)
 				give_back(drain, number);
 		}
-		/* Last: who waits for a chunk knows by it that one is on its way. */
+		/* Last: it tells threads that wait for a chunk that one is on its way. */
 		__atomic_store_n(&shm->sealed_tail, drain->tail, __ATOMIC_RELEASE);
 	}
 	return count;
 }
 
-/* The chunk that the thread of an entry is filling, or has sealed last: the one of this status, or UINT32_MAX. */
+/* The chunk that the thread of an entry fills, or has sealed last, if that chunk has this status; else UINT32_MAX. */
 static uint32_t chunk_of(const struct ada_drain *drain, uint32_t entry, enum ada_chunk_status status)
 {
 	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
@@ -218,7 +218,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 	lane->told_lost += untold;
 }
 
-/* What the thread sealed and nobody has seen: in circular mode all of it may be replaced by others' events. */
+/* Counts what the thread sealed and nobody has seen: in circular mode others' events may have replaced all of it. */
 static void count_unseen(struct ada_drain *drain, struct ada_lane *lane)
 {
 	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
@@ -240,11 +240,11 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 	ada_lane_note(lane, &drain->options);
 }
 
-/* The thread is gone, and its events are where nothing asks for its entry any more. */
+/* The thread is gone, and no event of its still needs its entry. */
 static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
 {
 	uint32_t entry = lane->entry, status = __atomic_load_n(&drain->segment->threads[entry].status, __ATOMIC_ACQUIRE);
-	/* First: as soon as it is free it may be another's. */
+	/* First: a free entry may be another thread's at once. */
 	ada_lane_note_last(lane, &drain->options, &drain->segment->threads[entry]);
 	if (!ada_segment_thread_free(drain->segment, entry, status, &lane->last))
 		return;
@@ -254,7 +254,7 @@ static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
 	ada_lane_note(lane, &drain->options);
 }
 
-/* A thread that is gone: what it left in its open chunk, then its file is complete. */
+/* Takes what a thread that is gone left in its open chunk; then its file is complete. */
 static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 {
 	/* What it sealed before it ended is in the ring by now, and comes first. */
@@ -264,8 +264,8 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 		return;
 	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
 		give_back(drain, number);
-	/* But for one that it had no time to put there, killed with its process. It isn't given back: should it be in the ring all
-	 * the same, that comes with its turn. */
+	/* But a thread that was killed with its process may have had no time to put its chunk there. We don't give that chunk back:
+	 * should it be in the ring all the same, its turn comes. */
 	if (sealed != UINT32_MAX && !take(drain, sealed, true))
 		return;
 	close_lane(drain, &drain->lanes.items[id]);
@@ -294,7 +294,7 @@ static void look_at(struct ada_drain *drain, const struct ada_table *newest, uin
 		fail(drain);
 }
 
-/* Which entry is a thread id's, where the kernel has given that id anew. */
+/* Which entry a thread id belongs to, where the kernel has given that id again. */
 static int note_newest(const struct ada_drain *drain, struct ada_table *newest, uint32_t entry)
 {
 	const struct ada_shm_thread *threads = drain->segment->threads;
@@ -317,7 +317,7 @@ void ada_drain_quiet(struct ada_drain *drain)
 	ada_table_free(&newest);
 }
 
-/* So that all that is committed by now is drained; what is not this thread's turn stays for the next look at the ring. */
+/* Drains all that is committed by now; events that aren't their thread's next wait for the next look at the ring. */
 void ada_drain_open_chunks(struct ada_drain *drain)
 {
 	uint32_t count = ada_segment_thread_count(drain->segment);
@@ -362,7 +362,7 @@ void ada_drain_finish(struct ada_drain *drain)
 	     number = ada_segment_chunk_after(drain->segment, number)) {
 		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
 		    !ada_segment_chunk_reach(drain->segment, number))
-			continue; /* its memory need not even be looked at */
+			continue; /* no need even to look at its memory */
 		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)

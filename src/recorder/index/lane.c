@@ -57,7 +57,7 @@ static int wake(struct ada_lane *lane, const struct ada_lane_options *options, c
 	return status ? told(status, lane, directory, error) : 0;
 }
 
-/* Once it has anything to say. */
+/* Called once the lane has anything to note. */
 static void take_note(struct ada_lane *lane, const struct ada_lane_options *options)
 {
 	if (!options->arena || lane->note || lane->noteless)
@@ -156,7 +156,7 @@ static int close_segment(struct ada_lane *lane)
 	return status;
 }
 
-/* Room for up to `count` events, in the next segment where this one is full. */
+/* Reserves room for up to `count` events, in the next segment where this one is full. */
 static int reserve(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, size_t count,
 		   struct ada_event **events, size_t *room, struct ada_error *error)
 {
@@ -178,7 +178,7 @@ static int reserve(struct ada_lane *lane, const struct ada_lane_options *options
 	return status ? told(status, lane, directory, error) : 0;
 }
 
-/* Times must not fall: the writer would raise them, but the detail of the event has to have the same time. */
+/* Times must not fall. The writer would raise them, but the event's detail must have the same time. */
 static void raise(struct ada_lane *lane, struct ada_event *event, uint64_t seq, bool keep)
 {
 	event->timestamp_ns = lane->last_ns;
@@ -232,7 +232,7 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 	return commit(lane, options, directory, place, 1, ADA_NONE, error);
 }
 
-/* What lies between next_seq and seq isn't there: readers must see so at this very place. */
+/* The events between next_seq and seq are missing: readers must see that at this very place. */
 static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, uint64_t seq, uint64_t counter,
 		    struct ada_error *error)
 {
@@ -364,7 +364,8 @@ static uint64_t whole_events(const char *path)
 	return bytes < sizeof(AtfIndexHeader) ? 0 : (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
 }
 
-/* Gives the file its footer; where the disk has no room for even that, in place of the last events. How many there are then. */
+/* Gives the file its footer; where the disk has no room even for that, the footer takes the place of the last events. Returns how many
+ * events there are then. */
 static uint64_t finish_file(const char *path)
 {
 	struct atf_message message;
@@ -379,8 +380,8 @@ static uint64_t finish_file(const char *path)
 	return status ? there : there - FOOTER_EVENTS;
 }
 
-/* After a failed write: what the last file really holds counts, the rest is lost. A LOST event that fell behind the cut was
- * no event of the program: what it told of is in `lost` already. */
+/* After a failed write: counts what the last file really holds; the rest is lost. A LOST event behind the cut was no event of the
+ * program: `lost` already counts what it told of. */
 static void settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];

@@ -1,5 +1,5 @@
-/* Memory for a segment, ahead of use. A page of a tmpfs that is allocated only (fallocate) is zeroed at its first touch, which
- * would be the program's: so pools are populated, too. That comes second, for it holds the recorder's address space: whoever
+/* Memory for a segment, ahead of use. The kernel zeroes a page of a tmpfs that is only allocated (fallocate) at its first touch, which
+ * would be the program's: so we populate pools, too. Populating comes second, because it holds the recorder's address space: whoever
  * waits for that must not wait for memory.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define CHUNKS_SMALL 8u	     /* 256 KiB */
 #define CHUNKS_AT_FIRST 256u /* 8 MiB */
-#define CHUNKS_AHEAD 512u    /* 16 MiB: some ms of the fastest producer; and what it fills in so many: */
+#define CHUNKS_AHEAD 512u    /* 16 MiB: some ms of the fastest producer; and what a producer fills in so many ms: */
 #define AHEAD_MS 10u
 #define CHUNKS_AHEAD_MAX 4096u
 #define CHUNKS_STEP 128u
@@ -36,9 +36,9 @@ static int allocate(struct ada_segment *segment, const void *from, uint64_t byte
 	return 0;
 }
 
-/* Of a pool, in huge pages where the kernel has some to give: events fill it faster than its pages could be looked up, and both
- * making them and the program's first touch take a fraction of the time. MADV_COLLAPSE wants one page of the 512, adds the
- * others, and asks no setting of the system. Where it can't, the pages are small. */
+/* Turns a piece of a pool into huge pages where the kernel has some to give: events then wait less for page look-ups, and both making the
+ * pages and the program's first touch take a fraction of the time. MADV_COLLAPSE wants one page of the 512, adds the others, and asks no
+ * setting of the system. Where that fails, the pages are small. */
 static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t bytes)
 {
 	uint8_t *base = (uint8_t *)segment->shm;
@@ -70,14 +70,14 @@ static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t by
 
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes)
 {
-	/* As faults: those keep to small pages where they are asked to, and an fallocate would wait until the grower's, of the
-	 * same file, has all its memory. */
+	/* By faults: these keep to small pages where asked to, and an fallocate would wait until the grower's fallocate of the same file
+	 * has all its memory. */
 	if (!madvise((void *)from, bytes, MADV_POPULATE_WRITE))
 		return 0;
 	return allocate(segment, from, bytes);
 }
 
-/* Of what the agent says it has made: is that so? */
+/* Whether there is memory where the agent says that it has made some. */
 static bool is_resident(const void *start, size_t bytes)
 {
 	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
@@ -92,7 +92,7 @@ static bool is_resident(const void *start, size_t bytes)
 	return true;
 }
 
-/* Of a chunk of which all before have pages: next time without asking. */
+/* Notes that all chunks up to this one have pages: next time nobody asks the kernel. */
 static void seen_ready(const uint32_t *ready, uint32_t number)
 {
 	__atomic_compare_exchange_n((uint32_t *)ready, &number, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -159,7 +159,7 @@ bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
 		!ada_segment_room((struct ada_segment *)segment, ada_segment_chunk(segment, chunk), ADA_CHUNK_BYTES));
 }
 
-/* Here too, what the agent made by itself. Returns how many are ready. */
+/* Counts chunks ready, those included that the agent made by itself. */
 static uint32_t chunks_catch_up(struct ada_segment *segment)
 {
 	uint32_t ready = segment->chunks_ready, count = ada_segment_chunk_count(segment);
@@ -179,9 +179,9 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	__atomic_store_n(&segment->shm->memory_ends, status != 0, __ATOMIC_RELAXED);
 	if (status)
 		return status;
-	/* Before the bits: whoever sees a chunk in use finds it below. */
+	/* Before the bits: whoever sees a chunk in use finds its number below this. */
 	__atomic_store_n(&segment->chunks_ready, end, __ATOMIC_RELEASE);
-	/* What the agent has taken of it meanwhile is the agent's. */
+	/* The agent keeps what it has taken meanwhile. */
 	while (front < end &&
 	       !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
@@ -277,7 +277,7 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 		detail_end(segment);
 		return;
 	}
-	/* What the agent has taken of it meanwhile is the agent's. */
+	/* The agent keeps what it has taken meanwhile. */
 	while (front < first + count &&
 	       !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;

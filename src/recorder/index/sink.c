@@ -1,9 +1,9 @@
 /* Blocks to files.
  *
- * Whole blocks (multiples of 4096) are queued on the ring and written through a second descriptor with O_DIRECT, once a
- * file is large enough to be worth it. Everything else (flushed remainders, small files) is a pwrite to the page cache,
- * done at once: a buffered write of part of a page must never be in flight beside a direct write of that page, because its
- * write-back would bring the page's older content. Finished before the next direct write begins, it is coherent.
+ * Whole blocks (multiples of 4096) are queued on the ring and written through a second descriptor with O_DIRECT, once a file is large
+ * enough to be worth it. Everything else (flushed remainders, small files) is a pwrite to the page cache, done at once: a buffered write
+ * of part of a page must never be in flight beside a direct write of that page, because its write-back would bring the page's older
+ * content. A buffered write that has finished before the next direct write begins is coherent with that.
  *
  * Disk space is allocated ahead of large files with FALLOC_FL_KEEP_SIZE: the size always says what was written.
  */
@@ -83,7 +83,7 @@ static void open_direct(struct sink_file *file, int fd)
 		file->direct = -2;
 }
 
-/* What says nothing of the disk: no memory or no place for the request, a signal to the worker. */
+/* Results that say nothing of the disk: no memory or no place for the request, a signal to the worker. */
 static bool is_transient(int result)
 {
 	return result == -EAGAIN || result == -EINTR || result == -EBUSY || result == -ENOMEM || result == -ECANCELED;
@@ -129,7 +129,7 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 		block->length -= (size_t)result;
 		block->offset += result;
 	} else if (result == -EINVAL && file->direct >= 0) {
-		close(file->direct); /* its alignment asks for more than ours: never again for this file */
+		close(file->direct); /* the disk asks for more alignment than ours: never again for this file */
 		file->direct = -2;
 		result = 0;
 	}

@@ -40,7 +40,7 @@ struct attempt {
 	int status;
 };
 
-/* All stopped: what is mapped now stays mapped. */
+/* All threads are stopped: what is mapped now stays mapped. */
 static bool is_same_image(const struct ada_late *late)
 {
 	char path[40], *line = NULL;
@@ -60,7 +60,7 @@ static bool is_same_image(const struct ada_late *late)
 	return found;
 }
 
-/* Its own ignoring of SIGTRAP would not survive ours. */
+/* If the process ignores SIGTRAP, that would not survive our traps. */
 static bool ignores_traps(pid_t pid)
 {
 	char path[40], *line = NULL;
@@ -83,7 +83,7 @@ static bool restarts(const struct ada_held *thread)
 	return (long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516;
 }
 
-/* How little it suits, from 0 on; -1: not at all. *abort_at: where it is to go on afterwards if not where it is; else 0. */
+/* How badly the thread suits, from 0 on; -1: not at all. *abort_at: where the thread must go on afterwards if not where it is; else 0. */
 static int unfitness(const struct ada_held *thread, const struct ada_late *late, uint64_t *abort_at)
 {
 	uint64_t at = thread->registers.rip;
@@ -93,12 +93,12 @@ static int unfitness(const struct ada_held *thread, const struct ada_late *late,
 	if (ada_hold_in_rseq(thread, abort_at))
 		return *abort_at ? 3 : -1;
 	*abort_at = 0;
-	return inside ? 2 : restarts(thread); /* its call begins anew, or goes on, with the registers that it gets back */
+	return inside ? 2 : restarts(thread); /* its system call begins anew, or goes on, with the registers that the thread gets back */
 }
 
-/* One outside the agent, if there is one. Else one in the midst of it: the threads of a program that was stopped (SIGSTOP) stay
- * where they are. What late patches do is safe beside other threads anywhere in the agent, and so it is inside of them. A thread in
- * an rseq critical section begins that anew, as after any preemption. */
+/* Chooses a thread outside the agent, if there is one. Else one inside: the threads of a program that was stopped (SIGSTOP) stay where
+ * they are. A late patch is safe while other threads are anywhere in the agent, and therefore also on a thread that is there. A thread in
+ * an rseq critical section begins that section anew, as after any preemption. */
 static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *late)
 {
 	struct ada_held *best = NULL;
@@ -150,7 +150,7 @@ static int leave_frame(const struct loan *loan)
 	return process_vm_writev(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof frame ? 0 : -EFAULT;
 }
 
-/* Here, and where it is given back, what is done first is no harm should we be killed before the rest. */
+/* Here, and where the thread is given back, the order of steps is such that being killed between two of them does no harm. */
 static int take(struct loan *loan, const struct ada_late *late)
 {
 	struct user_regs_struct registers = loan->thread->registers;
@@ -193,7 +193,7 @@ static bool is_done(const struct loan *loan, int *status)
 	return !read || ended;
 }
 
-/* True where the stop is a fault of the agent's. A signal that someone sent is to be had when the thread goes on as itself. */
+/* True where the stop is a fault of the agent's. A signal that someone sent is delivered when the thread goes on as itself. */
 static bool is_fault(struct loan *loan, int signal)
 {
 	siginfo_t info = { 0 };
@@ -203,7 +203,7 @@ static bool is_fault(struct loan *loan, int signal)
 	return false;
 }
 
-/* Stops it where it waits for that. */
+/* Stops the thread where it waits to be stopped. */
 static int stop(struct ada_hold *hold, struct loan *loan, int result)
 {
 	int signal, event, status;

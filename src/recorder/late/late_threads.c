@@ -74,7 +74,7 @@ static int seize(struct ada_hold *hold, pid_t tid)
 	return ada_array_push(&hold->threads, (struct ada_held){ .tid = tid });
 }
 
-/* Those of /proc that are not held yet. *found: how many. */
+/* Seizes the threads in /proc that are not held yet. *found: how many. */
 static int seize_new(struct ada_hold *hold, unsigned *found)
 {
 	char path[40];
@@ -97,7 +97,7 @@ static int seize_new(struct ada_hold *hold, unsigned *found)
 	return status;
 }
 
-/* A signal that was on its way first goes where it went without us; the stop that was asked for follows. */
+/* A signal that was on its way is delivered first, as it would be without us; the stop that we asked for follows. */
 static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 {
 	int signal, event, status;
@@ -125,7 +125,7 @@ int ada_hold_all(struct ada_hold *hold)
 	return status;
 }
 
-/* Calls without an end of their own that a stop ends with EINTR, where most are simply gone on with (signal(7)). */
+/* System calls without an end of their own that a stop ends with EINTR; the kernel resumes most others (signal(7)). */
 static bool waits_forever(const struct user_regs_struct *registers)
 {
 	switch (registers->orig_rax) {
@@ -157,7 +157,7 @@ static bool is_signalled(pid_t pid, pid_t tid)
 	return known_masks != 3 || ((own | shared) & ~blocked);
 }
 
-/* It was our stop alone that ended its call: the call begins anew. */
+/* Our stop alone ended the thread's system call: the call begins anew. */
 static void undo_interruption(const struct ada_hold *hold, const struct ada_held *thread)
 {
 	struct user_regs_struct registers;
@@ -189,7 +189,7 @@ static bool inside(const struct ada_late *late, uint64_t address)
 	return false;
 }
 
-/* Stopped in a system call that goes on, or begins anew, when the thread does. Or about to make one. */
+/* Whether the thread stopped in a system call that goes on, or begins anew, with the thread; or is about to make a call. */
 static bool in_system_call(const struct ada_held *thread)
 {
 	long result = (long)thread->registers.rax;
@@ -205,8 +205,8 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 	int signal, event, status = 0;
 	if (!thread->stopped || !inside(late, thread->registers.rip))
 		return 0;
-	/* Only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that finds SIGTRAP
-	 * blocked would cost the program its handler. */
+	/* Change the mask only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that
+	 * finds SIGTRAP blocked would cost the program its handler. */
 	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept))
 		return -ESRCH;
 	bool masked = kept >> (SIGTRAP - 1) & 1;
@@ -232,8 +232,8 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 	return status;
 }
 
-/* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter.
- * What only looks like it is mistaken for one. The ranges leave out the first byte, which pointers to functions hold. */
+/* A handler that interrupted a function in the bytes to be patched would return into them: its frame holds the program counter. A word
+ * that only looks like one counts, too. The ranges leave out the first byte, which pointers to functions hold. */
 int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late)
 {
 	uint64_t words[PAGE_BYTES / 8], at = thread->registers.rsp & ~7ull;

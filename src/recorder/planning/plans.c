@@ -47,7 +47,7 @@ static bool filter_get(const struct ada_planned *planned, uint32_t bit)
 	return !planned->filter || (planned->filter[bit / 8] >> bit % 8 & 1);
 }
 
-/* The bitmap of a plan reply. What serves the agent itself is never filtered out. */
+/* Makes the bitmap of a plan reply. Hooks that serve the agent itself are never filtered out. */
 static int filter_make(struct ada_planned *planned, const struct ada_filter *filter)
 {
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);

@@ -23,7 +23,7 @@ void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint6
 int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, const struct ada_rule_info *info, uint64_t counter,
 	     uint64_t value, uint64_t post_ticks)
 {
-	static struct ada_rule rules[ADA_RULES_MAX]; /* by slot; only the one is looked at */
+	static struct ada_rule rules[ADA_RULES_MAX]; /* by slot; only this rule's is looked at */
 	struct ada_rule *rule = &rules[info->slot];
 	int marks = provider->mapped && provider->details ?
 			    ada_policy_pass(provider->recorder->policy, provider, &info->rule, info->slot, counter) :
@@ -37,7 +37,7 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 	return status ? status : 1;
 }
 
-/* Number from 1 on; 0: there is none. What a mark's value is, where it was made by hand. */
+/* Number of the label from 1 on, which is the value of a mark made by hand; 0: no label. */
 static uint64_t keep_label(struct ada_recorder *recorder, const char *label)
 {
 	char *copy = label && *label ? strndup(label, LABEL_BYTES) : NULL;

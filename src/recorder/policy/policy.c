@@ -1,5 +1,5 @@
-/* Rules, their slots, versions and history; what changes them. The tables are policy_table.c's, the names policy_match.c's,
- * providers and their modules policy_provider.c's. */
+/* Rules, their slots, versions and history, and what changes them. policy_table.c has the tables, policy_match.c the names,
+ * policy_provider.c providers and their modules. */
 #include "recorder/policy/policy.h"
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint
 	return rule && rule->until == UINT32_MAX ? rule : NULL;
 }
 
-/* A slot that no rule had yet, else the one that was freed first: its late marks are the fewest. */
+/* A slot that no rule had yet, else the slot that was freed first, for which the fewest late marks can come. */
 static int slot_find(const struct ada_policy *policy, uint32_t *slot)
 {
 	bool found = false;
@@ -77,7 +77,7 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 	return 0;
 }
 
-/* Into slot and lists, as of the version to come. Under both locks. */
+/* Puts a rule into slot and lists, as of the version to come. Under both locks. */
 static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
 	int status = slot_find(policy, &rule->slot)		  ?:
@@ -204,7 +204,7 @@ void ada_policy_close(struct ada_policy *policy)
 	free(policy);
 }
 
-/* Out of force as of the version that is about to be made. Under both locks. */
+/* Takes a rule out of force as of the version that is about to be made. Under both locks. */
 static void rule_end(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
 	rule->until = policy->version + 1;
@@ -218,7 +218,7 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 	int status = rule_make(policy, &rule, text, &warning, error);
 	if (status)
 		return status;
-	pthread_mutex_lock(&policy->late); /* nobody tells of the new version what is to be told here */
+	pthread_mutex_lock(&policy->late); /* so that nobody else tells the user first what this function tells */
 	pthread_mutex_lock(&policy->change);
 	pthread_mutex_lock(&policy->lock);
 	status = rule_enter(policy, rule);

@@ -1,4 +1,4 @@
-/* A rule that is added while programs run: what it names is hooked where it isn't yet (late.h has the how). */
+/* A rule is added while programs run: the functions that it names get hooks where they have none yet (late.h says how). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -62,7 +62,7 @@ static void add_range(struct ada_late *late, uint64_t start, uint64_t end)
 	ada_array_push(&late->ranges, (struct ada_late_range){ start, end });
 }
 
-/* The bytes that the agent is about to change, but for the first: who is there runs the jump. */
+/* The bytes that the agent is about to change, without the first: a thread that stands at the first runs the jump. */
 static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint64_t base, const uint8_t *before, const uint8_t *now)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(plan);
@@ -79,7 +79,7 @@ static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint6
 	}
 }
 
-/* Notes in the module what it is to have. True where that is more than it has. Under `change`. */
+/* Notes in the module which hooks it is to have. True where it has fewer now. Under `change`. */
 static bool prepare(struct ada_policy *policy, const struct place *place, const struct ada_planned *planned, struct ada_late *late,
 		    struct ada_error *warning)
 {
@@ -175,7 +175,7 @@ void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *ru
 	ada_array_free(&places.items);
 }
 
-/* Of hooks that were put in late: those whose first byte is still the file's aren't in this process. */
+/* Forgets hooks that were put in late and whose first byte is still the file's: this process lacks them. */
 static void forget_missing(struct ada_policy_module *module, pid_t pid, uint64_t base)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(module->plan);

@@ -37,7 +37,7 @@ static bool any_may_fit(struct ada_policy_rule **rules, size_t count, const char
 	return false;
 }
 
-/* Rules over the names of an image; their matches are appended. */
+/* Tries rules on the names of an image; appends their matches. */
 static int match(struct ada_policy *policy, struct ada_policy_image *image, struct ada_policy_rule **rules, size_t count)
 {
 	const struct ada_plan *plan = image->plans.items[0];
@@ -63,7 +63,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 		}
 		ada_names_close(&names);
 	}
-	/* Those without functions go again. */
+	/* Matches without functions go again. */
 	size_t kept = first;
 	for (size_t i = first; i < image->matches.count; i++)
 		if (image->matches.items[i].functions.count)
@@ -171,7 +171,8 @@ bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image 
 	return changed;
 }
 
-/* Sets the hook's bit, and those of the hooks in whose dead bytes it lies: it can only be applied with them. How many were not set. */
+/* Sets the hook's bit, and those of the hooks in whose dead bytes it lies, since it can only be applied with them. Returns how many were
+ * not set before. */
 static uint32_t set_hook(const struct ada_plan *plan, uint32_t hook, uint8_t *bits)
 {
 	uint32_t hook_count = ada_plan_header(plan)->hook_count, count = 0;

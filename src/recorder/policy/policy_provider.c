@@ -40,7 +40,7 @@ static void tell_failure(struct ada_policy_tables *tables, int status)
 		strerror(-status));
 }
 
-/* Compiles where the segment is there; 0 where it isn't, either. */
+/* Compiles if the segment is there; 0 also where it isn't. */
 static int compile(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
 	struct ada_provider *provider = tables->provider;
@@ -250,7 +250,7 @@ static void states_add(const struct ada_policy_tables *tables, struct ada_rule_i
 
 void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rules, size_t count)
 {
-	/* Not under each provider->lock: whoever asks would wait for all that is being prepared or given memory. */
+	/* Not under each provider->lock: the caller would wait for every provider that is being prepared or given memory. */
 	for (size_t i = 0; i < policy->tables.count; i++)
 		if (!policy->tables.items[i]->left)
 			states_add(policy->tables.items[i], rules, count);

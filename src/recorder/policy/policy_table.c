@@ -82,7 +82,7 @@ static void state_zero(struct ada_rule_state *state)
 		PUT(word, 0);
 }
 
-/* The slot's state is the rule's own: what an earlier rule left there goes to that rule's account, then away. */
+/* Makes the slot's state this rule's: what an earlier rule left there is added to that rule's counts, then zeroed. */
 static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tables, const struct ada_policy_rule *rule)
 {
 	struct ada_segment *segment = &tables->provider->segment;
@@ -112,7 +112,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 		PUT((uint64_t *)(segment->policy + samples_at) + i, 0);
 	state_zero(state);
 	PUT(&state->incarnation, rule->incarnation);
-	state_zero(state);				 /* of what an agent counted for the rule before until it saw that */
+	state_zero(state);				 /* again, for what an agent counted for the former rule before it saw the change */
 	PUT(&state->since_counter, ada_clock_counter()); /* no table names the rule yet */
 	pthread_mutex_lock(&policy->lock);
 	tables->incarnations[slot] = rule->incarnation;

@@ -1,4 +1,4 @@
-/* What the user should know of rules that name no function, or one that can't be hooked. */
+/* Tells the user of rules that name no function, or a function that can't be hooked. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 	}
 }
 
-/* Names as people write them: demangled without parameters, where that is another. */
+/* Offers names as people write them: also demangled without parameters, where that differs. */
 static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tables *tables)
 {
 	for (size_t i = 0; i < tables->modules.count; i++) {

@@ -8,7 +8,7 @@
 
 #define INTERVAL_NS 200000000ull
 #define KINDS (1ull << ADA_RULE_CPU_SHARE | 1ull << ADA_RULE_MEMORY_SHARE | 1ull << ADA_RULE_MEMORY_BYTES | 1ull << ADA_RULE_TIME)
-#define CPU_SLACK 0.1 /* so far it must come back: no flutter around a bound */
+#define CPU_SLACK 0.1 /* a value must come back so far: no flutter around a bound */
 #define MEMORY_SLACK 0.02
 
 struct watch {	       /* a rule in one process */
@@ -29,7 +29,7 @@ struct ada_sampler {
 	ADA_ARRAY(struct process *) processes;
 };
 
-struct usage { /* of one process now; what couldn't be had is no number, which nothing is above or below */
+struct usage { /* of one process now; an unknown value is NaN, which nothing is above or below */
 	double cpu_share, memory_share, resident_bytes;
 };
 
@@ -64,7 +64,7 @@ static struct usage measure(const struct ada_sampler *sampler, struct process *p
 	struct usage usage = { NAN, NAN, NAN };
 	uint64_t cpu_ns, bytes, begun_ns = ada_clock_boottime_ns();
 	if (any_of(sampler, ADA_RULE_CPU_SHARE) && ada_usage_cpu_ns(pid, &cpu_ns)) {
-		/* Of the time around both looks, however long each took: never more than the truth. */
+		/* By the time around both looks, however long each took: so the share is never more than the truth. */
 		uint64_t now_ns = ada_clock_boottime_ns();
 		if (process->at_ns && now_ns > process->at_ns && cpu_ns >= process->cpu_ns)
 			usage.cpu_share = (double)(cpu_ns - process->cpu_ns) / (double)(now_ns - process->at_ns);
@@ -131,7 +131,7 @@ static void look(struct ada_sampler *sampler, struct ada_provider *provider, str
 	if (above && !watch->above &&
 	    ada_fire(provider, &sampler->firing, info, counter, (uint64_t)value,
 		     left_ns ? (uint64_t)((double)left_ns * ticks_per_ns(sampler->recorder)) + info->rule.post_ticks : 0) < 0)
-		above = false; /* not ready for it: again at the next look */
+		above = false; /* the process isn't ready for the rule: again at the next look */
 	watch->above = above;
 }
 

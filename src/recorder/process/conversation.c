@@ -46,7 +46,8 @@ static int receive(int socket, union message *message)
 {
 	ssize_t got;
 	memset(message, 0, sizeof *message);
-	/* An agent that closed before it had read all that we said: the kernel says so once (ECONNRESET), then gives what it sent. */
+	/* Where an agent closed before it had read all that we said, the kernel says so once (ECONNRESET), then gives what the agent
+	 * sent. */
 	while ((got = recv(socket, message, sizeof *message, MSG_TRUNC)) < 0 && (errno == EINTR || errno == ECONNRESET))
 		;
 	if (got < (ssize_t)sizeof message->head || message->head.bytes != (size_t)got)
@@ -57,7 +58,7 @@ static int receive(int socket, union message *message)
 		[ADA_MESSAGE_DONE] = sizeof(struct ada_done),	    [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed)
 	};
 	uint32_t type = message->head.type;
-	/* An agent of another version may say it in another size; what says so comes first in all. */
+	/* An agent of another version may say HELLO in another size; the version comes first in all of them. */
 	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) &&
 	    message->hello.wire_version != ADA_WIRE_VERSION)
 		return 0;
@@ -96,22 +97,22 @@ static int welcome(struct talk *talk, int agent_fd)
 	return reply(talk->socket, &message, sizeof message, NULL, 0, agent_fd);
 }
 
-/* What it is to look at while it waits for us: first of all. A fork's child has it from its parent. */
+/* Sends, first of all, the page that the agent looks at while it waits for us. A fork's child has the page from its parent. */
 static void present(const struct talk *talk)
 {
 	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof message };
-	/* To an agent that has given up by now neither this gets through nor the answer; what it has said instead is still to be heard. */
+	/* An agent that has given up by now gets neither this nor the answer; what the agent has said instead is still to be heard. */
 	reply(talk->socket, &message, sizeof message, NULL, 0, talk->recorder->presence.fd);
 }
 
-/* Of a program that a vfork's or posix_spawn's child became; 0 where the parent isn't traced. */
+/* The parent of a program that a vfork's or posix_spawn's child became; 0 where that parent isn't traced. */
 static pid_t traced_parent(const struct talk *talk)
 {
 	pid_t parent = ada_process_parent(talk->pid);
 	return ada_provider_of(talk->recorder, parent) ? parent : 0;
 }
 
-/* Which image it is: the parent may have become another program since it forked. */
+/* Which image of the parent: the parent may have become another program since it forked. */
 static struct ada_provider *parent_of(struct ada_recorder *recorder, const struct ada_hello *hello)
 {
 	struct ada_provider *parent = hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
@@ -120,7 +121,7 @@ static struct ada_provider *parent_of(struct ada_recorder *recorder, const struc
 	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
 }
 
-/* The agent's own file, for what the peer executes. */
+/* Sends the agent's own file, for what the peer executes. */
 static int hand_over(struct talk *talk)
 {
 	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
@@ -181,7 +182,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	} else if (last && !parent && __atomic_load_n(&last->replaced, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&last->continued, true, __ATOMIC_RELAXED);
 	}
-	/* Before the agent has the segment. Without memory for it the process is recorded, and no rule marks. */
+	/* Before the agent has the segment. Without memory for the tables the process is recorded, but no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
 		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
 	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
@@ -207,7 +208,7 @@ static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_s
 	return there;
 }
 
-/* Where the recorder finds the file: the program may have another root, and a relative name is the program's. */
+/* Where the recorder finds the file: the program may have another root, and a relative name is relative to the program. */
 static int module_path(const struct talk *talk, const struct ada_shm_module *module, char *path)
 {
 	char directory[PATH_MAX], link[40];
@@ -309,7 +310,7 @@ static bool make_filter(const struct talk *talk, struct ada_module_state *state,
 	return made;
 }
 
-/* What the agent is to do with it. False: with nothing but its names. */
+/* Says what the agent does with the module. False: only its names are used. */
 static bool instruct(const struct talk *talk, struct ada_module_state *state, struct ada_plan_reply *answer, uint8_t **filter)
 {
 	if (!state->traced && !state->named)
@@ -347,7 +348,7 @@ static void note_late(struct ada_provider *provider, uint32_t id, const struct a
 	__atomic_store_n(&provider->changed, true, __ATOMIC_RELEASE);
 }
 
-/* Of a module that the agent knows: what of its hooks is missing (abi/wire.h, "Late patches"). */
+/* Answers for a module that the agent knows: which of its hooks are missing (abi/wire.h, "Late patches"). */
 static int answer_late(struct talk *talk, const struct ada_module_message *message)
 {
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
@@ -414,7 +415,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	return status;
 }
 
-/* Another user's process is one of ours that has changed its user, and knows the secret; or it is none. */
+/* Another user's process may talk if it knows the secret: then it is one of ours that has changed its user. */
 static bool may_talk(const struct ada_recorder *recorder, const struct ucred *peer, const struct ada_hello *hello)
 {
 	unsigned char wrong = 0;
@@ -432,7 +433,7 @@ static void limit_wait(int socket, int seconds)
 	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
-/* Those of a start begin with their provider. */
+/* Conversations of a start begin with their provider. */
 static void note_begin(struct ada_provider *provider)
 {
 	__atomic_fetch_add(&provider->conversations, 1, __ATOMIC_RELEASE);
@@ -456,8 +457,8 @@ static void note_failed(const struct talk *talk, enum ada_disable reason)
 	pthread_mutex_unlock(&talk->provider->lock);
 }
 
-/* To its end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (status < 0), the agent may have waited
- * for it too long, and have said so before it closed. */
+/* Listens to the conversation's end: DONE, FAILED (in `message`), or 0. Where an answer of ours didn't get through (status < 0), the
+ * agent may have waited too long for that answer, and have said so before it closed. */
 static enum ada_message_type listen_on(struct talk *talk, union message *message, int status)
 {
 	for (;;) {

@@ -6,7 +6,7 @@
 #define CLOCK_SLACK_NS 2000ull
 #define TOLD_NS 1000000000ull /* a rule that marked so shortly before the end did so for the signal that was the end */
 
-/* Of the last event: in chunks that threads were filling, mostly. 0: there is none. */
+/* Counter of the last event, which mostly lies in a chunk that a thread was filling. 0: there is none. */
 static uint64_t last_counter(const struct ada_segment *segment)
 {
 	uint64_t last = 0;
@@ -82,7 +82,7 @@ void ada_exit_mark(struct ada_provider *provider)
 		return;
 	uint64_t now = end_counter(provider), counter = last_counter(&provider->segment);
 	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
-	/* Behind what the agent had to say of the same end. */
+	/* Behind the agent's own marks of the same end. */
 	for (size_t i = 0; i < firing->count; i++)
 		if (told_by_agent(provider, &firing->rules[i], now) && marked_at(provider, &firing->rules[i]) >= counter)
 			counter = marked_at(provider, &firing->rules[i]) + 1;

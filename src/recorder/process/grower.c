@@ -9,12 +9,12 @@
 
 #define BUSY_MS 1
 #define PRIORITY -5	    /* as the drain's */
-#define IDLE_MS 5	    /* what lies ready lasts the fastest producer longer */
+#define IDLE_MS 5	    /* the memory that lies ready lasts longer, even for the fastest producer */
 #define ALLOW_NS 5000000ull /* how old what is allowed may be */
 #define ASKED_AT_ONCE 16u
 
-/* True: until `growing` is taken back the segment stays mapped. Not by the lock: memory may be slow to come, and whoever wants
- * the lock doesn't need it. Nor do the others wait where a policy is being compiled under it. */
+/* True: the segment stays mapped until `growing` is taken back. We don't hold the lock for that: memory may be slow to come, and whoever
+ * wants the lock doesn't need the memory. And where a policy is being compiled under the lock, the other providers don't wait for it. */
 static bool begin(struct ada_provider *provider)
 {
 	if (pthread_mutex_trylock(&provider->lock))
@@ -26,8 +26,8 @@ static bool begin(struct ada_provider *provider)
 	return mapped;
 }
 
-/* What a control group leaves changes all the time, but asking takes longer than a step of growth; one after the other is asked for,
- * so that a crowd doesn't take longer than one process. */
+/* What a control group leaves changes all the time, but asking takes longer than a step of growth. We ask for one process after the
+ * other, so that a crowd doesn't take longer than one. */
 static void allow(struct ada_grower *grower, struct ada_provider *provider, uint64_t own_room)
 {
 	size_t others = grower->live.count;
@@ -38,7 +38,7 @@ static void allow(struct ada_grower *grower, struct ada_provider *provider, uint
 	ada_segment_allow(&provider->segment, own_room / others, ada_limit_room(provider->pid, grower->bytes) / others);
 }
 
-/* One step for each provider that lives: when the next one is due. *any: there are some. */
+/* Takes one step for each provider that lives; returns when the next step is due. *any: there are some. */
 static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 {
 	struct ada_provider *provider;

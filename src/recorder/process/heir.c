@@ -13,8 +13,8 @@ static struct ada_provider *announcer_of(struct ada_recorder *recorder, const st
 	return hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
 }
 
-/* A program that could not take the agent in passes the environment on: another process is no heir of this one's exec. What
- * a pid namespace hides can't be compared. */
+/* A program that could not take the agent in passes the environment on, so a HELLO may come from a process that is no heir of this exec.
+ * Pids that a namespace hides can't be compared. */
 static bool is_heir(const struct ada_provider *provider, const struct ada_shm_heir *heir, pid_t pid)
 {
 	return !heir->own || heir->pid != (uint32_t)provider->pid || pid == provider->pid;

@@ -1,4 +1,4 @@
-/* Names of threads. The agent looks once, at a thread's first call, and most give themselves one in that or behind it. */
+/* Names of threads. The agent looks once, at a thread's first call; most threads give themselves a name during that call or later. */
 #include "recorder/process/names.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ void ada_names_look(struct ada_provider *provider)
 		struct ada_shm_thread *thread = &threads[next];
 		char name[16];
 		provider->names_next = next + 1;
-		/* Not the first thread's: another image of the process may have it by now, and others are gone then. */
+		/* Not the first thread: its tid may belong to another image of the process by now. Other threads' tids are gone then. */
 		if (thread->thread_id == (uint32_t)provider->pid || __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||
 		    !read_name(provider->pid, thread->thread_id, name) || !strncmp(thread->name, name, sizeof name))
 			continue;

@@ -24,13 +24,13 @@
 struct talking {
 	int socket;
 	uint64_t owes_ns;
-}; /* since when its agent waits for an answer; 0: it doesn't */
+}; /* since when the agent waits for an answer; 0: it doesn't */
 
 struct ada_server {
 	struct ada_recorder *recorder;
 	char directory[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
 	int place;		    /* that directory, held open */
-	int socket, abstract, quit; /* abstract: -1 where that can't be had */
+	int socket, abstract, quit; /* abstract: -1 where no such name can be had */
 	char secret[2 * ADA_SECRET_BYTES + 1];
 	char entry[SOCKET_PATH_BYTES + 2 * ADA_SECRET_BYTES + 2];
 	pthread_t acceptor, pulse;
@@ -94,14 +94,14 @@ static int start(struct ada_server *server, int socket)
 	return status;
 }
 
-/* One that waits at this socket. False: the server ends. */
+/* Accepts one connection that waits at this socket. False: the server ends. */
 static bool accept_one(struct ada_server *server, int from)
 {
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
 	pthread_mutex_lock(&server->lock);
 	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC), code = errno;
 	server->accepted = socket >= 0;
-	/* Strangers leave half of the places to those who need no secret. */
+	/* Strangers leave half of the places to peers who need no secret. */
 	if (socket >= 0 && from == server->abstract && server->talks.count >= CONVERSATIONS_MAX / 2) {
 		close(socket);
 		server->accepted = 0;
@@ -140,7 +140,7 @@ static void *accept_all(void *argument)
 	}
 }
 
-/* Tells agents whose answer takes long (a large program that is planned, by this conversation or another) that it is worked on. */
+/* Tells agents whose answer takes long (this conversation or another plans a large program) that the recorder works on it. */
 static void *send_pulses(void *argument)
 {
 	struct ada_server *server = argument;
@@ -234,7 +234,7 @@ static const char *runtime_directory(void)
 	return path && *path == '/' && !stat(path, &info) && info.st_uid == geteuid() ? path : NULL;
 }
 
-/* Where that fails those who would need it are not recorded, and named. */
+/* Where that fails, processes that would need the abstract name are not recorded, and named. */
 static void make_abstract(struct ada_server *server)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -6,7 +6,7 @@
 #include "recorder/session/manifest_parts.h"
 
 #define TEXT 400
-#define NEARLY 10000 /* the pin is told in ticks, the roll in ns: one part in so many may be missing without a word */
+#define NEARLY 10000 /* the pin is in ticks, the roll in ns: one part in so many may be missing without a word */
 
 static double seconds(uint64_t ns)
 {
@@ -44,8 +44,7 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 	return json_object_new_uint64(value);
 }
 
-/* In the unit that the rule is written in: ns, the type of the result or argument, else a count; NULL where no one number was
- * compared. */
+/* The value in the unit of the rule: ns, the type of the result or argument, else a count; NULL where no single number was compared. */
 static json_object *value_of(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t value)
 {
 	const struct ada_clock_anchor *anchors;
@@ -75,7 +74,8 @@ static json_object *label_of(const struct ada_provider *provider, const struct a
 	return label ? ada_json_text_of(label, strlen(label)) : NULL;
 }
 
-/* Of a mark of an event; 0 is the first function of the first module. Signals and what the recorder marks are no events. */
+/* The function, for a mark of an event; number 0 is the first function of the first module. Signals and the recorder's marks are no
+ * events. */
 static json_object *function_of(const struct ada_rule_info *info, const struct ada_window_mark *mark)
 {
 	uint32_t kind = info->trigger ? info->rule.kind : 0;
@@ -156,7 +156,7 @@ static char *size_text(uint64_t bytes, char text[24])
 	return text;
 }
 
-/* The buffer that would have held it: a power of two, a fifth more than what the rate comes to. 0: not known. */
+/* The buffer that would have held the window: a power of two, a fifth more than the rate gives. 0: not known. */
 static uint64_t sufficient(const struct ada_provider *provider, const struct ada_window *window, const struct ada_detail_metrics *metrics)
 {
 	uint64_t buffer = (uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes;
@@ -188,7 +188,7 @@ static void say(char text[TEXT], const char *format, ...)
 	va_end(arguments);
 }
 
-/* Rolls are asked for in time, in events or, by several marks, in both: then that is told of which less is there. */
+/* Marks ask for rolls in time, in events or, several marks, in both: then we tell of the one that is shorter than asked. */
 static bool short_in_time(uint64_t saved_ns, uint64_t asked_ns, uint64_t asked_events)
 {
 	return asked_ns && (!asked_events || saved_ns < asked_ns);
@@ -272,7 +272,7 @@ static void add_seconds(json_object *object, const char *key, uint64_t ns)
 	json_object_object_add(object, key, json_object_new_double_s(seconds(ns), text));
 }
 
-/* What was asked for. In time, in events, or both; null and 0 seconds where it was asked in events only. */
+/* The rolls asked for, in time, in events, or both; null and 0 seconds where they were asked in events only. */
 static void add_requested(json_object *object, const struct ada_window *window)
 {
 	add_seconds(object, "requestedPreRollSec", window->pre_ns);
@@ -289,7 +289,7 @@ static json_object *window_of(const struct ada_provider *provider, const struct 
 	json_object *object = json_object_new_object(), *kinds = kinds_of(provider, window), *marks = json_object_new_array();
 	bool open = window->end_ns == ADA_WINDOW_OPEN, marked = window->marked_count;
 	const char *first = json_object_array_length(kinds) ? json_object_get_string(json_object_array_get_idx(kinds, 0)) : "";
-	/* Until its end is known: the last mark in it. */
+	/* Until the window's end is known, its last mark counts. */
 	uint64_t end_ns = !open ? window->end_ns : window->last_marked_ns > window->start_ns ? window->last_marked_ns : window->start_ns;
 	ada_json_count(object, "id", window->id);
 	ada_json_count(object, "startNs", window->start_ns);

@@ -54,7 +54,7 @@ static json_object *strings_of(const struct ada_strings *strings)
 	return list;
 }
 
-/* As they hold: --detail=regs is stack-bytes 0, and the rolls of rules that give none. */
+/* The options in effect: --detail=regs is stack-bytes 0; with the rolls of rules that give none. */
 static void add_detail_options(json_object *object, const struct ada_trace_options *options)
 {
 	static const char *const modes[] = { "circular", "oneshot", "streaming" };
@@ -89,7 +89,7 @@ static json_object *options_of(const struct ada_trace_options *options)
 	return object;
 }
 
-/* What `ada anchor` and programs left in the journal: what they can't write themselves while this process holds session.json. */
+/* The anchors that `ada anchor` and programs left in the journal, since they can't write session.json while this process holds it. */
 static json_object *anchors_of(const struct ada_session *session)
 {
 	struct atf_anchors anchors = { 0 };

@@ -65,7 +65,7 @@ void ada_provider_note_gone(struct ada_provider *provider)
 
 void ada_provider_note_replaced(struct ada_provider *provider)
 {
-	/* First: who sees that it is gone sees why. */
+	/* First: whoever sees that the provider is gone sees why. */
 	__atomic_store_n(&provider->replaced, true, __ATOMIC_RELEASE);
 	ada_provider_note_gone(provider);
 }
