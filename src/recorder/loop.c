@@ -44,7 +44,6 @@ static void mark(struct ada_loop *loop)
 {
 	struct ada_error error = { "" };
 	size_t processes;
-
 	if (ada_fire_manual(loop->recorder, NULL, &processes, &error)) {
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: no mark: %s\n", error.text);
@@ -54,10 +53,7 @@ static void mark(struct ada_loop *loop)
 static void take_signals(struct ada_loop *loop)
 {
 	struct signalfd_siginfo info;
-
 	while (read(loop->signals, &info, sizeof info) == sizeof info) {
-		bool terminal, pass;
-
 		if ((int)info.ssi_signo == loop->recorder->options->mark_signal) {
 			mark(loop);
 			continue;
@@ -65,9 +61,9 @@ static void take_signals(struct ada_loop *loop)
 		if (info.ssi_signo == SIGINT && ++loop->interrupts > 1)
 			loop->stop = true;
 		/* From the terminal, the program has it too; from elsewhere it was meant for the program. */
-		terminal = info.ssi_code == SI_KERNEL;
-		pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
-		       ((info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) && !terminal);
+		bool terminal = info.ssi_code == SI_KERNEL;
+		bool pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+			    ((info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) && !terminal);
 		if (pass && !loop->main_ended)
 			kill(loop->recorder->main_pid, (int)info.ssi_signo);
 	}
@@ -77,7 +73,6 @@ static void reap_main(struct ada_loop *loop)
 {
 	struct pollfd ended = { .fd = loop->recorder->main_pidfd, .events = POLLIN };
 	int status;
-
 	/* Before its end a wait would take the stops that late.c waits for. */
 	if (loop->main_ended || poll(&ended, 1, 0) != 1 || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
 		return;
@@ -99,7 +94,6 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE);
 	bool due = !provider->begun || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause);
-
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;
 	__atomic_store_n(&provider->changed, false, __ATOMIC_RELEASE);
@@ -123,14 +117,12 @@ static void finish(struct ada_loop *loop, struct ada_provider *provider)
  * a second; the second time tells, because between exec and HELLO it is so for a moment. */
 static void notice_escape(struct ada_provider *provider)
 {
-	bool own;
-
 	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
 	if (provider->unused_turns < 2 || ada_provider_gone(provider) || ada_process_is_ending(provider->pid))
 		return;
 	if (pthread_mutex_trylock(&provider->lock))
 		return; /* half a second later */
-	own = ada_heirs_own(provider);
+	bool own = ada_heirs_own(provider);
 	pthread_mutex_unlock(&provider->lock);
 	/* What it announced is heard of, or named at the end. */
 	if (!own)
@@ -144,7 +136,6 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 {
 	bool wanted = provider->details && !loop->advised;
 	const char *advice = wanted ? ada_details_advice(provider->details) : NULL;
-
 	if (!advice)
 		return;
 	loop->advised = true;
@@ -159,7 +150,6 @@ static bool still_talks(struct ada_provider *provider, uint64_t now)
 {
 	bool talks = __atomic_load_n(&provider->conversations, __ATOMIC_ACQUIRE) > 0;
 	bool starting = __atomic_load_n(&provider->starting, __ATOMIC_ACQUIRE);
-
 	return talks && (starting || now < __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) + LAST_WORDS_NS);
 }
 
@@ -174,7 +164,6 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 {
 	bool failed = provider->drain.failed;
 	size_t chunks = ada_provider_drain(provider);
-
 	if (provider->drain.failed && !failed) {
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
@@ -187,19 +176,16 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 static void look(struct ada_loop *loop, int timeout_ms)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	struct pollfd *ends;
-
 	loop->polls.count = 0;
 	if (ada_array_reserve(&loop->polls, loop->live.count + 3))
 		return;
 	loop->polls.items[0] = (struct pollfd){ .fd = recorder->wake, .events = POLLIN };
 	loop->polls.items[1] = (struct pollfd){ .fd = loop->signals, .events = POLLIN };
 	loop->polls.items[2] = (struct pollfd){ .fd = loop->main_ended ? -1 : recorder->main_pidfd, .events = POLLIN };
-	ends = loop->polls.items + 3;
+	struct pollfd *ends = loop->polls.items + 3;
 	for (size_t i = 0; i < loop->live.count; i++) {
 		const struct ada_provider *provider = loop->live.items[i];
 		bool gone = provider->ended || __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
-
 		ends[i] = (struct pollfd){ .fd = gone ? -1 : provider->pidfd, .events = POLLIN };
 	}
 	if (poll(loop->polls.items, loop->live.count + 3, timeout_ms) <= 0)
@@ -209,7 +195,6 @@ static void look(struct ada_loop *loop, int timeout_ms)
 			ada_provider_note_gone(loop->live.items[i]);
 	if (timeout_ms && loop->polls.items[0].revents) {
 		eventfd_t news;
-
 		eventfd_read(recorder->wake, &news);
 	}
 }
@@ -218,7 +203,6 @@ static void look(struct ada_loop *loop, int timeout_ms)
 static bool drain_all(struct ada_loop *loop)
 {
 	bool busy = false;
-
 	if (ada_clock_boottime_ns() - loop->drained_ns < DRAIN_NS)
 		return false;
 	look(loop, 0);
@@ -233,13 +217,11 @@ static bool drain_all(struct ada_loop *loop)
 /* What a provider needs beside its drain. */
 static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
-	bool gone;
-
 	if (provider->ended)
 		return;
 	if (provider->pidfd < 0 && ada_provider_gone(provider))
 		ada_provider_note_gone(provider);
-	gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+	bool gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
 	if (quiet && !gone)
 		notice_escape(provider);
 	if (quiet && !pthread_mutex_trylock(&provider->lock)) { /* else half a second later */
@@ -266,7 +248,6 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 static void take_in(struct ada_loop *loop)
 {
 	struct ada_provider *provider;
-
 	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && !ada_array_push(&loop->live, provider))
 		loop->taken++;
 }
@@ -274,11 +255,9 @@ static void take_in(struct ada_loop *loop)
 static void let_go(struct ada_loop *loop)
 {
 	size_t kept = 0;
-
 	for (size_t i = 0; i < loop->live.count; i++) {
 		struct ada_provider *provider = loop->live.items[i];
 		bool released = provider->ended && ada_provider_release(provider, false);
-
 		if (!provider->ended || !ada_provider_forget(provider) || !released)
 			loop->live.items[kept++] = provider;
 		drain_all(loop);
@@ -290,9 +269,7 @@ static bool pass(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	uint64_t now = ada_clock_boottime_ns();
-	bool quiet = now - loop->quiet_ns > QUIET_NS, busy;
-	uint64_t pause;
-
+	bool quiet = now - loop->quiet_ns > QUIET_NS;
 	if (now - loop->calibrate_ns > CALIBRATE_NS) {
 		ada_clock_calibrate(recorder->clock);
 		ada_arena_note_clock(recorder->arena, recorder->clock);
@@ -302,17 +279,16 @@ static bool pass(struct ada_loop *loop)
 		loop->quiet_ns = now;
 	take_in(loop);
 	loop->drained_ns = 0;
-	busy = drain_all(loop);
+	bool busy = drain_all(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
 		busy |= drain_all(loop);
 	}
 	let_go(loop);
-	pause = loop->session_cost_ns * MANIFEST_COST;
+	uint64_t pause = loop->session_cost_ns * MANIFEST_COST;
 	if (loop->sessions_changed && now - loop->session_ns > (pause > SESSION_NS ? pause : SESSION_NS) &&
 	    !ada_paper_pending(&recorder->session_paper)) {
 		uint64_t start_ns = ada_clock_boottime_ns();
-
 		loop->sessions_changed = false;
 		loop->session_ns = now;
 		ada_session_update(recorder);
@@ -337,15 +313,12 @@ static bool is_finished(const struct ada_loop *loop, pid_t pid)
 static bool all_over(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
-	bool talking;
-	uint64_t now;
-
 	if (!loop->main_ended)
 		return false;
 	if (recorder->options->no_wait)
 		return !ada_provider_at(recorder, loop->taken) && is_finished(loop, recorder->main_pid);
 	/* First: what a conversation begins is in the list when it ends. */
-	talking = recorder->options->follow && ada_server_busy(recorder->server);
+	bool talking = recorder->options->follow && ada_server_busy(recorder->server);
 	if (talking || ada_provider_at(recorder, loop->taken))
 		return false;
 	for (size_t i = 0; i < loop->live.count; i++)
@@ -353,7 +326,7 @@ static bool all_over(struct ada_loop *loop)
 			return false;
 	if (!recorder->options->follow)
 		return true;
-	now = ada_clock_boottime_ns();
+	uint64_t now = ada_clock_boottime_ns();
 	if (loop->stray_ns && now - loop->stray_ns < STRAY_NS)
 		return false;
 	loop->stray_ns = now;
@@ -366,7 +339,6 @@ static bool all_over(struct ada_loop *loop)
 static void tell_waits(struct ada_loop *loop)
 {
 	uint64_t now = ada_clock_boottime_ns();
-
 	if (!loop->main_ended || loop->waits_told || now - loop->main_ended_ns < WAITS_NS)
 		return;
 	loop->waits_told = ada_recording_waits(&loop->progress, loop->recorder, loop->stray);
@@ -375,12 +347,10 @@ static void tell_waits(struct ada_loop *loop)
 void ada_loop_run(struct ada_loop *loop)
 {
 	do {
-		bool busy;
-
 		look(loop, loop->timeout_ms);
 		take_signals(loop);
 		reap_main(loop);
-		busy = pass(loop);
+		bool busy = pass(loop);
 		tell_waits(loop);
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
 	} while (!loop->stop && !all_over(loop));
@@ -391,7 +361,6 @@ static bool leave_all(struct ada_recorder *recorder)
 {
 	struct ada_provider *provider;
 	bool any = false;
-
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended) {
 			ada_segment_leave(&provider->segment);
@@ -406,15 +375,13 @@ void ada_loop_end(struct ada_loop *loop)
 	struct ada_recorder *recorder = loop->recorder;
 	struct ada_error error = { "" };
 	struct ada_provider *provider;
-	const char *reason;
-
 	leave_all(recorder);
 	pthread_mutex_lock(&recorder->starting); /* one may be waiting for its memory */
 	pthread_mutex_lock(&recorder->lock);
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
 	pthread_mutex_unlock(&recorder->starting);
-	reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
+	const char *reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
 	if (leave_all(recorder))
 		poll(NULL, 0, STOP_WAIT_MS);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)

@@ -13,7 +13,6 @@ struct ada_gate {
 static inline bool ada_gate_pass(struct ada_rule_state *state, const struct ada_gate *gate, uint64_t now)
 {
 	uint64_t number = state->matches++; /* of this match, from 0 */
-
 	if (number < gate->after || (gate->every > 1 && (number - gate->after) % gate->every))
 		return false;
 	if (gate->limit) {

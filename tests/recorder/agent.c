@@ -24,11 +24,9 @@ int fake_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv(ADA_ENV_SOCKET);
-	int fd;
-
 	fake_check(path && strcspn(path, "#") < sizeof address.sun_path, "no " ADA_ENV_SOCKET);
 	memcpy(address.sun_path, path, strcspn(path, "#"));
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof address), "connect");
 	return fd;
 }
@@ -49,10 +47,7 @@ static int hear(int fd, void *message, size_t bytes)
 	ssize_t got;
 	int passed;
 	bool more;
-
 	do {
-		uint32_t type;
-
 		header.msg_controllen = sizeof control;
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
 		fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
@@ -60,7 +55,7 @@ static int hear(int fd, void *message, size_t bytes)
 		passed = -1;
 		if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
 			memcpy(&passed, CMSG_DATA(&control.head), sizeof passed);
-		type = ((struct ada_message *)message)->type;
+		uint32_t type = ((struct ada_message *)message)->type;
 		more = type == ADA_MESSAGE_WAIT || type == ADA_MESSAGE_PRESENCE;
 		if (more && passed >= 0)
 			close(passed);
@@ -79,11 +74,9 @@ void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid
 				   .provider = ADA_NONE,
 				   .heir = ADA_NONE };
 	struct ada_welcome welcome;
-	int fd;
-
 	fake->socket = fake_connect();
 	tell(fake->socket, &hello.head);
-	fd = hear(fake->socket, &welcome, sizeof welcome);
+	int fd = hear(fake->socket, &welcome, sizeof welcome);
 	fake_check(welcome.head.type == ADA_MESSAGE_WELCOME && welcome.wire_version == ADA_WIRE_VERSION, "WELCOME");
 	fake->flags = welcome.flags;
 	if (fd < 0)
@@ -99,12 +92,10 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	struct ada_shm_module *module = (struct ada_shm_module *)((char *)fake->shm + fake->shm->modules_offset) + id;
 	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
 	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof applied }, .module_id = id };
-	int fd;
 	struct {
 		struct ada_plan_reply reply;
 		uint8_t filter[ADA_FILTER_BYTES_MAX];
 	} answer;
-
 	snprintf(module->path, sizeof module->path, "%s", path);
 	module->base = 0x10000;
 	module->flags = flags;
@@ -113,7 +104,7 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	if (fake->shm->module_count <= id)
 		__atomic_store_n(&fake->shm->module_count, id + 1, __ATOMIC_RELEASE);
 	tell(fake->socket, &message.head);
-	fd = hear(fake->socket, &answer, sizeof answer);
+	int fd = hear(fake->socket, &answer, sizeof answer);
 	fake_check(answer.reply.head.type == ADA_MESSAGE_PLAN && answer.reply.module_id == id, "PLAN");
 	fake_check((fd >= 0) == (answer.reply.plan_bytes != 0), "a plan's descriptor");
 	if (fd >= 0)
@@ -124,7 +115,6 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 void fake_done(struct fake *fake)
 {
 	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof done } };
-
 	tell(fake->socket, &done.head);
 	close(fake->socket);
 	fake->socket = -1;
@@ -134,7 +124,6 @@ void fake_start(struct fake *fake)
 {
 	char path[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-
 	fake_check(length > 0, "/proc/self/exe");
 	path[length] = 0;
 	fake_hello(fake, ADA_HELLO_START, 0);
@@ -170,11 +159,9 @@ static uint64_t now(const struct fake *fake)
 
 void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name)
 {
-	struct ada_shm_thread *entry;
-
 	*thread = (struct fake_thread){ .fake = fake };
 	thread->id = __atomic_fetch_add(&fake->shm->threads_seen, 1, __ATOMIC_ACQ_REL);
-	entry = fake_entry(fake, __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL));
+	struct ada_shm_thread *entry = fake_entry(fake, __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL));
 	entry->id = thread->id;
 	entry->thread_id = thread_id;
 	entry->chunk = UINT32_MAX;
@@ -193,7 +180,6 @@ static bool take_free(const struct fake *fake, uint32_t *chunk)
 {
 	for (*chunk = 0; *chunk < fake->shm->index_chunks; ++*chunk) {
 		uint64_t bit = 1ull << *chunk % 64;
-
 		if (fake_is_free(fake, *chunk) && (__atomic_fetch_and(free_word(fake, *chunk), ~bit, __ATOMIC_ACQUIRE) & bit))
 			return true;
 	}
@@ -204,7 +190,6 @@ static bool take_free(const struct fake *fake, uint32_t *chunk)
 static bool take_oldest(const struct fake *fake, uint32_t *chunk)
 {
 	struct ada_shm *shm = fake->shm;
-
 	if (shm->index_mode != ADA_INDEX_CIRCULAR || shm->sealed_tail == shm->sealed_head)
 		return false;
 	*chunk = (uint32_t)*sealed_entry(fake, shm->sealed_tail++);
@@ -226,12 +211,9 @@ static uint64_t *detail_sealed_entry(const struct fake *fake, uint64_t position)
 static bool recycle_detail(struct fake *fake, uint32_t *number)
 {
 	struct ada_detail_control *control = &fake->shm->detail;
-
 	while (control->sealed_tail < control->sealed_head) {
-		struct ada_detail_chunk *chunk;
-
 		*number = (uint32_t)*detail_sealed_entry(fake, control->sealed_tail++);
-		chunk = fake_detail(fake, *number);
+		struct ada_detail_chunk *chunk = fake_detail(fake, *number);
 		__atomic_store_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
 		if (!ada_pin_holds(control->pin.start, control->pin.end, chunk->first_counter, chunk->last_counter)) {
 			control->horizon = chunk->last_counter > control->horizon ? chunk->last_counter : control->horizon;
@@ -250,12 +232,10 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 	struct ada_detail_control *control = &fake->shm->detail;
 	uint32_t chunks = fake->shm->detail_chunks;
 	bool circular = fake->shm->detail_mode == ADA_DETAIL_CIRCULAR;
-
 	if (circular && control->sealed_head - control->sealed_tail >= chunks - chunks / 4 && recycle_detail(fake, number))
 		return true;
 	for (*number = 0; *number < fake->shm->detail_chunks; ++*number) {
 		uint64_t bit = 1ull << *number % 64;
-
 		if (__atomic_load_n(&map[*number / 64], __ATOMIC_ACQUIRE) & bit) {
 			__atomic_fetch_and(&map[*number / 64], ~bit, __ATOMIC_ACQUIRE);
 			return true;
@@ -267,8 +247,6 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 {
 	struct fake *fake = thread->fake;
-	struct ada_detail_chunk *chunk;
-
 	index->detail = ADA_NONE;
 	thread->detail = NULL;
 	if (!fake->shm->detail_chunks)
@@ -277,7 +255,7 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 		fake->shm->detail.starved++;
 		return;
 	}
-	chunk = fake_detail(fake, thread->detail_number);
+	struct ada_detail_chunk *chunk = fake_detail(fake, thread->detail_number);
 	*chunk = (struct ada_detail_chunk){ .status = chunk->status,
 					    .thread = thread->id,
 					    .first_seq = thread->seq,
@@ -292,14 +270,12 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 static void close_detail(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
-	uint64_t position;
-
 	if (!thread->detail)
 		return;
 	thread->detail->last_counter = thread->last_counter;
 	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
-	position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
+	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
 	__atomic_store_n(detail_sealed_entry(thread->fake, position), ada_sealed_entry(position, shm->detail_chunks, thread->detail_number),
 			 __ATOMIC_RELEASE);
 	thread->detail = NULL;
@@ -309,11 +285,9 @@ static void close_detail(struct fake_thread *thread)
 static bool put_detail(struct fake_thread *thread, const struct ada_event *event, uint32_t offset)
 {
 	struct ada_shm *shm = thread->fake->shm;
-	struct ada_detail *record;
-
 	if (!thread->detail)
 		return false;
-	record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
+	struct ada_detail *record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
 	record->kind = 0;
 	if (event->event_kind == ADA_EVENT_LOST || (thread->skip_detail && thread->number % thread->skip_detail == 0))
 		return false;
@@ -338,7 +312,6 @@ static void pin(struct ada_shm *shm, uint64_t start, uint64_t end)
 	struct ada_pin *place = &shm->detail.pin;
 	bool none = place->start >> ADA_PIN_EPOCH_BITS == ADA_PIN_NONE >> ADA_PIN_EPOCH_BITS;
 	uint64_t first = none || ada_pin_start(start) < place->start ? ada_pin_start(start) : place->start;
-
 	place->end = none || end > place->end ? end : place->end;
 	place->start = first >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS | (uint16_t)(place->start + 1);
 }
@@ -347,10 +320,8 @@ static void pin(struct ada_shm *shm, uint64_t start, uint64_t end)
 static uint64_t counter_back(const struct fake_thread *thread, uint64_t back)
 {
 	uint64_t wanted = back < thread->seq ? thread->seq - 1 - back : 0, oldest = thread->last_counter;
-
 	for (uint32_t i = 0; i < thread->fake->shm->detail_chunks; i++) {
 		const struct ada_detail_chunk *chunk = fake_detail(thread->fake, i);
-
 		if (chunk->status == ADA_DETAIL_FREE || chunk->thread != thread->id)
 			continue;
 		if (wanted >= chunk->first_seq && wanted - chunk->first_seq < ADA_CHUNK_EVENTS)
@@ -367,7 +338,6 @@ void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_even
 	struct ada_mark *mark = (struct ada_mark *)((char *)shm + shm->marks_offset) + number % ADA_MARKS;
 	uint64_t counter = thread->last_counter, start = counter - pre_ticks;
 	uint64_t events_start = pre_events ? counter_back(thread, pre_events) : start;
-
 	*mark = (struct ada_mark){ .counter = counter,
 				   .rules = 1,
 				   .version = 1,
@@ -389,17 +359,15 @@ static bool take_chunk(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
 	uint32_t returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
-	struct ada_chunk *chunk;
-	struct timespec patience = { .tv_nsec = 100000000 }; /* chunks that are allocated late wake no one */
-
 	while (!take_free(thread->fake, &thread->chunk_number) && !take_oldest(thread->fake, &thread->chunk_number)) {
 		if (shm->on_full != ADA_ON_FULL_BLOCK || __atomic_load_n(&shm->stop, __ATOMIC_RELAXED))
 			return false;
 		__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
+		struct timespec patience = { .tv_nsec = 100000000 }; /* chunks that are allocated late wake no one */
 		syscall(SYS_futex, &shm->returned, FUTEX_WAIT, returned, &patience, NULL, 0);
 		returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
 	}
-	chunk = fake_chunk(thread->fake, thread->chunk_number);
+	struct ada_chunk *chunk = fake_chunk(thread->fake, thread->chunk_number);
 	chunk->status = ADA_CHUNK_FREE;
 	chunk->commit = ADA_CHUNK_HEADER_BYTES;
 	chunk->first_seq = thread->seq;
@@ -423,7 +391,6 @@ void fake_seal_end(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
 	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
-
 	__atomic_store_n(sealed_entry(thread->fake, position),
 			 ada_sealed_entry(position, ada_chunk_numbers(shm->index_chunks, shm->small_chunks), thread->chunk_number),
 			 __ATOMIC_RELEASE);
@@ -442,7 +409,6 @@ static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
 {
 	uint32_t offset = (uint32_t)thread->chunk->commit;
 	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
-
 	*event = (struct ada_event){ .timestamp_ns = now(thread->fake),
 				     .function_id = function_id,
 				     .event_kind = kind,

@@ -18,12 +18,10 @@ static char root[] = "/tmp/ada-usage-XXXXXX";
 static void put(const char *name, const char *text)
 {
 	char path[PATH_MAX], command[PATH_MAX + 32];
-	FILE *file;
-
 	assert_int_equal(ada_path(path, "%s/%s", root, name), 0);
 	snprintf(command, sizeof command, "mkdir -p $(dirname %s)", path);
 	assert_int_equal(system(command), 0);
-	file = fopen(path, "w");
+	FILE *file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
@@ -41,7 +39,6 @@ static int make_root(void **state)
 static int remove_root(void **state)
 {
 	char command[PATH_MAX];
-
 	snprintf(command, sizeof command, "rm -r %s", root);
 	return system(command);
 }
@@ -49,7 +46,6 @@ static int remove_root(void **state)
 static void expect_share(double expected)
 {
 	double share = -1;
-
 	assert_true(ada_usage_memory_share(root, 7, &share));
 	assert_true(fabs(share - expected) < 1e-9);
 }
@@ -94,7 +90,6 @@ static void test_group_v1(void **state)
 static void test_nonsense(void **state)
 {
 	double share;
-
 	put("proc/meminfo", "");
 	assert_false(ada_usage_memory_share(root, 7, &share));
 	put("proc/meminfo", "MemTotal: x\nMemAvailable: y\n");
@@ -106,7 +101,6 @@ static void test_nonsense(void **state)
 static void test_own_process(void **state)
 {
 	uint64_t bytes = 0, first = 0, later = 0;
-
 	assert_true(ada_usage_resident_bytes(getpid(), &bytes));
 	assert_in_range(bytes, 100000, 1ull << 34);
 	assert_true(ada_usage_cpu_ns(getpid(), &first));
@@ -120,16 +114,14 @@ static void test_own_process(void **state)
 static uint64_t at(int hour, int minute)
 {
 	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 2, .tm_hour = hour, .tm_min = minute, .tm_isdst = -1 };
-
 	return (uint64_t)mktime(&local) * SECOND_NS;
 }
 
 static void test_interval(void **state)
 {
-	uint32_t from = 10 * 60 + 30, to = 10 * 60 + 45;
-
 	setenv("TZ", "Europe/Berlin", 1);
 	tzset();
+	uint32_t from = 10 * 60 + 30, to = 10 * 60 + 45;
 	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 29)), 0);
 	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 30)), 15 * MINUTE * SECOND_NS);
 	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 44) + SECOND_NS / 2), MINUTE * SECOND_NS - SECOND_NS / 2);
@@ -139,7 +131,6 @@ static void test_interval(void **state)
 static void test_over_midnight(void **state)
 {
 	uint32_t from = 23 * 60 + 50, to = 10;
-
 	assert_int_equal(ada_usage_interval_ns(from, to, at(23, 49)), 0);
 	assert_int_equal(ada_usage_interval_ns(from, to, at(23, 50)), 20 * MINUTE * SECOND_NS);
 	assert_int_equal(ada_usage_interval_ns(from, to, at(0, 5)), 5 * MINUTE * SECOND_NS);
@@ -151,7 +142,6 @@ static void test_over_midnight(void **state)
 static void test_the_day_of_23_hours(void **state)
 {
 	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 29, .tm_hour = 1, .tm_isdst = -1 };
-
 	if (access("/usr/share/zoneinfo/Europe/Berlin", R_OK))
 		test_skip("needs the time zones of tzdata");
 	setenv("TZ", "Europe/Berlin", 1);
@@ -172,6 +162,5 @@ int main(void)
 		cmocka_unit_test(test_over_midnight),
 		cmocka_unit_test(test_the_day_of_23_hours),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

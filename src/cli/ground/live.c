@@ -23,14 +23,12 @@
 int ada_is_directory(const char *argument)
 {
 	struct stat info;
-
 	return !stat(argument, &info) && S_ISDIR(info.st_mode);
 }
 
 json_object *ada_live_request(const char *name)
 {
 	json_object *request = json_object_new_object();
-
 	json_object_object_add(request, "request", json_object_new_string(name));
 	return request;
 }
@@ -40,7 +38,6 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 {
 	const char *path = given ? given : ADA_LATEST;
 	char resolved[PATH_MAX], file[PATH_MAX];
-
 	if (!realpath(path, resolved)) {
 		if (errno == ENOENT && !given)
 			return ada_error_set(error, ENOENT,
@@ -52,8 +49,6 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 	if (!ada_is_directory(resolved))
 		return ada_error_set(error, ENOTDIR, "%s is no session: it is a file, and a session is a directory", path);
 	for (int level = 0; level < 2; level++) {
-		char *slash;
-
 		if (ada_path(file, "%s/session.json", resolved))
 			break;
 		if (!access(file, F_OK)) {
@@ -62,7 +57,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 		}
 		if (errno != ENOENT)
 			return ada_error_system(error, errno, "%s", path);
-		slash = strrchr(resolved, '/');
+		char *slash = strrchr(resolved, '/');
 		if (!slash || slash == resolved)
 			break;
 		*slash = 0;
@@ -83,14 +78,12 @@ static int read_session(struct ada_live *live, json_object **document, struct ad
 	char file[PATH_MAX], *text = NULL;
 	struct stat info;
 	size_t length;
-	int fd, status;
-
 	if (ada_path(file, "%s/session.json", live->session))
 		return ada_error_system(error, ENAMETOOLONG, "%s", live->session);
-	fd = ada_file_open_regular(file, error);
+	int fd = ada_file_open_regular(file, error);
 	if (fd < 0)
 		return fd;
-	status = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
+	int status = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
 	close(fd);
 	if (status)
 		return ada_error_system(error, -status, "can't read %s", file);
@@ -104,7 +97,6 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 {
 	json_object *document = NULL;
 	int status = find_directory(live, given, error);
-
 	if (!status)
 		status = read_session(live, &document, error);
 	if (status)
@@ -118,7 +110,6 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
 {
 	int status = ada_live_locate(live, given, error);
-
 	return !status && !*live->control ? say_ended(live, error) : status;
 }
 
@@ -130,12 +121,10 @@ static pid_t find_locker(const struct ada_live *live)
 	struct stat info;
 	pid_t found = 0;
 	FILE *locks = stat(live->session, &info) ? NULL : fopen("/proc/locks", "re");
-
 	while (locks && !found && fgets(line, sizeof line, locks)) {
 		unsigned int major, minor;
 		unsigned long inode;
 		int pid;
-
 		/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF" */
 		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) == 4 && pid > 0 && inode == info.st_ino &&
 		    makedev(major, minor) == info.st_dev)
@@ -152,7 +141,6 @@ static int open_place(const struct ada_live *live, const char *path)
 	char seen[PATH_MAX];
 	int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	pid_t locker = directory < 0 && errno == ENOENT ? find_locker(live) : 0;
-
 	if (locker && !ada_path(seen, "/proc/%d/root%s", locker, path))
 		directory = open(seen, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return directory < 0 ? -errno : directory;
@@ -165,7 +153,6 @@ static int open_directory(const struct ada_live *live, int *directory)
 	char path[PATH_MAX];
 	struct stat info;
 	char *slash, *name;
-
 	memcpy(path, live->control, sizeof path);
 	slash = strrchr(path, '/');
 	if (*path != '/' || slash == path || strcmp(slash, "/" ADA_CONTROL_NAME))
@@ -184,7 +171,6 @@ static bool is_users(const struct ada_live *live, int fd)
 {
 	struct ucred peer;
 	socklen_t length = sizeof peer;
-
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == live->user;
 }
 
@@ -193,7 +179,6 @@ static int connect_in(const struct ada_live *live, int directory, int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char place[ADA_DIRECTORY_PATH_BYTES];
-
 	ada_directory_path(directory, place);
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/" ADA_CONTROL_NAME, place);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof address))
@@ -204,13 +189,12 @@ static int connect_in(const struct ada_live *live, int directory, int fd)
 static int connect_to(const struct ada_live *live, unsigned int seconds, int *result, struct ada_error *error)
 {
 	struct timeval timeout = { .tv_sec = seconds };
-	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status;
-
+	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ada_error_system(error, errno, "socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout); /* of connect too */
-	status = open_directory(live, &directory);
+	int status = open_directory(live, &directory);
 	if (!status)
 		status = connect_in(live, directory, fd);
 	if (directory >= 0)
@@ -239,7 +223,6 @@ pid_t ada_live_recorder(const struct ada_live *live)
 	struct ucred peer = { .pid = 0 };
 	socklen_t length = sizeof peer;
 	int fd = -1;
-
 	if (!*live->control || connect_to(live, CONNECT_SECONDS, &fd, NULL))
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
@@ -251,7 +234,6 @@ pid_t ada_live_recorder(const struct ada_live *live)
 bool ada_live_is_dead(const struct ada_live *live)
 {
 	int fd = -1, status = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
-
 	if (fd >= 0)
 		close(fd);
 	return status == -ESRCH;
@@ -261,19 +243,15 @@ bool ada_live_is_dead(const struct ada_live *live)
 static int read_line(int fd, const struct ada_live *live, char **text, struct ada_error *error)
 {
 	size_t count = 0, room = 0;
-
 	*text = NULL;
 	for (;;) {
-		ssize_t got;
-
 		if (room - count < 2) {
 			char *more = room < ANSWER_BYTES_MAX ? realloc(*text, room = room ? 2 * room : 65536) : NULL;
-
 			if (!more)
 				return ada_error_system(error, ENOMEM, "session %s", live->session);
 			*text = more;
 		}
-		got = recv(fd, *text + count, room - count - 1, 0);
+		ssize_t got = recv(fd, *text + count, room - count - 1, 0);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -293,10 +271,8 @@ int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int
 {
 	char *text = NULL;
 	int fd = -1, status = connect_to(live, seconds, &fd, error);
-
 	if (!status) {
 		const char *line = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
-
 		/* Where the other side has gone, reading says so. */
 		if (send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
 			send(fd, "\n", 1, MSG_NOSIGNAL);

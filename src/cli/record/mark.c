@@ -14,7 +14,6 @@ struct words {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct words *words = state->input;
-
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (!words->session && !words->label && ada_is_directory(argument))
@@ -38,8 +37,6 @@ int ada_cmd_mark(int argc, char **argv)
 	struct ada_live live;
 	struct ada_error error = { "" };
 	json_object *request, *answer;
-	uint64_t processes;
-
 	ada_options_parse(&argp, argc, argv, 0, &words);
 	if (ada_live_find(&live, words.session, &error))
 		return ada_answer_fail(argv[0], &error);
@@ -48,7 +45,7 @@ int ada_cmd_mark(int argc, char **argv)
 		json_object_object_add(request, "label", json_object_new_string(words.label));
 	if (ada_live_ask(&live, request, ANSWER_SECONDS, &answer, &error))
 		return ada_answer_fail(argv[0], &error);
-	processes = ada_json_u64(answer, "processes", 0);
+	uint64_t processes = ada_json_u64(answer, "processes", 0);
 	printf("marked in %llu process%s\n", (unsigned long long)processes, processes == 1 ? "" : "es");
 	json_object_put(answer);
 	return 0;

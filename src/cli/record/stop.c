@@ -8,7 +8,6 @@
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	const char **session = state->input;
-
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (*session)
@@ -27,7 +26,6 @@ int ada_cmd_stop(int argc, char **argv)
 	struct ada_live live;
 	struct ada_error error = { "" };
 	json_object *answer;
-
 	ada_options_parse(&argp, argc, argv, 0, &session);
 	if (ada_live_find(&live, session, &error) || ada_live_ask(&live, ada_live_request("stop"), 0, &answer, &error))
 		return ada_answer_fail(argv[0], &error);

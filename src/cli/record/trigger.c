@@ -45,7 +45,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct words *words = state->input;
 	struct ada_error error = { "" };
-
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &words->reading; return 0;
 	case KEY_LIMIT:
@@ -66,10 +65,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static int add(const struct ada_live *live, const struct words *words, struct ada_error *error)
 {
 	json_object *request = ada_live_request("trigger-add"), *answer;
-	int status;
-
 	json_object_object_add(request, "rule", json_object_new_string(words->what));
-	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (status)
 		return status;
 	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
@@ -84,13 +81,11 @@ static int take_away(const struct ada_live *live, const struct words *words, str
 {
 	json_object *request, *answer;
 	uint64_t id;
-	int status;
-
 	if (ada_parse_count(words->what, 0, UINT32_MAX, &id, NULL))
 		return ada_error_set(error, EINVAL, "'%s' is no rule's number: `ada trigger list` shows them", words->what);
 	request = ada_live_request("trigger-remove");
 	json_object_object_add(request, "id", json_object_new_uint64(id));
-	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (status)
 		return status;
 	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
@@ -111,12 +106,9 @@ static int list(const struct ada_live *live, const struct words *words, struct a
 	struct ada_rows rows;
 	json_object *answer;
 	int status = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_SECONDS, &answer, error);
-	const json_object *policy, *rules;
-
 	if (status)
 		return status;
-	policy = ada_json_get(answer, "policy");
-	rules = ada_json_get(policy, "rules");
+	const json_object *policy = ada_json_get(answer, "policy"), *rules = ada_json_get(policy, "rules");
 	ada_output_open(&output, STDOUT_FILENO);
 	ada_output_string(&output, format == ADA_FORMAT_JSON ? "{" : "");
 	ada_rows_open(&rows, &output, format, "rows", columns, sizeof columns / sizeof *columns);
@@ -127,7 +119,6 @@ static int list(const struct ada_live *live, const struct words *words, struct a
 					    { .number = ada_json_u64(rule, "matches", 0) },
 					    { .number = ada_json_u64(rule, "marks", 0) },
 					    { .text = ada_json_text(rule, "rule", "") } };
-
 		if (ada_rows_add(&rows, cells))
 			status = ada_error_set(error, ENOMEM, "out of memory");
 	}
@@ -146,7 +137,6 @@ static int list(const struct ada_live *live, const struct words *words, struct a
 static int test(const char *command, struct words *words)
 {
 	struct ada_trigger_test test = { command, words->reading, words->what, words->limit };
-
 	test.reading.session = words->session;
 	return ada_trigger_test(&test);
 }
@@ -170,13 +160,11 @@ int ada_cmd_trigger(int argc, char **argv)
 	struct words words = { .verb = NONE, .limit = UINT64_MAX };
 	struct ada_live live;
 	struct ada_error error = { "" };
-	int status;
-
 	formats.args_doc = NULL;
 	ada_options_parse(&argp, argc, argv, 0, &words);
 	if (words.verb == TEST)
 		return test(argv[0], &words);
-	status = ada_live_find(&live, words.session, &error);
+	int status = ada_live_find(&live, words.session, &error);
 	if (!status)
 		status = words.verb == ADD    ? add(&live, &words, &error) :
 			 words.verb == REMOVE ? take_away(&live, &words, &error) :

@@ -12,7 +12,6 @@ struct ada_pin ada_detail_pin(const struct ada_details *details)
 {
 	const struct ada_pin *pin = &details->segment->shm->detail.pin;
 	struct ada_pin seen = { .start = __atomic_load_n(&pin->start, __ATOMIC_ACQUIRE) };
-
 	seen.end = __atomic_load_n(&pin->end, __ATOMIC_ACQUIRE);
 	return seen;
 }
@@ -22,7 +21,6 @@ static bool exchange(struct ada_details *details, struct ada_pin *seen, struct a
 {
 	struct ada_pin *pin = &details->segment->shm->detail.pin;
 	bool done;
-
 	__asm__ volatile("lock cmpxchg16b %1"
 			 : "=@ccz"(done), "+m"(*pin), "+a"(seen->start), "+d"(seen->end)
 			 : "b"(wanted.start), "c"(wanted.end)
@@ -38,18 +36,11 @@ static uint64_t units(uint64_t start)
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
 	struct ada_pin seen = ada_detail_pin(details), wanted;
-<<<<<<< HEAD
 	ada_marks_own(details->segment, start, end);
 	int tries = 0; /* agents widen the pin now and then, only a hostile one without end */
-=======
-	int tries = 0; /* agents widen it now and then; only a hostile one without end */
-
-	ada_marks_own(details->segment, start, end);
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 	do {
 		bool none = units(seen.start) == units(ADA_PIN_NONE);
 		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
-
 		wanted.start = units(first) << ADA_PIN_EPOCH_BITS | (uint16_t)(seen.start + 1);
 		wanted.end = none || end > seen.end ? end : seen.end;
 	} while (!exchange(details, &seen, wanted) && ++tries < TRIES_MAX);
@@ -57,24 +48,15 @@ void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 {
-	const struct ada_clock_anchor *anchors, *anchor;
+	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
 	size_t below = ada_array_count_below(anchors, count, sizeof *anchors, offsetof(struct ada_clock_anchor, ns), ns + 1);
-	double ticks, counter;
-
 	if (!count)
 		return 0;
-<<<<<<< HEAD
 	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];
 	double ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
 	double counter = (double)anchor->counter + ticks;
 	if (ns >= anchor->ns) /* exact except behind the anchor */
-=======
-	anchor = &anchors[below ? below - 1 : 0];
-	ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
-	counter = (double)anchor->counter + ticks;
-	if (ns >= anchor->ns) /* exact but for the part behind the anchor */
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 		return ticks < 9e18 ? anchor->counter + (uint64_t)ticks : UINT64_MAX;
 	return counter > 0 ? (uint64_t)counter : 0;
 }
@@ -83,10 +65,8 @@ uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 static bool hull(const struct ada_details *details, struct ada_pin *pin)
 {
 	uint64_t start = UINT64_MAX, end = 0, now = ada_clock_boottime_ns();
-
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
-
 		if (window->settled)
 			break;
 		start = window->start_ns < start ? window->start_ns : start;
@@ -106,7 +86,6 @@ static bool hull(const struct ada_details *details, struct ada_pin *pin)
 static void raise_horizon(struct ada_details *details, uint64_t counter)
 {
 	uint64_t *horizon = &details->segment->shm->detail.horizon, seen = __atomic_load_n(horizon, __ATOMIC_RELAXED);
-
 	while (seen < counter && !__atomic_compare_exchange_n(horizon, &seen, counter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 }
@@ -119,7 +98,6 @@ struct ring {
 static struct ring ring_of(const struct ada_segment *segment, bool small)
 {
 	struct ada_detail_control *control = &segment->shm->detail;
-
 	if (small)
 		return (struct ring){ segment->detail_small_ring, &control->small_head, &control->small_tail, segment->detail_small_chunks,
 				      ada_small_first(segment->detail_chunks) };
@@ -132,13 +110,11 @@ static bool hold_oldest(struct ada_details *details, struct ring ring, struct ad
 	uint64_t tail = __atomic_load_n(ring.tail, __ATOMIC_ACQUIRE);
 	uint64_t entry = ring.count ? __atomic_load_n(&ring.places[tail % ring.count], __ATOMIC_ACQUIRE) : 0;
 	uint32_t number = (uint32_t)entry;
-	struct ada_detail_chunk *chunk;
-	uint32_t sealed = ADA_DETAIL_SEALED;
-
 	if (tail >= __atomic_load_n(ring.head, __ATOMIC_ACQUIRE) || !ring.count || !ada_sealed_is_filled(entry, tail, ring.count) ||
 	    number >= ring.count || !ada_segment_detail_reach(details->segment, number += ring.first))
 		return false;
-	chunk = ada_segment_detail_chunk(details->segment, number);
+	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
+	uint32_t sealed = ADA_DETAIL_SEALED;
 	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
 	    !__atomic_compare_exchange_n(ring.tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
@@ -150,11 +126,9 @@ static bool wanted_between(void *context, uint64_t first, uint64_t last)
 {
 	const struct ada_details *details = context;
 	uint64_t last_ns = ada_detail_ns(details, last), first_ns = ada_detail_ns(details, first);
-
 	first_ns = first_ns > last_ns || first_ns < SLACK_NS ? 0 : first_ns - SLACK_NS; /* before the clock's own beginning */
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
-
 		if (window->settled || window->end_ns < first_ns)
 			return false;
 		if (window->start_ns <= last_ns + SLACK_NS && last_ns + SLACK_NS > details->done_ns)
@@ -174,14 +148,11 @@ static void end_post_rolls(struct ada_details *details)
 	const struct ada_shm *shm = details->segment->shm;
 	uint64_t tail = __atomic_load_n(&shm->marks.tail, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&shm->detail.settled, __ATOMIC_RELAXED), open = UINT64_MAX;
-
 	for (uint64_t n = tail - first > ADA_MARKS ? tail : first; n < tail; n++) {
 		struct ada_mark *mark = &details->segment->marks[n % ADA_MARKS];
-		const struct ada_window *window;
-
 		if (__atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED) != open)
 			continue;
-		window = ada_windows_of(details->windows, ada_detail_ns(details, mark->counter));
+		const struct ada_window *window = ada_windows_of(details->windows, ada_detail_ns(details, mark->counter));
 		if (window && window->closed && __atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) == n + 1)
 			__atomic_compare_exchange_n(&mark->pin_end, &open, ada_detail_counter(details, window->end_ns + SLACK_NS), false,
 						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -193,11 +164,9 @@ static void end_post_rolls(struct ada_details *details)
 static void free_held(struct ada_details *details, struct ada_pin narrowed)
 {
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
-		struct ada_detail_chunk *chunk;
-
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
-		chunk = ada_segment_detail_chunk(details->segment, i);
+		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD || wanted(details, chunk))
 			continue;
 		if (ada_detail_pin(details).start != narrowed.start)
@@ -210,7 +179,6 @@ static void free_held(struct ada_details *details, struct ada_pin narrowed)
 bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	struct ada_pin narrowed = { .start = ADA_PIN_NONE, .end = 0 };
-
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
 		return true; /* no chunk comes back */
 	if (hull(details, &narrowed)) {
@@ -232,7 +200,6 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
 		for (int small = 0; small < 2; small++) {
 			struct ring ring = ring_of(details->segment, small);
-
 			for (uint32_t i = 0; i < ring.count && hold_oldest(details, ring, narrowed, false); i++)
 				;
 		}
@@ -249,11 +216,7 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 	uint32_t count = ada_segment_detail_count(details->segment);
 	struct detail_pool pool = { .growing = count < details->segment->detail_chunks &&
 					       !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
-
 	for (uint32_t i = 0; i < count; i++) {
-		const struct ada_detail_chunk *chunk;
-		uint32_t status;
-
 		if (!ada_segment_detail_is_there(details->segment, i))
 			continue;
 		pool.ready++;
@@ -261,8 +224,8 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 			pool.free++;
 			continue;
 		}
-		chunk = ada_segment_detail_chunk(details->segment, i);
-		status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status == ADA_DETAIL_HELD) {
 			pool.held++;
 			pool.pinned++;
@@ -281,33 +244,25 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 
 void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uint64_t now_ns)
 {
-	struct detail_pool pool;
-	uint32_t half;
-
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT || now_ns - details->looked_ns < SPOOL_NS)
 		return;
 	details->looked_ns = now_ns;
-	pool = ada_detail_pool(details);
-	half = details->segment->detail_chunks / 2;
+	struct detail_pool pool = ada_detail_pool(details);
+	uint32_t half = details->segment->detail_chunks / 2;
 	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, ring_of(details->segment, false), seen, true);
 	     left++)
 		;
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
-		struct ada_detail_chunk *chunk;
-		uint32_t bytes;
-		int status;
-
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
-		chunk = ada_segment_detail_chunk(details->segment, i);
+		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
 		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
 			continue;
-		bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
-							      ada_segment_detail_small_bytes(details->segment);
-		status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
+		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
+								       ada_segment_detail_small_bytes(details->segment);
+		int status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
 		if (status) {
 			char shown[PATH_MAX];
-
 			ada_error_system(&details->error, -status, "%s: detail can't be kept",
 					 ada_directory_shown(details->drain->directory, shown));
 		}

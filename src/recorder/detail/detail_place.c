@@ -27,33 +27,30 @@ static bool extends(const struct detail_place *last, const struct ada_details_pl
 void ada_details_drained(struct ada_details *details, const struct ada_details_place *place)
 {
 	struct detail_thread *thread = ada_detail_thread(details, place->thread);
-	uint64_t first_ns;
-	struct detail_place *last, new;
-
 	if (!thread || !place->count)
 		return;
-	first_ns = ada_detail_ns(details, place->first_counter);
+	uint64_t first_ns = ada_detail_ns(details, place->first_counter);
 	if (first_ns <= details->done_ns) {
 		details->late = true;
 		thread->late_ns = thread->cursor < thread->late_seq ? thread->late_ns : first_ns;
 		thread->late_seq = place->seq + place->count;
 	}
-	last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
 	if (last && extends(last, place)) {
 		last->count += place->count;
 		last->last_counter = place->last_counter;
 		return;
 	}
-	new = (struct detail_place){ .seq = place->seq,
-				     .chunk_seq = place->chunk_seq,
-				     .first_counter = place->first_counter,
-				     .last_counter = place->last_counter,
-				     .count = place->count,
-				     .chunk = place->detail_chunk,
-				     .segment = place->segment,
-				     .index_seq = (uint32_t)place->index_seq,
-				     .detail_seq = (uint32_t)place->detail_seq,
-				     .why = ADA_SHORT_STARVED };
+	struct detail_place new = { .seq = place->seq,
+				    .chunk_seq = place->chunk_seq,
+				    .first_counter = place->first_counter,
+				    .last_counter = place->last_counter,
+				    .count = place->count,
+				    .chunk = place->detail_chunk,
+				    .segment = place->segment,
+				    .index_seq = (uint32_t)place->index_seq,
+				    .detail_seq = (uint32_t)place->detail_seq,
+				    .why = ADA_SHORT_STARVED };
 	if (ada_array_push(&thread->places, new))
 		return; /* its records aren't written, as if they were gone */
 	details->places++;
@@ -70,21 +67,18 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 void ada_details_overwritten(struct ada_details *details, uint32_t number, uint64_t seq, uint64_t count, uint64_t counter)
 {
 	struct detail_thread *thread = ada_detail_thread(details, number);
-	const struct detail_place *last;
-	struct detail_place gone;
-
 	if (!thread)
 		return;
-	last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
-	gone = (struct detail_place){ .seq = seq,
-				      .chunk_seq = seq,
-				      .count = count,
-				      .chunk = ADA_NONE,
-				      .segment = UINT32_MAX,
-				      .why = ADA_SHORT_OVERRUN,
-				      .last_counter = counter - TICKS_BEFORE,
-				      .first_counter = last ? last->last_counter + 1 :
-							      ada_detail_counter(details, details->options.start_ns) };
+	const struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	struct detail_place gone = { .seq = seq,
+				     .chunk_seq = seq,
+				     .count = count,
+				     .chunk = ADA_NONE,
+				     .segment = UINT32_MAX,
+				     .why = ADA_SHORT_OVERRUN,
+				     .last_counter = counter - TICKS_BEFORE,
+				     .first_counter = last ? last->last_counter + 1 :
+							     ada_detail_counter(details, details->options.start_ns) };
 	if (gone.first_counter > gone.last_counter)
 		gone.first_counter = gone.last_counter;
 	if (!ada_array_push(&thread->places, gone))
@@ -101,7 +95,6 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 	if (thread < details->drain->lanes.count) {
 		const struct ada_lane *lane = &details->drain->lanes.items[thread];
 		size_t i = lane->raised.count ? ada_array_below(&lane->raised, seq, seq) : 0;
-
 		if (i < lane->raised.count && lane->raised.items[i].seq == seq)
 			return lane->raised.items[i].ns;
 	}
@@ -110,13 +103,10 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 
 static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
 {
-	const struct ada_detail_chunk *chunk;
-	uint32_t status;
-
 	if (!ada_segment_detail_reach(details->segment, place->chunk))
 		return NULL;
-	chunk = ada_segment_detail_chunk(details->segment, place->chunk);
-	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
+	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
 		return NULL;
 	/* A recycler claims the chunk first: where the status, read after the header, is still good, the header was whole when we read
@@ -129,12 +119,10 @@ static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread
 
 const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
 {
-	const uint8_t *chunk;
-
 	*claimed = false;
 	if (place->chunk == ADA_NONE)
 		return NULL;
-	chunk = in_pool(details, thread, place, claimed);
+	const uint8_t *chunk = in_pool(details, thread, place, claimed);
 	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
 }
 
@@ -143,18 +131,15 @@ const struct ada_detail *ada_detail_record(const struct ada_details *details, co
 {
 	uint64_t slot = seq - place->chunk_seq;
 	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
-
 	return slot < ada_segment_detail_events(details->segment, place->chunk) ? (const struct ada_detail *)(chunk + offset) : NULL;
 }
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
 {
 	size_t below = ada_array_below(&thread->places, seq, seq + 1); /* places that begin at or before it */
-	const struct detail_place *place;
-
 	if (!below)
 		return thread->places.count;
-	place = &thread->places.items[below - 1];
+	const struct detail_place *place = &thread->places.items[below - 1];
 	return seq - place->seq < place->count ? below - 1 : thread->places.count;
 }
 
@@ -183,17 +168,14 @@ static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t 
 static bool in_window(const struct ada_details *details, uint64_t first_ns, uint64_t last_ns)
 {
 	size_t low = 0, high = ada_windows_count(details->windows); /* those before `low` begin by last_ns */
-	const struct ada_window *window;
-
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-
 		if (ada_windows_at(details->windows, middle)->start_ns <= last_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	window = low ? ada_windows_at(details->windows, low - 1) : NULL;
+	const struct ada_window *window = low ? ada_windows_at(details->windows, low - 1) : NULL;
 	return window && !window->settled && window->end_ns >= first_ns;
 }
 
@@ -202,19 +184,16 @@ static bool in_window(const struct ada_details *details, uint64_t first_ns, uint
 static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
-
 	for (size_t i = thread->places.count; i--;) {
 		const struct detail_place *place = &thread->places.items[i];
-		bool claimed, there;
+		bool claimed;
 		uint64_t last_ns = ada_detail_event_ns(details, number, place->seq + place->count - 1, place->last_counter);
-		uint64_t first_ns;
-
 		if (last_ns < holes->from)
 			break;
-		first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
+		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
 		if (first_ns > holes->until || !in_window(details, first_ns, last_ns))
 			continue;
-		there = ada_detail_chunk(details, number, place, &claimed);
+		bool there = ada_detail_chunk(details, number, place, &claimed);
 		holes->undecided |= claimed && !holes->decided;
 		if (!there || claimed)
 			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
@@ -230,13 +209,11 @@ static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_
 	*to = 0;
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
-		uint64_t start;
-
 		if (window->settled)
 			break; /* settled in order of start */
 		if (window->start_ns > until_ns)
 			continue;
-		start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
+		uint64_t start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
 		*from = start < *from ? start : *from;
 		*to = window->end_ns > *to ? window->end_ns : *to;
 	}
@@ -247,7 +224,6 @@ static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_
 static int compare_holes(const void *left, const void *right)
 {
 	const struct hole *a = left, *b = right;
-
 	return (a->from > b->from) - (a->from < b->from);
 }
 
@@ -255,12 +231,10 @@ static int compare_holes(const void *left, const void *right)
 static bool tell_holes(struct ada_details *details, struct holes *holes)
 {
 	bool cut = false;
-
 	if (holes->list.count)
 		qsort(holes->list.items, holes->list.count, sizeof *holes->list.items, compare_holes);
 	for (size_t i = 0; i < holes->list.count; i++) {
 		struct hole hole = holes->list.items[i];
-
 		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why;
 		     i++)
 			if (holes->list.items[i + 1].to > hole.to)
@@ -276,13 +250,8 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 {
 	struct holes holes = { .decided = decided };
 	bool cut = true;
-<<<<<<< HEAD
 	/* A window that lies wholly in a hole goes right behind the hole, where another thread's detail may be missing: so we look
 	 * again. */
-=======
-
-	/* A window that a hole takes all of goes right behind it, where another thread's detail may be missing: looked at anew. */
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 	for (unsigned round = 0; cut && !holes.undecided && round < ROUNDS_MAX; round++) {
 		holes.list.count = 0;
 		cut = wanted(details, until_ns, &holes.from, &holes.until);
@@ -303,21 +272,16 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double events = 0;
-
 	for (uint32_t number = 0; number < details->threads.count; number++) {
 		const struct detail_thread *thread = &details->threads.items[number];
-
 		for (size_t i = thread->places.count; i--;) {
 			const struct detail_place *place = &thread->places.items[i];
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
-			uint64_t begin, end;
-
 			if (last <= from_ns)
 				break;
 			if (first > to_ns || place->chunk == ADA_NONE)
 				continue;
-			begin = first > from_ns ? first : from_ns;
-			end = last < to_ns ? last : to_ns;
+			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
 			events += (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1);
 		}
 	}
@@ -328,10 +292,8 @@ static double events_between(const struct ada_details *details, uint64_t from_ns
 static size_t place_at(const struct ada_details *details, const struct detail_thread *thread, uint64_t ns)
 {
 	size_t low = 0, high = thread->places.count;
-
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-
 		if (ada_detail_ns(details, thread->places.items[middle].last_counter) < ns)
 			low = middle + 1;
 		else
@@ -354,26 +316,20 @@ static bool is_small(const struct ada_details *details, uint32_t thread, const s
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double chunks = 0;
-
 	for (uint32_t number = 0; number < details->threads.count; number++)
 		if (details->threads.items[number].gone_ns >= from_ns)
 			return 0;
 	for (uint32_t number = 0; number < details->threads.count; number++) {
 		const struct detail_thread *thread = &details->threads.items[number];
-
 		for (size_t i = place_at(details, thread, from_ns); i < thread->places.count; i++) {
 			const struct detail_place *place = &thread->places.items[i];
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
-			uint64_t begin, end;
-			double part;
-
 			if (first > to_ns)
 				break;
 			if (is_small(details, number, place))
 				continue;
-			begin = first > from_ns ? first : from_ns;
-			end = last < to_ns ? last : to_ns;
-			part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
+			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
+			double part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
 			chunks += part > 1 ? part : 1;
 		}
 	}
@@ -382,15 +338,12 @@ double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, ui
 
 uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
 {
-	uint64_t from, to, low, high;
-
+	uint64_t from, to;
 	if (!wanted(details, until_ns, &from, &to) || events_between(details, from, to) <= SLICE_RECORDS)
 		return until_ns;
-	low = from;
-	high = to;
+	uint64_t low = from, high = to;
 	for (int i = 0; i < 30 && high - low > 1000; i++) {
 		uint64_t middle = low + (high - low) / 2;
-
 		if (events_between(details, from, middle) <= SLICE_RECORDS)
 			low = middle;
 		else
@@ -406,26 +359,22 @@ static void forget_thread(struct ada_details *details, uint32_t number, uint64_t
 {
 	struct detail_thread *thread = &details->threads.items[number];
 	size_t kept = 0;
-
 	for (size_t i = 0; i < thread->places.count; i++) {
 		struct detail_place place = thread->places.items[i];
 		bool claimed, last = i + 1 == thread->places.count;
-		uint64_t last_ns;
-		struct detail_place *before;
-
 		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
 			place.chunk = ADA_NONE;
 			place.why = ADA_SHORT_OVERRUN;
 			place.segment = UINT32_MAX;
 		}
-		last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
 		last |= last_ns >= until_ns;
 		if (!last && place.chunk == ADA_NONE && !kept) {
 			thread->gone_ns = last_ns;
 			thread->gone_why = place.why;
 			continue;
 		}
-		before = kept ? &thread->places.items[kept - 1] : NULL;
+		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
 		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
 			before->count = place.seq + place.count - before->seq;
 			before->last_counter = place.last_counter;
@@ -440,19 +389,12 @@ static void forget_thread(struct ada_details *details, uint32_t number, uint64_t
 
 void ada_detail_forget(struct ada_details *details, bool now)
 {
-	uint64_t until_ns;
-
 	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
 		return;
 	details->places_kept = 0;
-<<<<<<< HEAD
 	/* Keeps recent places apart: they may lie between windows (also those of marks that aren't read yet), and joined they would be a
 	 * hole in them. */
 	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
-=======
-	/* Not what may lie between windows, those of marks that aren't read yet included: it is no hole in them. */
-	until_ns = ada_clock_boottime_ns() - FORGET_NS;
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
 		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
 			until_ns = ada_windows_at(details->windows, i)->start_ns;

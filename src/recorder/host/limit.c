@@ -25,7 +25,6 @@ static bool read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-
 	if (fd >= 0)
 		close(fd);
 	text[got > 0 ? got : 0] = 0;
@@ -36,7 +35,6 @@ static bool read_text(const char *path, char *text, size_t size)
 static uint64_t number_of(const char *text, const char *name)
 {
 	size_t length = strlen(name);
-
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, name, length) && strchr(" :", line[length]))
@@ -48,21 +46,18 @@ static uint64_t number_of(const char *text, const char *name)
 static bool read_file(const char *directory, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX];
-
 	return !ada_path(path, "%s/%s", directory, name) && read_text(path, text, size);
 }
 
 static uint64_t group_left(const char *directory, const struct names *names)
 {
 	char text[8192];
-	uint64_t cache = 0, limit, used;
-
 	if (!read_file(directory, names->limit, text, sizeof text) || !strncmp(text, "max", 3))
 		return UINT64_MAX;
-	limit = strtoull(text, NULL, 10);
+	uint64_t limit = strtoull(text, NULL, 10);
 	if (limit >= UNLIMITED || !read_file(directory, names->used, text, sizeof text))
 		return UINT64_MAX;
-	used = strtoull(text, NULL, 10);
+	uint64_t used = strtoull(text, NULL, 10), cache = 0;
 	if (read_file(directory, "memory.stat", text, sizeof text))
 		cache = number_of(text, names->inactive) + number_of(text, names->active);
 	used = used > cache ? used - cache : 0;
@@ -74,13 +69,10 @@ static uint64_t path_left(const char *root, const char *group, size_t length, co
 {
 	char directory[PATH_MAX];
 	uint64_t least = UINT64_MAX;
-
 	for (;;) {
-		uint64_t left;
-
 		if (ada_path(directory, "%s%.*s", root, (int)length, group))
 			return least;
-		left = group_left(directory, names);
+		uint64_t left = group_left(directory, names);
 		least = left < least ? left : least;
 		if (!length)
 			return least;
@@ -94,7 +86,6 @@ static bool has_memory(const char *list, size_t length)
 {
 	for (const char *word = list; word < list + length; word++) {
 		size_t rest = strcspn(word, ",:");
-
 		if (rest == 6 && !memcmp(word, "memory", 6))
 			return true;
 		word += rest;
@@ -106,23 +97,15 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 {
 	char place[PATH_MAX];
 	uint64_t least = UINT64_MAX;
-
 	for (const char *line = groups; *line;) {
 		size_t end = strcspn(line, "\n");
 		const char *list = memchr(line, ':', end), *path = list ? memchr(list + 1, ':', end - (size_t)(list + 1 - line)) : NULL;
-
 		if (path) {
 			size_t length = end - (size_t)(path + 1 - line), list_length = (size_t)(path - list - 1);
 			bool second = !list_length;
-<<<<<<< HEAD
 			/* Version 2 alone is mounted at the root; beside version 1 it is mounted below, and doesn't control memory. */
-=======
-
-			/* Version 2 alone is mounted at the root; beside version 1 it is below, and has no memory to control. */
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 			if (second || (has_memory(list + 1, list_length) && !ada_path(place, "%s/memory", root))) {
 				uint64_t left = path_left(second ? root : place, path + 1, length, second ? &version_2 : &version_1);
-
 				least = left < least ? left : least;
 			}
 		}
@@ -134,36 +117,25 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 static uint64_t machine_room(void)
 {
 	char text[4096];
-	uint64_t all, available;
-
 	if (!read_text("/proc/meminfo", text, sizeof text))
 		return UINT64_MAX;
-	all = number_of(text, "MemTotal") << 10;
-	available = number_of(text, "MemAvailable") << 10;
+	uint64_t all = number_of(text, "MemTotal") << 10, available = number_of(text, "MemAvailable") << 10;
 	return available > all / MACHINE_SHARE ? available - all / MACHINE_SHARE : 0;
 }
 
 uint64_t ada_limit_left(pid_t pid)
 {
 	char path[40], groups[8192];
-
 	snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
 	return read_text(path, groups, sizeof groups) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
 }
 
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
 {
-	uint64_t machine = machine_room(), left = ada_limit_left(pid), share, room;
-
+	uint64_t machine = machine_room(), left = ada_limit_left(pid);
 	if (left == UINT64_MAX)
 		return machine;
-<<<<<<< HEAD
 	/* The groups count the pools' memory as used: the pools get a share of all that isn't the program's own. */
 	uint64_t share = (left + used_bytes) / SHARE, room = share > used_bytes ? share - used_bytes : 0;
-=======
-	/* What they have is in what is used: of all that there is beside the program's own they get a share. */
-	share = (left + used_bytes) / SHARE;
-	room = share > used_bytes ? share - used_bytes : 0;
->>>>>>> 2bd365f6 (Declare at the head of blocks, with a blank line behind, everywhere)
 	return room < machine ? room : machine;
 }

@@ -16,7 +16,6 @@ bool ada_usage_cpu_ns(pid_t pid, uint64_t *ns)
 {
 	struct timespec used;
 	clockid_t clock;
-
 	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
 		return false;
 	*ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
@@ -28,12 +27,10 @@ bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes)
 	char path[40], *text;
 	size_t length;
 	unsigned long long pages = 0;
-	bool found;
-
 	snprintf(path, sizeof path, "/proc/%d/statm", pid);
 	if (ada_file_read(path, &text, &length, NULL))
 		return false;
-	found = sscanf(text, "%*u %llu", &pages) == 1;
+	bool found = sscanf(text, "%*u %llu", &pages) == 1;
 	free(text);
 	*bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return found;
@@ -44,19 +41,16 @@ static bool read_number(const char *path, const char *key, uint64_t *number)
 {
 	size_t length, key_length = strlen(key);
 	char *text, *end = NULL;
-	bool found;
-
 	if (ada_file_read(path, &text, &length, NULL))
 		return false;
 	for (const char *line = text; line && !end; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
 		if (!strncmp(line, key, key_length)) {
 			const char *digits = line + key_length + strspn(line + key_length, " \t:");
-
 			*number = strtoull(digits, &end, 10);
 			if (end == digits)
 				break;
 		}
-	found = end != NULL && *text;
+	bool found = end != NULL && *text;
 	free(text);
 	return found;
 }
@@ -65,7 +59,6 @@ static bool machine_share(const char *root, double *share)
 {
 	char path[PATH_MAX];
 	uint64_t total, available;
-
 	if (ada_path(path, "%s/proc/meminfo", root) || !read_number(path, "MemTotal", &total) ||
 	    !read_number(path, "MemAvailable", &available) || !total)
 		return false;
@@ -78,7 +71,6 @@ static bool group_share(const char *directory, bool v2, double *share)
 {
 	char path[PATH_MAX];
 	uint64_t used, limit, idle = 0;
-
 	if (ada_path(path, "%s/%s", directory, v2 ? "memory.max" : "memory.limit_in_bytes") || !read_number(path, "", &limit) || !limit ||
 	    limit >= NO_LIMIT)
 		return false;
@@ -96,17 +88,14 @@ static bool find_group(const char *root, pid_t pid, char group[PATH_MAX], bool *
 	char path[PATH_MAX], *text, *rest;
 	size_t length;
 	bool found = false;
-
 	if (ada_path(path, "%s/proc/%d/cgroup", root, pid) || ada_file_read(path, &text, &length, NULL))
 		return false;
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		char *names = strchr(line, ':'), *place = names ? strchr(names + 1, ':') : NULL;
-		bool memory;
-
 		if (!place)
 			continue;
 		*place++ = 0;
-		memory = strstr(names + 1, "memory") != NULL;
+		bool memory = strstr(names + 1, "memory") != NULL;
 		if ((!memory && (names[1] || found)) || ada_path(group, "%s/sys/fs/cgroup%s%s", root, memory ? "/memory" : "", place))
 			continue;
 		found = true;
@@ -121,18 +110,15 @@ bool ada_usage_memory_share(const char *root, pid_t pid, double *share)
 	char group[PATH_MAX], top[PATH_MAX];
 	double of_group;
 	bool v2 = false, known = machine_share(root, share);
-
 	if (!find_group(root, pid, group, &v2) || ada_path(top, "%s/sys/fs/cgroup%s", root, v2 ? "" : "/memory"))
 		return known;
 	/* A limit holds for all groups below: so we go up to the top, which has a limit where it is a container's. */
 	for (;;) {
-		char *slash;
-
 		if (group_share(group, v2, &of_group) && (!known || of_group > *share)) {
 			*share = of_group;
 			known = true;
 		}
-		slash = strrchr(group, '/');
+		char *slash = strrchr(group, '/');
 		if (!slash || strlen(group) <= strlen(top))
 			return known;
 		*slash = 0;
@@ -142,23 +128,19 @@ bool ada_usage_memory_share(const char *root, pid_t pid, double *share)
 uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns)
 {
 	time_t now = (time_t)(wall_ns / SECOND_NS);
-	struct tm local, end;
-	uint32_t minute;
-	time_t last;
-	bool over_midnight;
-
+	struct tm local;
 	localtime_r(&now, &local);
-	minute = (uint32_t)(local.tm_hour * 60 + local.tm_min);
-	over_midnight = from_minute > to_minute;
+	uint32_t minute = (uint32_t)(local.tm_hour * 60 + local.tm_min);
+	bool over_midnight = from_minute > to_minute;
 	if (over_midnight ? minute < from_minute && minute >= to_minute : minute < from_minute || minute >= to_minute)
 		return 0;
 	/* By the calendar, so that a day of 23 or 25 hours is right too. */
-	end = local;
+	struct tm end = local;
 	end.tm_mday += over_midnight && minute >= from_minute;
 	end.tm_hour = (int)to_minute / 60;
 	end.tm_min = (int)to_minute % 60;
 	end.tm_sec = 0;
 	end.tm_isdst = -1;
-	last = mktime(&end);
+	time_t last = mktime(&end);
 	return last > now ? (uint64_t)last * SECOND_NS - wall_ns : 1;
 }

@@ -44,10 +44,8 @@ static void tell_failure(struct ada_policy_tables *tables, int status)
 static int compile(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
 	struct ada_provider *provider = tables->provider;
-	int status;
-
 	pthread_mutex_lock(&provider->lock);
-	status = provider->mapped ? ada_policy_compile(policy, tables) : 0;
+	int status = provider->mapped ? ada_policy_compile(policy, tables) : 0;
 	pthread_mutex_unlock(&provider->lock);
 	tell_failure(tables, status);
 	return status;
@@ -63,7 +61,6 @@ void ada_policy_compile_all(struct ada_policy *policy)
 static int copy_bits(uint8_t **copy, const uint8_t *bits, const struct ada_plan *plan)
 {
 	uint32_t bytes = bits ? (ada_plan_header(plan)->hook_count + 7) / 8 : 0;
-
 	*copy = bits ? malloc(bytes + 1) : NULL;
 	if (*copy)
 		memcpy(*copy, bits, bytes);
@@ -76,7 +73,6 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 	for (size_t i = 0; i < parent->modules.count; i++) {
 		const struct ada_policy_module *from = &parent->modules.items[i];
 		struct ada_policy_module module = { .id = from->id, .base = from->base, .image = from->image, .plan = from->plan };
-
 		if (copy_bits(&module.hooked, from->hooked, from->plan) || copy_bits(&module.patched, from->patched, from->plan) ||
 		    ada_array_push(&tables->modules, module)) {
 			ada_policy_module_free(&module);
@@ -89,15 +85,12 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent)
 {
 	struct ada_policy_tables *tables = calloc(1, sizeof *tables);
-	const struct ada_policy_tables *from;
-	int status;
-
 	if (!tables)
 		return -ENOMEM;
 	tables->provider = provider;
 	pthread_mutex_lock(&policy->change);
-	from = parent ? ada_policy_tables_of(policy, parent) : NULL;
-	status = from ? inherit(tables, from) : 0;
+	const struct ada_policy_tables *from = parent ? ada_policy_tables_of(policy, parent) : NULL;
+	int status = from ? inherit(tables, from) : 0;
 	if (!status) {
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
@@ -143,13 +136,11 @@ static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, st
 {
 	bool anew, changed = ada_policy_settle_types(policy, module->image);
 	int status = number(tables, module, count, &anew);
-	struct ada_policy_module *known;
-
 	if (!status && anew && !(status = ada_policy_room(tables, tables->functions + count)))
 		tables->functions += count;
 	if (status)
 		module->base = 0;
-	known = ada_policy_module_of(tables, module->id);
+	struct ada_policy_module *known = ada_policy_module_of(tables, module->id);
 	if (known) {
 		ada_policy_module_free(known);
 		*known = *module;
@@ -168,18 +159,14 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 {
 	struct ada_policy_module module = { .id = module_id };
 	uint32_t base = 0;
-	struct ada_policy_tables *tables;
-
 	pthread_mutex_lock(&policy->change);
-	tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	module.image = tables ? ada_policy_image(policy, plan) : NULL;
 	if (module.image) {
-		int status;
-
 		if (!module.image->path)
 			module.image->path = strdup(path);
 		pthread_mutex_lock(&provider->lock);
-		status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
+		int status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
 		pthread_mutex_unlock(&provider->lock);
 		base = status ? 0 : module.base;
 		if (status && status != -ESRCH)
@@ -192,14 +179,11 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan)
 {
 	bool named = false;
-	const struct ada_policy_image *image;
-
 	pthread_mutex_lock(&policy->change);
-	image = ada_policy_image(policy, plan);
+	const struct ada_policy_image *image = ada_policy_image(policy, plan);
 	for (size_t i = 0; image && i < image->matches.count && !named; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++) {
 			uint32_t function = image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL;
-
 			named = !(ada_plan_functions(plan)[function].flags & (ADA_FUNCTION_IFUNC | ADA_FUNCTION_INTERCEPT));
 		}
 	pthread_mutex_unlock(&policy->change);
@@ -210,11 +194,9 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 {
 	uint8_t *bits = calloc((ada_plan_header(plan)->hook_count + 7) / 8 + 1, 1);
 	uint32_t count = 0;
-	struct ada_policy_image *image;
-
 	*bytes = (ada_plan_header(plan)->hook_count + 7) / 8;
 	pthread_mutex_lock(&policy->change);
-	image = bits ? ada_policy_image(policy, plan) : NULL;
+	struct ada_policy_image *image = bits ? ada_policy_image(policy, plan) : NULL;
 	if (image) {
 		count = ada_policy_hook_bits(image, plan, bits);
 		ada_policy_warn_refused(image, plan, NULL);
@@ -231,13 +213,10 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 		       const uint8_t *hooks)
 {
 	uint8_t *copy;
-	struct ada_policy_tables *tables;
-	struct ada_policy_module *module;
-
 	copy_bits(&copy, hooks, plan);
 	pthread_mutex_lock(&policy->change);
-	tables = ada_policy_tables_of(policy, provider);
-	module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
 	if (module && (copy || !hooks)) {
 		free(module->hooked);
 		module->plan = plan;
@@ -251,10 +230,8 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_policy_rule *rule;
-	const struct ada_policy_tables *tables;
-
 	pthread_mutex_lock(&policy->change);
-	tables = ada_policy_tables_of(policy, provider);
+	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	for (uint32_t slot = 0; tables && slot < ADA_RULES_MAX; slot++)
 		if ((rule = ada_policy_in_slot(policy, slot)))
 			ada_policy_warn_rule(rule, tables, NULL);
@@ -264,7 +241,6 @@ void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *pro
 static void states_add(const struct ada_policy_tables *tables, struct ada_rule_info *rules, size_t count)
 {
 	const struct ada_rule_state *states = (const struct ada_rule_state *)(tables->provider->segment.policy + ADA_POLICY_STATES);
-
 	for (size_t i = 0; i < count; i++)
 		if (tables->incarnations[rules[i].slot] == rules[i].rule.incarnation) {
 			rules[i].matches += __atomic_load_n(&states[rules[i].slot].matches, __ATOMIC_RELAXED);
@@ -285,10 +261,8 @@ int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provid
 {
 	struct ada_gate gate = { rule->after, rule->every, rule->limit, rule->limit_ticks };
 	int marks = -EAGAIN;
-	const struct ada_policy_tables *tables;
-
 	pthread_mutex_lock(&policy->lock);
-	tables = ada_policy_tables_of(policy, provider);
+	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	if (tables && !tables->left && tables->incarnations[slot] == rule->incarnation)
 		marks = ada_gate_pass((struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot, &gate, counter);
 	pthread_mutex_unlock(&policy->lock);
@@ -298,15 +272,12 @@ int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provid
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_rule_info one;
-	struct ada_policy_tables *tables;
-
 	pthread_mutex_lock(&policy->lock);
-	tables = ada_policy_tables_of(policy, provider);
+	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	if (tables)
 		tables->left = true;
 	for (size_t i = 0; tables && i < policy->rules.count; i++) {
 		struct ada_policy_rule *rule = policy->rules.items[i];
-
 		one = (struct ada_rule_info){ .slot = rule->slot, .rule.incarnation = rule->incarnation };
 		states_add(tables, &one, 1);
 		rule->matches += one.matches;

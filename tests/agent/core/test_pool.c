@@ -122,10 +122,8 @@ static void a_seal_that_is_interrupted(void **state)
 	int steps;
 
 	for (steps = 0; !done; steps++) {
-		pid_t pid;
-
 		begin(CHUNKS - 1);
-		pid = run(seal, steps);
+		pid_t pid = run(seal, steps);
 		done = shared->done;
 		go_round();
 		go_on(pid);
@@ -142,10 +140,8 @@ static void a_recycle_that_is_interrupted(void **state)
 	int steps;
 
 	for (steps = 0; !done; steps++) {
-		pid_t pid;
-
 		begin(CHUNKS);
-		pid = run(recycle, steps);
+		pid_t pid = run(recycle, steps);
 		done = shared->done;
 		go_round();
 		go_on(pid);
@@ -163,10 +159,8 @@ static void a_seal_that_is_never_ended(void **state)
 	bool done = false;
 
 	for (int steps = 0; !done; steps++) {
-		pid_t pid;
-
 		begin(CHUNKS - 1);
-		pid = run(seal, steps);
+		pid_t pid = run(seal, steps);
 		done = shared->done;
 		end(pid);
 		go_round();

@@ -16,7 +16,6 @@ int main(void)
 {
 	long sum = 0, squares = 0;
 	int factor = 1;
-
 	__attribute__((noinline)) void add(int i)
 	{
 		sum += i;

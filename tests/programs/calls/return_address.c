@@ -13,7 +13,6 @@ NOINLINE static void *who_called(void)
 NOINLINE static void *ask(void)
 {
 	void *address = who_called();
-
 	BARRIER;
 	return address;
 }
@@ -26,10 +25,8 @@ int main(void)
 {
 	int inside = 0;
 	void *first = ask();
-
 	for (int i = 0; i < 100; i++) {
 		char *address = ask();
-
 		CHECK(address == first);
 		inside += address > (char *)ask && address < (char *)ask + 256;
 	}

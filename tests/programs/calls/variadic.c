@@ -10,7 +10,6 @@ NOINLINE static double doubles(int count, ...)
 {
 	va_list list;
 	double sum = 0;
-
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, double);
@@ -21,7 +20,6 @@ NOINLINE static int integers(int count, ...)
 {
 	va_list list;
 	int sum = 0;
-
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, int);
@@ -32,7 +30,6 @@ NOINLINE static long double long_doubles(int count, ...)
 {
 	va_list list;
 	long double sum = 0;
-
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, long double) + va_arg(list, double);
@@ -42,7 +39,6 @@ NOINLINE static long double long_doubles(int count, ...)
 NOINLINE static void print(const char *format, ...)
 {
 	va_list list;
-
 	va_start(list, format);
 	vprintf(format, list);
 	va_end(list);

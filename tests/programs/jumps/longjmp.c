@@ -28,7 +28,6 @@ NOINLINE static int jump_within(int depth)
 NOINLINE static int middle(void)
 {
 	int value = setjmp(inner);
-
 	if (!value)
 		return jump_within(7);
 	return value;
@@ -37,7 +36,6 @@ NOINLINE static int middle(void)
 int main(void)
 {
 	volatile int jumps = 0, loop = 0;
-
 	for (volatile int i = 0; i < 1000; i++) {
 		if (!setjmp(target))
 			jump_from(20);

@@ -10,7 +10,6 @@
 NOINLINE static int read_at(int depth, const char *place)
 {
 	int n = depth ? read_at(depth - 1, place) : place[16];
-
 	BARRIER;
 	return n;
 }
@@ -18,7 +17,6 @@ NOINLINE static int read_at(int depth, const char *place)
 int main(void)
 {
 	char *place = malloc(16);
-
 	puts("before");
 	fflush(stdout);
 	return read_at(5, place);

@@ -27,7 +27,6 @@ int main(void)
 	struct rusage usage;
 	int status;
 	pid_t pid = fork();
-
 	if (!pid)
 		for (;;)
 			spin();

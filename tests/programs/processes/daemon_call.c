@@ -9,7 +9,6 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
-
 	BARRIER;
 	return n + 1;
 }

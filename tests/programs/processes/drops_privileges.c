@@ -11,7 +11,6 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
-
 	BARRIER;
 	return n + 1;
 }
@@ -19,7 +18,6 @@ NOINLINE static int work(int depth)
 int main(void)
 {
 	int status;
-
 	CHECK(!setgroups(0, NULL) && !setgid(65534) && !setuid(65534));
 	pid_t pid = fork();
 	if (!pid)

@@ -10,7 +10,6 @@
 int main(void)
 {
 	int status, first, last;
-
 	first = wait(&status) == -1 && errno == ECHILD;
 	if (!fork())
 		_exit(6);

@@ -35,7 +35,6 @@ static void *leave(void *unused)
 int main(void)
 {
 	pthread_t thread;
-
 	atexit(at_exit);
 	pthread_create(&thread, NULL, spin, NULL);
 	pthread_create(&thread, NULL, leave, NULL);

@@ -54,7 +54,6 @@ static int cancel(void *(*body)(void *))
 {
 	pthread_t thread;
 	void *result;
-
 	cleaned = 0;
 	pthread_create(&thread, NULL, body, NULL);
 	sem_wait(&ready);

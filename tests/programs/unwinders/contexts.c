@@ -34,7 +34,6 @@ NOINLINE void leaves(int depth)
 NOINLINE void plain(void)
 {
 	int value = keep_place(place);
-
 	see(value);
 	if (!value)
 		leaves(3);
@@ -43,7 +42,6 @@ NOINLINE void plain(void)
 NOINLINE void popped(void)
 {
 	int value = keep_place_popped(place);
-
 	see(value);
 	if (!value)
 		leaves(3);
