@@ -13,7 +13,7 @@ from measure import Skipped, end, memory_mib, run, start, tree
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON, REDIS = "/usr/bin/python3.11", "/usr/bin/redis-check-rdb"
-CALLS = 2000000
+CALLS, PARTS = 2000000, {"threads": 0.5, "cold": 4}        # of each thread; of the calls of others
 CHILDREN, STARTS = 200, 10
 
 Sample = collections.namedtuple("Sample", "value made count")
@@ -21,7 +21,7 @@ Sample = collections.namedtuple("Sample", "value made count")
 
 class Row:
     """`kind`: of what its values are (table.py). A tool that isn't for it raises Skipped."""
-    functions = ()
+    functions, ada_options = (), ()
     floor_ns = None
 
     def __init__(self, key, title, scale):
@@ -44,7 +44,7 @@ class Row:
             tool.finish()
 
     def under(self, tool, argv, place):
-        command, environment = tool.command(argv, place, self.functions)
+        command, environment = tool.command(argv, place, self)
         return command, place, environment
 
 
@@ -59,7 +59,7 @@ class Micro(Row):
         return [self.program.path(variant), name, str(max(int(calls * self.scale), 64)), *map(str, self.cpus)]
 
     def argv(self, tool, place):
-        return self.words(tool.build, self.key, CALLS * getattr(tool, "share", 1) / (2 if self.key == "threads" else 1))
+        return self.words(tool.build, self.key, CALLS * PARTS.get(self.key, 1) * tool.share)
 
     def sample(self, tool, place, counting):
         outcome, count = self.traced(tool, place, counting)
@@ -100,7 +100,7 @@ class Redis(Whole):
 
     def sample(self, tool, place, counting):
         argv = self.argv(tool, place)
-        command, environment = tool.command(argv, place)
+        command, environment = tool.command(argv, place, self)
         with open(place / "stdout", "wb") as output, open(place / "stderr", "w+b") as errors:
             server = start(command, place, environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
             try:
@@ -181,7 +181,7 @@ class Memory(Row):
 
 
 MICRO = {"leaf": ("leaf", ["leaf"]), "fib": ("fib", ["fib"]), "callers": ("64 callers", ["popular"]), "deep": ("30 deep", ["deep"]),
-         "busy": ("busy body", ["busy"]), "threads": ("two threads", ["leaf"])}
+         "busy": ("busy body", ["busy"]), "threads": ("two threads", ["leaf"]), "cold": ("8 million calls, cold", ["leaf"])}
 
 
 def text_file(place, size):
@@ -242,6 +242,7 @@ def all_rows(place, scale, cpus):
     micro, idle = programs.Program(place, "micro.c", [HERE.parent / "floor.S"]), programs.Program(place, "idle.c")
     rows = [Micro(key, title, scale, micro, cpus, functions) for key, (title, functions) in MICRO.items()]
     floor = rows[0].floor_ns
+    rows[-1].ada_options = ("--on-full=block", "--index-buffer=1G")
     scripts = HERE / "scripts"
 
     def n(count):

@@ -1,7 +1,8 @@
 """The tracers: for each, how a command is run under it, and how many events it recorded.
 
 A tool has `build`, the build of a program that it needs (programs.py), and three steps: prepare(), command(), count(). `cheap`
-says that count() costs so little that every round has one; of the others one round is counted.
+says that count() costs so little that every round has one; of the others one round is counted. `share`: of the calls of a small
+workload, where they take too long.
 """
 import array
 import collections
@@ -26,7 +27,7 @@ def need(*names):
 
 
 class Untraced:
-    key, title, build, cheap = "untraced", "untraced", "plain", False
+    key, title, build, cheap, share = "untraced", "untraced", "plain", False, 1
 
     def check(self, row):
         """Raises Skipped where this can't be measured."""
@@ -34,7 +35,7 @@ class Untraced:
     def prepare(self, place):
         pass
 
-    def command(self, argv, place, functions=()):
+    def command(self, argv, place, row):
         return argv, {}
 
     def count(self, place, outcome, program):
@@ -60,8 +61,8 @@ class Ada(Untraced):
     def __init__(self, key, title, ada, cache, *options):
         self.key, self.title, self.ada, self.cache, self.options = key, title, ada, cache, options
 
-    def command(self, argv, place, functions=()):
-        words = [self.ada, "trace", "--quiet", f"--output={place / 'traces'}", *self.options, "--", *argv]
+    def command(self, argv, place, row):
+        words = [self.ada, "trace", "--quiet", f"--output={place / 'traces'}", *self.options, *row.ada_options, "--", *argv]
         return words, {"XDG_CACHE_HOME": str(self.cache)}
 
     def count(self, place, outcome, program):
@@ -78,7 +79,7 @@ class Uftrace(Untraced):
     def check(self, row):
         need("uftrace")
 
-    def command(self, argv, place, functions=()):
+    def command(self, argv, place, row):
         return ["uftrace", "record", "--no-libcall", "--no-event", "-d", place / "uftrace", *self.options, *argv], {}
 
     def count(self, place, outcome, program):
@@ -101,7 +102,7 @@ class Xray(Untraced):
     def check(self, row):
         need("llvm-xray")
 
-    def command(self, argv, place, functions=()):
+    def command(self, argv, place, row):
         options = f"func_duration_threshold_us=0:buffer_size={16 << 10}:buffer_max={BUFFER // (16 << 10)}"
         return argv, {"BENCH_XRAY": options, "XRAY_OPTIONS": f"xray_logfile_base={place / 'xray.'}"}
 
@@ -163,7 +164,7 @@ class Lttng(Untraced):
         self.lttng("enable-event", "--userspace", "--session", self.SESSION, "--channel=c", "lttng_ust_cyg_profile*")
         self.lttng("start", self.SESSION)
 
-    def command(self, argv, place, functions=()):
+    def command(self, argv, place, row):
         return argv, {"LD_PRELOAD": self.PRELOAD, "LTTNG_UST_REGISTER_TIMEOUT": "-1", "LTTNG_HOME": str(self.home)}
 
     def count(self, place, outcome, program):
@@ -203,8 +204,8 @@ class Perf(Untraced):
         if not row.functions:
             raise Skipped("probes are put into the small workloads alone: an event takes about a microsecond")
 
-    def command(self, argv, place, functions=()):
-        probes = " ".join(f"--add '{self.GROUP}:{name}_in={name}' --add '{self.GROUP}:{name}_out={name}%return'" for name in functions)
+    def command(self, argv, place, row):
+        probes = " ".join(f"--add '{self.GROUP}:{name}_in={name}' --add '{self.GROUP}:{name}_out={name}%return'" for name in row.functions)
         script = f"""mount -t tracefs tracefs /sys/kernel/tracing || exit 77
             trap "perf probe -q -d '{self.GROUP}:*'" EXIT
             perf probe -q -x "$1" {probes} && perf record -m 16M -e '{self.GROUP}:*' -o {place / 'perf.data'} "$@" """

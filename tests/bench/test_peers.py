@@ -84,10 +84,11 @@ def test_each_reason_is_told_once():
 
 
 def test_the_tables_replace_those_of_a_document(tmp_path):
-    document, source = tmp_path / "README.md", tmp_path / "peers.json"
+    document, sources = tmp_path / "README.md", [tmp_path / "one.json", tmp_path / "two.json"]
     document.write_text("before\n<!-- peers: begin -->\nold\n<!-- peers: end -->\nafter\n")
-    source.write_text(json.dumps(RESULTS))
-    subprocess.run([PEERS / "run", "--from", source, "--into", document], check=True)
+    sources[0].write_text(json.dumps({**RESULTS, "rows": RESULTS["rows"][:1]}))
+    sources[1].write_text(json.dumps({**RESULTS, "rows": RESULTS["rows"][1:]}))
+    subprocess.run([PEERS / "run", "--from", *sources, "--into", document], check=True)
     text = document.read_text()
     assert text.startswith("before\n<!-- peers: begin -->\nA CPU, a guest, 2 cores, Linux 6.1,")
     assert table.short(RESULTS) in text and "old" not in text
