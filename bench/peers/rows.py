@@ -20,8 +20,8 @@ Sample = collections.namedtuple("Sample", "value made count")
 
 
 class Row:
-    """`kind`: of what its values are (table.py). A tool that isn't for it raises Skipped."""
-    functions, ada_options = (), ()
+    """`kind`: of what its values are (table.py); `rounds`: so many at most. A tool that isn't for it raises Skipped."""
+    functions, ada_options, rounds = (), (), 100
     floor_ns = None
 
     def __init__(self, key, title, scale):
@@ -148,7 +148,7 @@ class Start(Row):
 
 class Memory(Row):
     """MiB of a program with idle threads, its tracer included."""
-    kind = "memory"
+    kind, rounds = "memory", 3          # it hardly varies, and each takes a second
 
     def __init__(self, key, title, scale, program, threads):
         super().__init__(key, title, scale)

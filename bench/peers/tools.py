@@ -221,9 +221,10 @@ def all_tools(ada, place, counter):
     cache = place / "cache"
     return [
         Untraced(),
-        Ada("ada", "ada, index", ada, cache, "--detail=off"),
+        Ada("ada", "ada, index to disk", ada, cache, "--detail=off"),
         Ada("ada-memory", "ada, index in memory", ada, cache, "--detail=off", "--index-mode=circular"),
-        Ada("ada-detail", "ada, with detail", ada, cache),
+        Ada("ada-detail", "ada, with detail, to disk", ada, cache),
+        Ada("ada-detail-memory", "ada, with detail, in memory", ada, cache, "--index-mode=circular"),
         Uftrace("uftrace", "uftrace -P .", "plain", "-P", "."),
         Uftrace("uftrace-pg", "uftrace, -pg", "pg"),
         Lttng(place / "lttng", counter),
