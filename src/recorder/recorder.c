@@ -24,6 +24,7 @@
 #include "recorder/process/exit.h"
 #include "recorder/process/life.h"
 #include "recorder/process/server.h"
+#include "recorder/process/stock.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
@@ -95,7 +96,8 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 	if (recorder->server)
 		ada_server_close(recorder->server);
 	ada_presence_close(&recorder->presence);
-	ada_grower_close(grower); /* behind the conversations, which wake it */
+	ada_stock_close(recorder->stock); /* behind the conversations, which take from it */
+	ada_grower_close(grower);	  /* behind the conversations, which wake it */
 	ada_scribe_close(recorder->scribe);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		ada_provider_release(provider, true);
@@ -207,6 +209,8 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 		status = ada_session_write(recorder, false, error);
 	if (!status)
 		status = ada_grower_open(&loop->grower, recorder, error);
+	if (!status)
+		status = ada_stock_open(&recorder->stock, recorder, error);
 	if (status)
 		return status;
 	struct ada_spawn spawn = { .path = recorder->program.path,

@@ -5,6 +5,7 @@ buffer meanwhile, and waits for chunks (--on-full=block). A recorder whose drain
 for the program itself, the first that comes, isn't held up: the drain may look into chunks that were allocated just now.
 """
 import os
+import resource
 import subprocess
 
 import pytest
@@ -114,7 +115,12 @@ def test_a_slow_disk(ada, parts, tmp_path):
 
 
 def test_a_process_that_is_slow_to_begin(ada, parts, tmp_path):
-    """Its buffer waits for memory."""
-    images, opened_ns = record(ada, parts, tmp_path / "out", "fallocate")
+    """Its buffer waits for memory: none lies ready where addresses are limited, however far."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 46, before[1]))
+    try:
+        images, opened_ns = record(ada, parts, tmp_path / "out", "fallocate")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
     assert [m["exit"]["kind"] for m in sorted(images, key=lambda m: m["provider"])] == ["exec", "exited"]
     assert all(manifest["endNs"] > opened_ns for manifest in images)

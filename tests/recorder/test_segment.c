@@ -187,6 +187,54 @@ static void grows_with_use_where_room_is_scarce(void **state)
 	ada_segment_destroy(&segment);
 }
 
+/* It has no name before it has a process, and what that one records is found by it. */
+static void is_made_before_its_process_is_known(void **state)
+{
+	struct ada_segment_options options = { .shared = &shared, .index_buffer_bytes = 1 << 20 };
+	struct ada_segment segment, found;
+	struct ada_error error = { "" };
+
+	if (shared.directory < 0)
+		test_skip("needs the right to mount");
+	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
+	close(agent_fd);
+	options.pid = 77;
+	options.provider = 3;
+	options.allowed_bytes = 5 << 20;
+	assert_int_equal(ada_segment_attach(&found, &options, &error), -ENOENT);
+	options.named = shared.named;
+	assert_int_equal(ada_segment_assign(&segment, &options), 0);
+	assert_int_equal(segment.shm->pid, 77);
+	assert_int_equal(segment.shm->provider, 3);
+	assert_int_equal(segment.shm->allowed_bytes, 5 << 20);
+	ada_segment_chunk(&segment, 5)->first_seq = 55;
+	if (shared.named) {
+		assert_int_equal(ada_segment_attach(&found, &options, &error), 0);
+		assert_int_equal(ada_segment_chunk(&found, 5)->first_seq, 55);
+		ada_segment_destroy(&found);
+		assert_int_equal(ada_segment_assign(&segment, &options), -EEXIST);
+		ada_shared_unlink(&shared, "segment.3");
+	}
+	ada_segment_destroy(&segment);
+}
+
+/* What has only just been forked mostly ends or executes something: until then it has what it began with. */
+static void a_young_one_gets_what_it_uses(void **state)
+{
+	struct ada_segment segment = create(64 << 20);
+	uint32_t first = free_chunks(&segment);
+
+	segment.young_until_ns = UINT64_MAX;
+	while (ada_segment_grow(&segment))
+		;
+	assert_int_equal(free_chunks(&segment), first);
+	segment.free_map[0] &= ~3ull;
+	ada_segment_grow(&segment);
+	assert_true(free_chunks(&segment) > first);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 /* A crowd of processes under one limit: none begins with more than it needs, and it gets more only where that is allowed. */
 static void begins_small_where_memory_is_scarce(void **state)
 {
@@ -490,6 +538,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { IN_BOTH(layout),
 					    IN_BOTH(small_chunks),
+					    IN_BOTH(is_made_before_its_process_is_known),
+					    IN_BOTH(a_young_one_gets_what_it_uses),
 					    IN_BOTH(grows_ahead_of_use),
 					    IN_BOTH(agent_outruns_growth),
 					    IN_BOTH(agent_makes_chunks),

@@ -123,19 +123,46 @@ static uint64_t machine_room(void)
 	return available > all / MACHINE_SHARE ? available - all / MACHINE_SHARE : 0;
 }
 
+/* The groups of a process, one a line. False: not to be read. */
+static bool read_groups(pid_t pid, char *groups, size_t size)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+	return read_text(path, groups, size);
+}
+
 uint64_t ada_limit_left(pid_t pid)
 {
-	char path[40], groups[8192];
-	snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
-	return read_text(path, groups, sizeof groups) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
+	char groups[8192];
+
+	return read_groups(pid, groups, sizeof groups) ? ada_limit_groups_left(groups, GROUPS) : UINT64_MAX;
+}
+
+static uint64_t room_of(uint64_t machine, uint64_t left, uint64_t used_bytes)
+{
+	uint64_t share, room;
+
+	if (left == UINT64_MAX)
+		return machine;
+	/* The groups count the pools' memory as used: the pools get a share of all that isn't the program's own. */
+	share = (left + used_bytes) / SHARE;
+	room = share > used_bytes ? share - used_bytes : 0;
+	return room < machine ? room : machine;
 }
 
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
 {
-	uint64_t machine = machine_room(), left = ada_limit_left(pid);
-	if (left == UINT64_MAX)
-		return machine;
-	/* The groups count the pools' memory as used: the pools get a share of all that isn't the program's own. */
-	uint64_t share = (left + used_bytes) / SHARE, room = share > used_bytes ? share - used_bytes : 0;
-	return room < machine ? room : machine;
+	return room_of(machine_room(), ada_limit_left(pid), used_bytes);
+}
+
+struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes)
+{
+	char own[8192], its[8192];
+	bool own_read = read_groups(getpid(), own, sizeof own), its_read = read_groups(pid, its, sizeof its);
+	uint64_t own_left = own_read ? ada_limit_groups_left(own, GROUPS) : UINT64_MAX;
+	uint64_t left = !its_read ? UINT64_MAX : own_read && !strcmp(own, its) ? own_left : ada_limit_groups_left(its, GROUPS);
+	uint64_t machine = machine_room();
+
+	return (struct ada_limits){ room_of(machine, left, used_bytes), room_of(machine, own_left, used_bytes), own_left };
 }

@@ -8,6 +8,13 @@
 /* `pid`: who would be charged. `used_bytes`: what the pools have taken already. */
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes);
 
+/* Of a process and of the recorder, which as a rule are in the same groups. */
+struct ada_limits {
+	uint64_t room, own_room; /* as ada_limit_room */
+	uint64_t own_left;	 /* as ada_limit_left */
+};
+struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes);
+
 uint64_t ada_limit_left(pid_t pid); /* what the process's control groups leave; UINT64_MAX: no limit, or none that can be read */
 
 /* A part of that: what is left in `root`/PATH and the directories above, by the names of one version's files; `groups` is the text of

@@ -214,6 +214,18 @@ fail:
 	return status;
 }
 
+int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options)
+{
+	char name[ADA_SHARED_NAME_BYTES];
+
+	segment->shm->pid = options->pid;
+	segment->shm->provider = options->provider;
+	segment->shm->allowed_bytes = options->allowed_bytes;
+	segment->looked_ns = ada_clock_boottime_ns();
+	ada_shared_segment_name(name, options->provider);
+	return options->named ? ada_shared_name(options->shared, segment->fd, name) : 0;
+}
+
 static bool makes_sense(const struct ada_segment_options *options)
 {
 	return options->index_buffer_bytes >= ADA_CHUNK_BYTES && options->index_buffer_bytes <= ADA_INDEX_BUFFER_MAX &&

@@ -42,6 +42,7 @@ struct ada_segment {
 	uint32_t detail_taken;		 /* where detail_exhausted: up to here the agent took chunks itself */
 	uint64_t room_bytes;		 /* that the pools may still get from here: ada_segment_allow */
 	bool exhausted;			 /* there was no memory for the index when that was last said */
+	uint64_t young_until_ns;	 /* until then it gets no more than it uses */
 	uint64_t looked_ns, sealed_then; /* how fast the program is */
 	bool collapses;			 /* huge pages don't come by themselves, and the kernel has given those asked for */
 	bool detail_exhausted;		 /* or nearly so: the rest is for the index */
@@ -65,6 +66,9 @@ struct ada_segment_options {
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
 /* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
+/* One that was made before its process was known, with `named` false: its pid, provider, name and allowed_bytes are those of the options
+ * from here on. 0 or -errno: its caller destroys it. */
+int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options);
 /* Maps the one of a dead recorder, by the name that options->shared (only its directory counts) has for options->provider. All that the
  * other options say of its layout must be what it was made with; what its own header says of it is not believed. */
 int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error);

@@ -338,6 +338,8 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 	struct statvfs room;
 	if (segment->chunks_ready == segment->chunks)
 		return 0;
+	if (segment->chunks_ready - free <= 1 && !sealed && now < segment->young_until_ns)
+		return 0;
 	if (segment->chunks_ready - free <= 1 && !sealed)
 		return free < CHUNKS_AT_FIRST && (fstatvfs(segment->fd, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2) ?
 			       CHUNKS_AT_FIRST :

@@ -191,6 +191,14 @@ int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t 
 	return status;
 }
 
+int ada_shared_name(const struct ada_shared *shared, int fd, const char *name)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return shared->named && linkat(AT_FDCWD, path, shared->directory, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
 void ada_shared_unlink(const struct ada_shared *shared, const char *name)
 {
 	if (shared->named && shared->directory >= 0)

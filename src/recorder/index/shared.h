@@ -40,6 +40,8 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error);
+/* Gives one that was made without a name its own; nothing where files have none. 0 or -errno. */
+int ada_shared_name(const struct ada_shared *shared, int fd, const char *name);
 void ada_shared_unlink(const struct ada_shared *shared, const char *name); /* nothing where there is none of that name */
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider);
 /* Writes the file `session`. 0 or -errno. */

@@ -19,6 +19,7 @@
 #include "recorder/process/heir.h"
 #include "recorder/process/life.h"
 #include "recorder/process/server.h"
+#include "recorder/process/stock.h"
 #include "recorder/state/provider.h"
 
 #define STRANGER_SECONDS 1
@@ -185,8 +186,11 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	/* Before the agent has the segment. Without memory for the tables the process is recorded, but no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
 		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
-	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
 	int status = welcome(talk, agent_fd);
+	/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
+	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
+	ada_recorder_wake(recorder);
+	ada_stock_refill(recorder->stock);
 	if (agent_fd >= 0)
 		close(agent_fd);
 	return status;
@@ -494,6 +498,7 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
 	ada_server_owes(recorder->server, socket, true);
 	int status = greet(&talk, &message.hello);
+	ada_server_greeted(recorder->server);
 	ada_server_owes(recorder->server, socket, false);
 	if (!talk.provider)
 		return;

@@ -18,12 +18,14 @@
 #include "recorder/policy/policy.h"
 #include "recorder/process/exit.h"
 #include "recorder/process/heir.h"
+#include "recorder/process/stock.h"
 #include "recorder/session/manifest.h"
 #include "recorder/state/provider.h"
 
 #define BEGINNING_BYTES (8ull << 20)  /* what a segment begins with, where there is plenty: huge pages */
 #define LEAST_LEFT_BYTES (4ull << 20) /* of a control group: below, the rest is the programs'; and as much of it for each of them: */
 #define UNFOLDS_BYTES (768ull << 10)  /* what a process that has just begun still touches */
+#define YOUNG_NS 20000000ull	      /* most children of forks are gone by then, or execute something */
 #define SLICE 64		      /* chunks that are drained before the windows are looked at again */
 #define EVENTS_LINGER_NS 500000000ull /* for pre-rolls in events: nobody knows how long those take */
 
@@ -136,25 +138,27 @@ static void unlink_segment(const struct ada_provider *provider)
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
 
-/* What the provider's segment is to be; the number is known by then. */
-static struct ada_segment_options segment_wanted(const struct ada_provider *provider)
+/* Within what limits leave to the process and to the recorder; the number is known by then. `options`: as it was made, too. */
+static int obtain_segment(struct ada_provider *provider, struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
-	const struct ada_recorder *recorder = provider->recorder;
-	const struct ada_trace_options *options = recorder->options;
+	struct ada_recorder *recorder = provider->recorder;
 	uint64_t used = __atomic_load_n(&recorder->pool_bytes, __ATOMIC_RELAXED);
+	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
+	struct ada_limits limits = ada_limits_of(provider->pid, used);
+	int status;
 
-	return (struct ada_segment_options){ .shared = &provider->recorder->shared,
-					     .index_buffer_bytes = options->index_buffer_bytes,
-					     .index_mode = options->index_mode,
-					     .on_full = options->on_full,
-					     .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
-					     .detail_stack_bytes = options->detail_stack_bytes,
-					     .detail_mode = options->detail_mode,
-					     .allowed_bytes = ada_limit_room(provider->pid, used),
-					     .scarce = ada_limit_room(getpid(), used) < BEGINNING_BYTES,
-					     .pid = (uint32_t)provider->pid,
-					     .provider = provider->number,
-					     .named = true };
+	if (limits.own_left < least)
+		return ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
+	*options = ada_stock_options(recorder);
+	options->allowed_bytes = limits.room;
+	options->scarce = limits.own_room < BEGINNING_BYTES;
+	options->pid = (uint32_t)provider->pid;
+	options->provider = provider->number;
+	options->named = true;
+	status = ada_space_fit(options, ada_space_left(provider->pid), error);
+	if (status || !ada_stock_take(recorder->stock, options, &provider->segment, agent_fd))
+		return status;
+	return ada_segment_create(&provider->segment, options, agent_fd, error);
 }
 
 int ada_provider_start(struct ada_provider **result, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
@@ -177,15 +181,9 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
 	provider->number = (uint32_t)recorder->providers.count; /* which only grows here */
-	struct ada_segment_options segment = segment_wanted(provider);
-	int status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") : 0;
-	uint64_t least = LEAST_LEFT_BYTES + __atomic_load_n(&recorder->pool_count, __ATOMIC_RELAXED) * UNFOLDS_BYTES;
-	if (!status && ada_limit_left(getpid()) < least)
-		status = ada_error_set(error, ENOMEM, "memory limit: the control group leaves no room for another recording");
-	if (!status)
-		status = ada_space_fit(&segment, ada_space_left(pid), error);
-	if (!status)
-		status = ada_segment_create(&provider->segment, &segment, agent_fd, error);
+	struct ada_segment_options segment;
+	int status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") :
+					 obtain_segment(provider, &segment, agent_fd, error);
 	if (!status)
 		status = make_directory(provider, error);
 	if (!status && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
@@ -196,8 +194,10 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		provider->drain.tids_known = !syscall(SYS_tgkill, pid, thread_id, 0);
 		provider->mapped = true;
 		provider->drain.options.provider = provider->number;
-		if (parent)
+		if (parent) {
 			inherit(provider, parent);
+			provider->segment.young_until_ns = provider->start_ns + YOUNG_NS;
+		}
 		note_start(provider, &segment);
 		status = enter(recorder, provider, error);
 	}
@@ -212,7 +212,6 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		return status;
 	}
 	*result = provider;
-	ada_recorder_wake(recorder);
 	return 0;
 }
 

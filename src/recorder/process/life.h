@@ -4,7 +4,7 @@
 #include "recorder/state/state.h"
 
 /* Server threads. Makes directory and segment; *agent_fd is what the agent gets. `parent` (may be NULL): the provider it
- * was forked from, whose modules it has. Becomes visible to the main thread at once. */
+ * was forked from, whose modules it has. Becomes visible to the main thread at once; the caller wakes that one. */
 int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "base/directory.h"
 
 #define CONVERSATIONS_MAX 256
+#define PRIORITY -5 /* as the drain's: a process waits, and as a rule not for long */
 #define PAUSE_MS 10
 #define PULSE_MS 5000		   /* a quarter of what an agent waits for a recorder that says nothing */
 #define PULSES_NS 1800000000000ull /* no answer takes half an hour: it hangs, and the program goes on without it */
@@ -37,6 +39,7 @@ struct ada_server {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	ADA_ARRAY(struct talking) talks; /* conversations under way */
+	int priority;			 /* of a thread that nobody waits for */
 	size_t accepted;		 /* sockets that are on their way into that array */
 };
 
@@ -123,6 +126,8 @@ static bool accept_one(struct ada_server *server, int from)
 static void *accept_all(void *argument)
 {
 	struct ada_server *server = argument;
+
+	setpriority(PRIO_PROCESS, 0, server->priority + PRIORITY); /* this thread, and those that it starts; where it is allowed */
 	for (;;) {
 		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN },
 					  { .fd = server->socket, .events = POLLIN },
@@ -168,6 +173,12 @@ void ada_server_owes(struct ada_server *server, int socket, bool owes)
 		if (server->talks.items[i].socket == socket)
 			server->talks.items[i].owes_ns = owes ? ada_clock_boottime_ns() : 0;
 	pthread_mutex_unlock(&server->lock);
+}
+
+void ada_server_greeted(const struct ada_server *server)
+{
+	if (server)
+		setpriority(PRIO_PROCESS, 0, server->priority);
 }
 
 /* Through the descriptor of the directory: whoever has the one above may have exchanged it. */
@@ -265,6 +276,7 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	if (!server)
 		return ada_error_system(error, ENOMEM, "socket");
 	server->recorder = recorder;
+	server->priority = getpriority(PRIO_PROCESS, 0);
 	server->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	server->abstract = -1;
 	server->quit = eventfd(0, EFD_CLOEXEC);

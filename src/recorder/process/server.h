@@ -21,6 +21,8 @@ void ada_server_close(struct ada_server *server);
 /* Says whether the agent at that socket waits for an answer: then the server tells it now and then that the recorder is at work. NULL: a
  * conversation that no server began. */
 void ada_server_owes(struct ada_server *server, int socket, bool owes);
+/* The calling thread's peer has its segment: what comes now may take long, and has no precedence any more. */
+void ada_server_greeted(const struct ada_server *server);
 /* conversation.c: one conversation from HELLO to its end. */
 void ada_conversation_run(struct ada_recorder *recorder, int socket);
 #endif

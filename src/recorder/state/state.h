@@ -121,6 +121,7 @@ struct ada_recorder {
 	struct ada_paper session_paper;
 	struct ada_lane_options lane_options;
 	struct ada_server *server;
+	struct ada_stock *stock; /* NULL: there is none */
 	struct ada_control *control;
 	const char *control_path; /* of its socket, as session.json has it; NULL: it is closed */
 	int wake;		  /* eventfd: other threads have news for the main one */
