@@ -28,7 +28,7 @@ static void forget_oldest(struct ada_calls *calls, size_t count)
 		memmove(items, items + count, calls->aside.count * sizeof *items);
 }
 
-/* Takes the top call off the stack: into the waiting list, or away where events were lost. */
+/* Takes the top call off the stack and sets it aside, or drops it where events were lost. */
 static int remove_top(struct ada_calls *calls)
 {
 	struct ada_call *top = &calls->stack.items[--calls->stack.count];
@@ -47,7 +47,7 @@ static int remove_top(struct ada_calls *calls)
 	return ada_array_push(&calls->aside, *top);
 }
 
-/* No one knows who ran in the gap: it counts like a call below the innermost one that is still there. */
+/* No one knows who ran in the gap: its time counts like a call below the innermost call that is still open. */
 static void take_gap(struct ada_calls *calls, const struct ada_event *event)
 {
 	if (calls->after_loss && calls->stack.count)
@@ -118,7 +118,7 @@ static void finish(struct ada_calls *calls, struct ada_call *call, const struct 
 	report(calls, call, event->event_kind == ADA_EVENT_RETURN ? ADA_OUTCOME_RETURN : ADA_OUTCOME_EXCEPTION);
 }
 
-/* A late end, on another stack of the thread: counts in no parent, for the one below now did not call it. */
+/* A late end, on another stack of the thread: the call counts in no parent, for the call below it now did not make it. */
 static void end_aside(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
 {
 	for (size_t i = calls->aside.count; i-- > 0;) {

@@ -32,16 +32,16 @@ enum ada_outcome {
 
 struct ada_call {
 	uint64_t function_id;
-	uint64_t caller_id; /* function of the open call below which it began; ADA_NO_FUNCTION: outermost */
+	uint64_t caller_id; /* function of the open call that made this one; ADA_NO_FUNCTION: outermost */
 	uint64_t start_ns, end_ns;
 	uint64_t children_ns;  /* of the calls directly below, as far as known, and of gaps */
-	uint64_t losses;       /* that its thread had when it began */
-	uint64_t position;     /* of the CALL in its thread: its index_seq */
+	uint64_t losses;       /* losses of its thread when the call began */
+	uint64_t position;     /* index_seq of the CALL */
 	uint64_t end_position; /* of the RETURN or EXCEPTION */
 	uint32_t depth;
 	enum ada_outcome outcome;
 	bool aside;	  /* was set aside */
-	bool across_loss; /* events were lost while it was open: its duration is a guess */
+	bool across_loss; /* events were lost while the call was open: its duration is a guess */
 	void *user;	  /* the receiver's */
 };
 

@@ -30,7 +30,7 @@ static void tell_begun(void *context, struct ada_call *call)
 
 	if (scan->seeding)
 		return;
-	/* Calls from before lie at the stack's bottom, and go as any other. */
+	/* Calls from before the selection lie at the stack's bottom, and leave like any other. */
 	if (scan->above.frames.count > below)
 		scan->above.frames.count = below;
 	if (call->position >= scan->to)
@@ -76,7 +76,7 @@ static void expect_progress(const struct ada_selection *selection)
 	}
 }
 
-/* The events of the selection's time, and then on until the calls begun in it have ended. */
+/* Reads the events of the selection's time, and on until the calls begun in it have ended. */
 static void scan_stretch(struct ada_scan *scan, struct position *position, uint64_t *lost)
 {
 	uint64_t count;
@@ -105,7 +105,7 @@ static void scan_stretch(struct ada_scan *scan, struct position *position, uint6
 	}
 }
 
-/* The calls that are open where the selection's time begins: nothing is told of them. */
+/* Puts in the calls that are open where the selection's time begins; the receiver hears nothing of them. */
 static int begin_open(struct ada_scan *scan, uint64_t position)
 {
 	int result = ada_stack_at(&scan->above, scan->thread, position);
@@ -191,7 +191,7 @@ int ada_scan_run(const struct ada_selection *selection, const struct ada_scan_re
 	}
 	while (started < workers && !pthread_create(&threads[started], NULL, work, (char *)crew + started * size))
 		started++;
-	work(crew); /* this thread is the first worker: with no other, one does it all */
+	work(crew); /* this thread is the first worker; where no other starts it does all */
 	for (unsigned int i = 1; i < started; i++)
 		pthread_join(threads[i], NULL);
 	for (unsigned int i = 0; i < started; i++) {

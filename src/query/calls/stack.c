@@ -9,7 +9,7 @@ static bool is_known(const struct ada_event *event)
 	return event->event_kind >= ADA_EVENT_CALL && event->event_kind <= ADA_EVENT_LOST;
 }
 
-/* Whether events were lost between the one at `position` and the last one before it that means something. */
+/* Whether events were lost between the event at `position` and the last known event before it. */
 static bool is_after_loss(const struct ada_thread *thread, uint64_t position)
 {
 	while (position--) {
@@ -29,7 +29,7 @@ void ada_stack_leave(struct ada_stack *stack, uint32_t depth)
 		stack->frames.count--;
 }
 
-/* An end: of a call on the stack, or, unless events were lost, of one that says nothing about those. */
+/* An end of a call on the stack or, unless events were lost, of a call that says nothing about those on the stack. */
 static void end(struct ada_stack *stack, const struct ada_event *event)
 {
 	size_t low = 0, high = stack->frames.count;
@@ -127,7 +127,7 @@ void ada_lookback_close(struct ada_lookback *back)
 	ada_array_free(&back->frames);
 }
 
-/* An end waits in vain: whether it ended a call, only what came before it can tell. */
+/* The end found no call: only the events before it can tell whether it ended one. */
 static int look_forwards(struct ada_lookback *back)
 {
 	struct ada_stack stack = {};
@@ -157,7 +157,7 @@ static int look_forwards(struct ada_lookback *back)
 	return result;
 }
 
-/* What one of the few events says that are not deeper than all behind them. False: it makes an end doubtful. */
+/* Takes one of the few events that are not deeper than all behind them. False: it makes an end doubtful. */
 static bool take(struct ada_lookback *back, const struct ada_event *event, uint64_t position, int *result)
 {
 	if (back->waits) {
@@ -170,12 +170,12 @@ static bool take(struct ada_lookback *back, const struct ada_event *event, uint6
 					 ((struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth }));
 	} else {
 		back->function_id = event->function_id;
-		back->waits = !is_after_loss(back->thread, position); /* then it shows what has left, whoever ended */
+		back->waits = !is_after_loss(back->thread, position); /* then the end shows what has left, whichever call ended */
 	}
 	return true;
 }
 
-/* Of a block of events until there are `wanted` frames: [from, back->position), which lie side by side. Nearly all lie deeper. */
+/* Reads the events [from, back->position), which lie side by side, until there are `wanted` frames. Nearly all lie deeper. */
 static int read_back(struct ada_lookback *back, const struct ada_event *events, uint64_t from, size_t wanted)
 {
 	uint32_t bound = back->limit + back->waits;

@@ -1,8 +1,8 @@
-/* Which calls are open on a thread at one of its events: read backwards from there, so that it costs as much as the oldest of
- * them is away and nothing before it. The answer is that of calls.h, which reads from the thread's beginning.
+/* Which calls are open on a thread at one of its events: reads backwards from there, no further than to the oldest of these calls. The
+ * answer is that of calls.h, which reads from the thread's beginning.
  *
- * Backwards an end at depth d says that nothing of d or deeper is open behind it, if it ended a call then. It did if what comes
- * next, going back, at d or less deep is the call of its function at d. If not, the thread runs several stacks, or its
+ * Going back, an end at depth d says that no call of depth d or deeper is open behind it, if that end ended a call. It did if the next
+ * event, going back, at depth d or less is the CALL of its function at depth d. Otherwise the thread runs several stacks, or its
  * recording begins in the middle; then the calls are followed forwards, from the nearest outermost call on. */
 #ifndef ADA_QUERY_STACK_H
 #define ADA_QUERY_STACK_H
@@ -21,14 +21,14 @@ struct ada_stack {
 	bool after_loss;		    /* events were lost right before: as in ada_calls */
 };
 
-/* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not
- * among them, nor are those that it shows to have left. 0 or -ENOMEM. The frames are the caller's to free with ada_stack_close. */
+/* The calls that are open right before the event at `position` (the thread's count: at its end). A CALL at that position is not among
+ * them, nor are calls that it shows to have left. 0 or -ENOMEM. The caller frees the frames with ada_stack_close. */
 int ada_stack_at(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
-/* Forwards: what is open behind one more event. 0 or -ENOMEM. */
+/* One event further: what is open behind it. 0 or -ENOMEM. */
 int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint64_t position);
-/* Away with those that a call at this depth shows to have left. */
+/* Removes the calls that a call at this depth shows to have left. */
 void ada_stack_leave(struct ada_stack *stack, uint32_t depth);
-/* Tells `calls`, which know of none, that these are open. The receiver hears of each. 0 or -ENOMEM. */
+/* Tells `calls`, which has no open call yet, that these are open. The receiver hears of each. 0 or -ENOMEM. */
 int ada_stack_seed(const struct ada_stack *stack, struct ada_calls *calls);
 void ada_stack_close(struct ada_stack *stack);
 

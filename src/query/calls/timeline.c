@@ -26,7 +26,7 @@ struct ada_timeline {
 	struct ada_moment *moment; /* being filled: where `ended` puts the duration */
 };
 
-/* Only the call that the event at hand ends has its position; others end unknown, and in no moment. */
+/* Only the call that the current event ends has that event's position; others end unknown, and in no moment. */
 static void take_duration(void *context, const struct ada_call *call)
 {
 	struct ada_timeline *timeline = context;
@@ -120,7 +120,7 @@ bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment)
 	return true;
 }
 
-/* Of a timeline that wasn't read to its end: up to the last event that was. */
+/* Of a timeline that wasn't read to its end: up to the last event read. */
 struct ada_completeness ada_timeline_completeness(const struct ada_timeline *timeline)
 {
 	struct ada_selection selection = *timeline->selection;

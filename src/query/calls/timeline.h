@@ -14,8 +14,8 @@ struct ada_moment {
 };
 
 int ada_timeline_open(struct ada_timeline **timeline, const struct ada_selection *selection, bool durations, struct ada_error *error);
-/* Only events with first <= index_seq < end, of each thread: what else there is in the selection counts for nothing. Before the
- * first one is read. */
+/* Leaves only events with first <= index_seq < end of each thread: nothing else in the selection counts. Call it before the first event
+ * is read. */
 void ada_timeline_narrow(struct ada_timeline *timeline, uint64_t first, uint64_t end);
 /* False at the end, and soon after ada_interrupted(). */
 bool ada_timeline_next(struct ada_timeline *timeline, struct ada_moment *moment);

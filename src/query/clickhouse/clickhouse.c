@@ -1,7 +1,7 @@
 /* A session's way into ClickHouse, once or not at all.
  *
  *   1  Ask every server whether the session is in its sessions_local: then it is there, and all is done.
- *   2  Take over what an earlier run left: RENAME its staging table of events to a name of this run. ClickHouse waits with it until an
+ *   2  Take over what an earlier run left: RENAME its staging table of events to a name of this run. ClickHouse delays that until an
  *      insert under way has ended, and later ones find no such table: so what an interrupted run still had in flight is in there or
  *      never will be. The other staging tables are made anew.
  *   3  Ask which events are there. A block of an insert is there from its first row to some row, so of each piece of a thread a

@@ -1,4 +1,4 @@
-/* Rows of events, and what they come to. */
+/* Rows of events, and their sums. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static char *put_event(char *row, const struct ada_event *event, uint64_t functi
 	return row + ADA_CLICKHOUSE_EVENT_BYTES;
 }
 
-/* Of the piece at hand, as many as lie side by side and have room. */
+/* Fills in rows of the current piece: as many as lie side by side and have room. */
 static void fill_from(struct ada_clickhouse_events *events, const struct ada_clickhouse_piece *piece)
 {
 	const struct ada_clickhouse_content *content = events->content;

@@ -83,7 +83,7 @@ static void set_common(struct ada_clickhouse_server *server, struct answer *answ
 	curl_easy_setopt(server->curl, CURLOPT_PASSWORD, server->login->password);
 }
 
-/* One line of it, without what every exception ends with. */
+/* Makes one line of the text, without the end that every exception has. */
 static void tidy(char *text)
 {
 	char *end = strstr(text, ", e.what()");
@@ -147,7 +147,7 @@ static int perform(struct ada_clickhouse_server *server, struct answer *answer, 
 	if (ada_array_push(&answer->text, '\0'))
 		return ada_error_system(error, ENOMEM, "%s", server->url);
 	curl_easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
-	/* A server that refuses an insert in the middle may close the connection right behind saying why. */
+	/* A server that refuses an insert in the middle may say why and close the connection at once. */
 	if (status >= 300 && code != CURLE_ABORTED_BY_CALLBACK && answer->text.count > 1)
 		return say_refused(server, status, answer->text.items, error);
 	if (code)
@@ -238,7 +238,7 @@ int ada_clickhouse_insert(struct ada_clickhouse_server *server, const char *stat
 	set_common(server, &answer, message);
 	curl_easy_setopt(server->curl, CURLOPT_URL, url);
 	curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
-	/* One that the server is about to close would have it sent twice, or fail. */
+	/* On a connection that the server is about to close the insert would be sent twice, or fail. */
 	curl_easy_setopt(server->curl, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
 	curl_easy_setopt(server->curl, CURLOPT_READFUNCTION, give_bytes);

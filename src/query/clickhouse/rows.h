@@ -7,7 +7,7 @@
 
 #define ADA_CLICKHOUSE_EVENT_BYTES (3 * 8 + 4 * 4 + 1)
 
-/* What the rows of a thread's events come to: what the server is asked for before they become visible. */
+/* The sums over the rows of a thread's events: the server must have the same before the rows become visible. */
 struct ada_clickhouse_sums {
 	uint64_t rows, index_seq, timestamp_ns, function_id;
 };
@@ -34,7 +34,7 @@ struct ada_rowbinary {
 /* All rows of a table but `events`. */
 void ada_clickhouse_rows(struct ada_rowbinary *rows, const struct ada_clickhouse_content *content, enum ada_clickhouse_table table);
 
-/* Rows of events, made while they are sent. A piece is part of one thread: its events [from, to). */
+/* Rows of events, made while they are sent. A piece is the events [from, to) of one thread. */
 struct ada_clickhouse_piece {
 	uint32_t thread;
 	uint64_t from, to;
@@ -50,6 +50,6 @@ struct ada_clickhouse_events {
 void ada_clickhouse_events_open(struct ada_clickhouse_events *events, const struct ada_clickhouse_content *content,
 				const struct ada_clickhouse_piece *pieces, size_t count);
 size_t ada_clickhouse_events_read(void *events, char *bytes, size_t size); /* an ada_clickhouse_source */
-/* Rows that the events [from, to) of a thread make: those of kinds that the tables know. */
+/* How many rows the events [from, to) of a thread make: those of kinds that the tables know. */
 uint64_t ada_clickhouse_count_rows(const struct ada_thread *thread, uint64_t from, uint64_t to);
 #endif

@@ -115,7 +115,7 @@ static int count_shards(struct ada_clickhouse_place *place, struct ada_clickhous
 	return result;
 }
 
-/* Adds those that the cluster names beside the one given, at the same port. */
+/* Adds the servers that the cluster names beside the given one, at the same port. */
 static int add_others(struct ada_clickhouse_place *place, const struct ada_clickhouse_login *login, struct ada_error *error)
 {
 	char *first = place->servers[0].url, *answer = NULL, *rest;
@@ -237,7 +237,7 @@ static int make_table(const struct ada_clickhouse_place *place, struct ada_click
 	return result;
 }
 
-/* What was made without a cluster, or for another one, would not show what is written now. */
+/* Tables made without a cluster, or for another one, would not show what is written now. */
 static int check_engine(const struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, struct ada_error *error)
 {
 	char *answer = NULL;

@@ -10,7 +10,7 @@
 #define ADA_QUERY_CLICKHOUSE_TABLES_H
 #include "query/clickhouse/http.h"
 
-/* In the order in which they move in: names before events, sessions last. */
+/* In the order in which their rows move in: names before events, sessions last. */
 enum ada_clickhouse_table {
 	ADA_CLICKHOUSE_PROCESSES,
 	ADA_CLICKHOUSE_THREADS,
@@ -27,7 +27,7 @@ extern const char *const ada_clickhouse_table_names[ADA_CLICKHOUSE_TABLES];
 
 struct ada_clickhouse_place {
 	const char *database, *cluster;	       /* names that need no quoting; cluster NULL: none */
-	struct ada_clickhouse_server *servers; /* in a cluster in the order of its shards */
+	struct ada_clickhouse_server *servers; /* of a cluster, in the order of its shards */
 	size_t server_count;
 };
 
@@ -35,7 +35,7 @@ struct ada_clickhouse_place {
 int ada_clickhouse_place_open(struct ada_clickhouse_place *place, const char *const *urls, size_t url_count,
 			      const struct ada_clickhouse_login *login, struct ada_error *error);
 void ada_clickhouse_place_close(struct ada_clickhouse_place *place);
-/* Makes what isn't there yet on every server, and looks whether what is there was made for the same cluster. */
+/* Makes the tables that aren't there yet on every server, and checks that those there were made for the same cluster. */
 int ada_clickhouse_make_tables(const struct ada_clickhouse_place *place, struct ada_error *error);
 /* `prefix`: staging_ID_ATTEMPT. */
 int ada_clickhouse_make_staging(const struct ada_clickhouse_place *place, struct ada_clickhouse_server *server, const char *prefix,

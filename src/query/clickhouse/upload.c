@@ -29,7 +29,7 @@ static uint64_t piece_key(uint32_t thread, uint64_t piece)
 	return (uint64_t)thread << 32 | (uint32_t)piece;
 }
 
-/* Where the rest of each piece begins that is there in part, by piece_key. */
+/* For each piece that is there in part: where its rest begins, by piece_key. */
 static int read_rests(const struct ada_clickhouse_upload *upload, char *answer, struct ada_table *rests, bool *sound)
 {
 	const struct ada_clickhouse_content *content = upload->content;
@@ -94,7 +94,7 @@ static int plan(struct sending *sending, struct ada_error *error)
 		return result;
 	result = read_rests(upload, answer, &rests, &sound);
 	free(answer);
-	/* What no run leaves: nothing is sent, ada_clickhouse_compare_events finds it, and all is sent anew. */
+	/* No run leaves rows like that: we send nothing, ada_clickhouse_compare_events finds the difference, and all is sent anew. */
 	if (!result && sound && add_pieces(sending, &rests))
 		result = ada_error_system(error, ENOMEM, "%s", upload->content->session->path);
 	ada_table_free(&rests);
@@ -103,7 +103,7 @@ static int plan(struct sending *sending, struct ada_error *error)
 
 /* --- sending ----------------------------------------------------------------------------------------------------------- */
 
-/* The next pieces for one insert: how many, 0: none is left, or something failed. */
+/* Takes the next pieces for one insert; returns how many, 0: none is left, or something failed. */
 static size_t take(struct sending *sending, size_t *first)
 {
 	uint64_t events = 0;

@@ -1,4 +1,4 @@
-/* The events of a session into its staging table: those that aren't there yet, over several connections at once. */
+/* Sends the events of a session that aren't in its staging table yet, over several connections at once. */
 #ifndef ADA_QUERY_CLICKHOUSE_UPLOAD_H
 #define ADA_QUERY_CLICKHOUSE_UPLOAD_H
 #include "query/clickhouse/rows.h"

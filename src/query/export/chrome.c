@@ -202,7 +202,7 @@ static int take_left(void *context, struct ada_call *call, uint64_t last_ns)
 	return 0;
 }
 
-/* Name, category and what is said of it. */
+/* Name, category and arguments of a call. */
 static void put_call(struct chrome *chrome, const struct ada_call *call, const struct ada_export_text *text, bool cut)
 {
 	put(chrome, ",\"name\":");

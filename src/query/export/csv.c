@@ -174,7 +174,7 @@ static int put_moments(struct csv *csv, struct ada_timeline *timeline, uint64_t 
 static int write_events(struct csv *csv, struct ada_error *error)
 {
 	const struct ada_selection *selection = csv->export->selection;
-	uint64_t *kept = calloc(selection->session->threads.count + 1, sizeof *kept); /* what was released before it, by thread */
+	uint64_t *kept = calloc(selection->session->threads.count + 1, sizeof *kept); /* events before this one were released, by thread */
 	struct ada_timeline *timeline;
 	int result;
 

@@ -43,7 +43,7 @@ static void put_call(struct ada_ctf_stream *stream, const struct ada_event *even
 	memcpy(at + 16, &module, 4);
 }
 
-/* In a packet of its own, so that readers know that the loss lies between the event before and this one. */
+/* Begins a new packet, so that readers know that the loss lies between the event before and this one. */
 static void put_lost(struct ada_ctf_stream *stream, const struct ada_event *event, uint64_t position)
 {
 	unsigned char *at;
@@ -185,7 +185,7 @@ static int put_mark(struct ada_ctf_stream *stream, const struct ada_process *pro
 
 typedef ADA_ARRAY(struct mark) mark_array;
 
-/* Of a process, those in the selection's time, in its order. */
+/* Finds a process's marks in the selection's time, in the order of time. */
 static int find_marks(const struct ada_selection *selection, const struct ada_process *process, mark_array *marks)
 {
 	int result = 0;

@@ -25,9 +25,9 @@ struct ada_ctf_stream {
 	int result; /* of the first write that failed */
 };
 int ada_ctf_stream_open(struct ada_ctf_stream *stream, const char *path, struct ada_error *error);
-/* Room for one event that has `size` bytes behind its header, in the packet at hand or a new one; NULL: can't be written. */
+/* Room for one event with `size` bytes behind its header, in this packet or a new one; NULL: can't be written. */
 unsigned char *ada_ctf_stream_event(struct ada_ctf_stream *stream, uint8_t id, uint64_t ns, size_t size);
-/* Ends the packet; what comes next is behind so many more lost events. */
+/* Ends the packet; so many more events are lost before what comes next. */
 void ada_ctf_stream_cut(struct ada_ctf_stream *stream, uint64_t ns, uint64_t lost);
 int ada_ctf_stream_close(struct ada_ctf_stream *stream); /* 0 or -errno */
 #endif

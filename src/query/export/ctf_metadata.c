@@ -54,7 +54,7 @@ static const char
 		  "event {\n\tname = \"mark\";\n\tid = 0;\n\tstream_id = 1;\n\tfields := struct {\n"
 		  "\t\tuint32_t window;\n\t\tint32_t thread;\n\t\tint64_t index_seq;\n\t\tstring kind;\n\t\tstring label;\n\t};\n};\n";
 
-/* As a literal: whatever is no printable ASCII or UTF-8 as octal numbers. */
+/* Puts a literal: what is neither printable ASCII nor UTF-8 becomes octal numbers. */
 static void put_literal(struct ada_output *output, const char *text)
 {
 	char *clean = ada_output_utf8_copy(text), octal[8];
@@ -129,7 +129,7 @@ static void put_environment(struct ada_output *output, const struct ada_export *
 	ada_output_string(output, "};\n\n");
 }
 
-/* A type that every event uses; with no function there is none that does, but TSDL wants one. */
+/* The type that every event uses. Without functions no event does, but TSDL wants one entry. */
 static void put_functions(struct ada_output *output, const struct ada_export *export)
 {
 	const struct ada_session *session = export->selection->session;

@@ -30,7 +30,7 @@ int ada_ctf_stream_open(struct ada_ctf_stream *stream, const char *path, struct 
 	return stream->result;
 }
 
-/* All but sizes, times and losses, which its end fills in. */
+/* Puts all of the packet's header but sizes, times and losses: the packet's end fills in those. */
 static void begin(struct ada_ctf_stream *stream, uint64_t ns)
 {
 	static const uint32_t magic = ADA_CTF_MAGIC;
@@ -80,7 +80,7 @@ unsigned char *ada_ctf_stream_event(struct ada_ctf_stream *stream, uint8_t id, u
 
 void ada_ctf_stream_cut(struct ada_ctf_stream *stream, uint64_t ns, uint64_t lost)
 {
-	/* Readers take the difference of two packets: so there is one before the first loss, if only an empty one. */
+	/* Readers take the difference of two packets: so a packet, if only an empty one, comes before the first loss. */
 	if (!stream->used && !stream->packets)
 		begin(stream, ns);
 	if (stream->used)

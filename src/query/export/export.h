@@ -15,7 +15,7 @@ struct ada_export {
 	const struct ada_selection *selection;
 	struct ada_name_list names;
 	struct ada_output *output;	      /* of a format that is one stream */
-	const char *path;		      /* of the others: file to fill, or directory to make, which isn't there yet */
+	const char *path;		      /* of the others: the file to fill, or the directory to make */
 	bool events;			      /* csv: a row an event, not a call */
 	struct ada_progress *progress;	      /* of events done */
 	struct ada_completeness completeness; /* filled in */
@@ -26,8 +26,8 @@ struct ada_export_format {
 	const char *name;
 	const char *help;
 	enum { ADA_EXPORT_TEXT, ADA_EXPORT_BINARY, ADA_EXPORT_FILE, ADA_EXPORT_DIRECTORY, ADA_EXPORT_SERVER } kind;
-	/* 0 or -errno; -EINTR once ada_interrupted(): the caller takes away what was written. A failed write is left to the
-	 * caller, too, who finds it in output->error. NULL: of ADA_EXPORT_SERVER, see query/clickhouse/clickhouse.h. */
+	/* 0 or -errno; -EINTR once ada_interrupted(): the caller removes what was written. The caller also handles a failed write, which
+	 * is in output->error. NULL: for ADA_EXPORT_SERVER, see query/clickhouse/clickhouse.h. */
 	int (*write)(struct ada_export *export, struct ada_error *error);
 };
 extern const struct ada_export_format ada_export_formats[];

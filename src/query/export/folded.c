@@ -123,7 +123,7 @@ static const char *name_of(const struct writer *writer, const struct ada_tree_no
 	return ada_module_function(node->module, node->function_id, buffer);
 }
 
-/* All below a node: a line a function. */
+/* Writes all below a node: a line a function. */
 static int write_deeper(struct writer *writer, uint32_t top)
 {
 	const struct ada_tree_node *nodes = writer->tree->nodes.items;

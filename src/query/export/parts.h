@@ -20,8 +20,8 @@ uint32_t ada_export_symbol_index(const struct ada_name *name); /* of name->symbo
 
 /* "return", "exception", "open", "unknown" */
 const char *ada_export_outcome(int outcome);
-/* What relative times count from: the session's start, or what is earlier. Formats whose numbers are doubles have those: ns since
- * boot may be beyond 2^53. */
+/* What relative times count from: the session's start, or the first event if that is earlier. Formats whose numbers are doubles need
+ * relative times: ns since boot may be beyond 2^53. */
 uint64_t ada_export_base_ns(const struct ada_selection *selection);
 /* Path's last part. */
 const char *ada_export_base_name(const char *path);
@@ -52,20 +52,20 @@ struct ada_export_marks_receiver {
 	int (*window)(void *context, const struct ada_export_window *window);
 	int (*mark)(void *context, const struct ada_export_mark *mark);
 };
-/* Those of the process that lie in the selection, window by window. 0 or what a receiver returned. */
+/* Tells the process's marks and windows that lie in the selection, window by window. 0 or what a receiver returned. */
 int ada_export_marks(const struct ada_selection *selection, const struct ada_process *process,
 		     const struct ada_export_marks_receiver *receiver);
 
 /* --- events and losses of one process over time ----------------------------------------------------------------------- */
 #define ADA_EXPORT_BUCKET_NS 10000000ull
-#define ADA_EXPORT_BUCKETS 65536u /* of a longer process, the buckets are longer */
+#define ADA_EXPORT_BUCKETS 65536u /* a longer process has longer buckets */
 struct ada_export_rates {
 	uint64_t start_ns, end_ns, bucket_ns;
 	size_t buckets;
 	uint64_t *events, *lost; /* by bucket */
 	bool any_lost;
 };
-/* For this process and no more what was counted before. 0 or -ENOMEM. */
+/* Begins with this process, and forgets what was counted before. 0 or -ENOMEM. */
 int ada_export_rates_begin(struct ada_export_rates *rates, const struct ada_selection *selection, const struct ada_process *process);
 void ada_export_rates_count(struct ada_export_rates *rates, const struct ada_event *event);
 /* The curve of rates->events or rates->lost: where it changes, and its end at 0. */

@@ -1,8 +1,8 @@
-/* Perfetto's protobuf: a sequence of packets a thread, whose slices begin and end as its calls do; names, categories and source
- * lines are told once a sequence and then meant by number. Written packet by packet.
+/* Perfetto's protobuf: a sequence of packets a thread, whose slices begin and end as its calls do. A sequence tells each name, category
+ * and source line once and then refers to it by number. Written packet by packet.
  *
- * A call without a known end, or that goes on on another stack of its thread (calls.h: aside), ends where it was seen last, with
- * the outcome "left"; where its real end comes after all, an instant has its whole duration. */
+ * A call without a known end, or one that continues on another stack of its thread (calls.h: aside), ends where it was seen last, with
+ * the outcome "left"; if its real end comes after all, an instant has its whole duration. */
 #include "query/export/perfetto.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static int find_function(struct ada_perfetto *perfetto, uint64_t function_id, st
 	return 0;
 }
 
-/* File and line are looked up for those whose events have detail: where nobody looks, debug information need not be read. */
+/* File and line are looked up for functions whose events have detail: otherwise debug information need not be read. */
 static bool locate(struct named *named)
 {
 	struct ada_perfetto_function *function = named->function;
@@ -99,7 +99,7 @@ static int put_location(struct ada_proto *packet, const struct named *named)
 	return 0;
 }
 
-/* What this sequence has not been told yet. */
+/* Puts the entries that this sequence has not had yet. */
 static int put_interned(struct ada_perfetto *perfetto, const struct named *named)
 {
 	struct ada_proto *packet = &perfetto->packet;

@@ -1,6 +1,6 @@
 /* Field numbers of a Perfetto trace, as published in google/perfetto's protos/perfetto/trace (trace.proto, trace_packet.proto,
- * clock_snapshot.proto, trace_packet_defaults.proto, interned_data/, track_event/); tests/query/perfetto_trace.proto has the same
- * with its types. And the parts of the writer that share a packet. */
+ * clock_snapshot.proto, trace_packet_defaults.proto, interned_data/, track_event/); tests/query/perfetto_trace.proto has the same with
+ * its types. Below them: the parts of the writer that share a packet. */
 #ifndef ADA_QUERY_EXPORT_PERFETTO_H
 #define ADA_QUERY_EXPORT_PERFETTO_H
 #include "query/calls/calls.h"
@@ -84,9 +84,9 @@ enum {
 	ANNOTATION_NAME = 10
 };
 
-#define PROCESS_SEQUENCE 1u /* of what is no thread's; thread I of the selection has 2 + I */
+#define PROCESS_SEQUENCE 1u /* of all that belongs to no thread; thread I of the selection has 2 + I */
 
-/* Source of a function, and where its entry was told: on which sequence. */
+/* A function's source, and on which sequence its entry was written. */
 struct ada_perfetto_function {
 	uint32_t name_sequence, location_sequence;
 	const char *file;
@@ -105,7 +105,7 @@ struct ada_perfetto {
 	const struct ada_process *process;
 	uint32_t sequence;
 	uint64_t thread_uuid, process_uuid, windows_uuid, events_uuid, lost_uuid, counter_uuid;
-	uint64_t now_ns;  /* of the last slice's begin or end on the thread: none is earlier */
+	uint64_t now_ns;  /* of the thread's last begin or end of a slice: no later one may be earlier */
 	uint64_t last_ns; /* latest time in the trace */
 	size_t window;	  /* of the session: the first that doesn't end before now */
 };
@@ -123,7 +123,7 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto);
 int ada_perfetto_begin_thread(struct ada_perfetto *perfetto);
 int ada_perfetto_end(struct ada_perfetto *perfetto);
 
-/* Of an event inside a window: its arguments or result, as annotations of the event that is being written. */
+/* For an event inside a window: its arguments or result, as annotations of the event that is being written. */
 int ada_perfetto_detail(struct ada_perfetto *perfetto, uint64_t position);
 /* Whether this time on the thread at hand lies in a window of its process; times must not fall. */
 bool ada_perfetto_in_window(struct ada_perfetto *perfetto, uint64_t ns);

@@ -102,7 +102,7 @@ static uint32_t clock_id_of(const struct ada_session *session, const struct ada_
 	return id;
 }
 
-/* One moment on two clocks: of an anchor, or (NULL) of the session's start, with the wall clock where that is known. */
+/* Puts one moment on two clocks: an anchor's, or (NULL) the session's start, with the wall clock where that is known. */
 static int put_snapshot(struct ada_perfetto *perfetto, const struct ada_timing_anchor *anchor, bool first)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
@@ -137,7 +137,7 @@ static int compare_host(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* In the order of the host's time: readers drop a snapshot that lies before another one. */
+/* In the order of the host's time: readers drop a snapshot that is earlier than one before it. */
 int ada_perfetto_begin(struct ada_perfetto *perfetto)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
@@ -219,7 +219,7 @@ static int put_counter_track(struct ada_perfetto *perfetto, uint64_t uuid, const
 	return end_track(perfetto, track);
 }
 
-/* The thread's own sequence: what its packets share. */
+/* Begins the thread's sequence: with what its packets share. */
 int ada_perfetto_begin_thread(struct ada_perfetto *perfetto)
 {
 	const struct ada_thread *thread = perfetto->thread;
@@ -362,7 +362,7 @@ static int put_counter(struct ada_perfetto *perfetto, const char *what, const ui
 	return result ? result : ada_export_rates_tell(&perfetto->rates, values, perfetto, put_point);
 }
 
-/* Marks stand here, where the tracks of all their threads have been told. */
+/* Marks come here, after the tracks of all their threads. */
 int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 {
 	int result;
@@ -377,7 +377,7 @@ int ada_perfetto_end_process(struct ada_perfetto *perfetto)
 		result = put_counter(perfetto, "lost events", perfetto->rates.lost);
 	return result;
 }
-/* So that the moments themselves are seen, and the clocks' numbers get their names. */
+/* Shows the moments of the anchors, and gives the clocks' numbers their names. */
 static int put_anchors(struct ada_perfetto *perfetto)
 {
 	const struct ada_session *session = perfetto->export->selection->session;
@@ -399,7 +399,7 @@ static int put_anchors(struct ada_perfetto *perfetto)
 	return result;
 }
 
-/* What is missing, on a track of its own: the file has no other place for it. */
+/* What is missing gets a track of its own: the file has no other place for it. */
 int ada_perfetto_end(struct ada_perfetto *perfetto)
 {
 	const struct ada_completeness *completeness = &perfetto->export->completeness;

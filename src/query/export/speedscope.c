@@ -1,8 +1,8 @@
 /* speedscope's own format: an evented profile a thread. Its rules: events in the order of time, every O with its C, nested.
  *
- * So a call ends where it leaves the stack. One without a known end ends where it was seen last; so does one that goes on on
- * another stack of its thread (calls.h: aside). Events name no outcome: there is no place for one. Frames come last in the file,
- * when they are all known. */
+ * So a call ends where it leaves the stack. A call without a known end ends where it was seen last; so does a call that continues on
+ * another stack of its thread (calls.h: aside). Events name no outcome: there is no place for one. Frames come last in the file, when all
+ * are known. */
 #include <errno.h>
 #include <stdio.h>
 #include "query/export/export.h"
@@ -63,7 +63,7 @@ static int take_thread(void *context, const struct ada_export_thread *thread)
 	speedscope->now_ns = thread->from_ns;
 	speedscope->to_ns = thread->to_ns;
 	speedscope->any_event = false;
-	speedscope->shown = thread->to_ns; /* nothing of the others lies in the selection */
+	speedscope->shown = thread->to_ns; /* nothing of other threads lies in the selection */
 	if (!speedscope->shown)
 		return 0;
 	ada_output_string(output, speedscope->any_profile ? ",\n" : "\n");

@@ -1,8 +1,9 @@
-/* An SQLite file with the tables of `ada query` (query/sql/sql.h) as real ones, `report` for fn_stats(), and `session`: one row of what
- * was recorded and how complete it is.
+/* An SQLite file with the tables of `ada query` (query/sql/sql.h) as real tables, `report` for fn_stats(), and `session`: one row of what
+ * was recorded and how complete that is.
  *
- * Both live in one connection: SQLite finds the recording's tables wherever no real one has the name. So rows are first copied
- * into tables of other names, which then get theirs. It is one transaction, in a file that is nobody's yet: no journal is needed.
+ * Both kinds of table live in one connection: SQLite finds the recording's table wherever no real one has the name. So rows are first
+ * copied into tables of other names, which are renamed afterwards. All is one transaction, in a file that nobody uses yet: no journal is
+ * needed.
  */
 #include <errno.h>
 #include <stdlib.h>

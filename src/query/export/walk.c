@@ -122,7 +122,7 @@ static int pause(struct walk *walk)
 	return 0;
 }
 
-/* Events [first, last), and on to the ends of the calls that began among them where they are wanted. */
+/* Feeds events [first, last), and goes on to the ends of the calls that began among them, where those are wanted. */
 static int feed(struct walk *walk, uint64_t first, uint64_t last)
 {
 	const struct ada_thread *thread = walk->at.thread;
@@ -179,7 +179,7 @@ static int walk_thread(struct walk *walk, size_t number)
 			result = begin_open(walk, first);
 		if (!result)
 			result = feed(walk, first, last);
-		/* What is open then lasts beyond. */
+		/* Calls that are open then last beyond. */
 		if (walk->cut && walk->calls.last_ns < walk->at.to_ns)
 			walk->calls.last_ns = walk->at.to_ns;
 		ada_calls_end(&walk->calls);

@@ -4,7 +4,7 @@
 #include "query/narrate/parts.h"
 
 #define TOLD 3
-#define CALLS_KNOWN 10 /* by others, else nothing is new about a caller */
+#define CALLS_KNOWN 10 /* calls by others before; with fewer no caller counts as new */
 
 struct new_caller {
 	const struct ada_edge *edge, *before; /* the earliest of the other callers */
@@ -47,7 +47,7 @@ static void tell(struct ada_story *story, const struct new_caller *caller)
 	const struct ada_edge *edge = caller->edge;
 	const struct ada_process *process = edge->thread->process;
 
-	/* The ids are of one of the processes that ran it: of this one's, for it has the first such call. */
+	/* Function ids are a process's: these are of the one that has the first such call. */
 	ada_words_source(story, process, atf_thread_get(edge->thread->events, edge->first_position)->function_id, name);
 	if (edge->caller_id != ADA_NO_FUNCTION) {
 		struct ada_stack stack;

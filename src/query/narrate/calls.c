@@ -7,7 +7,7 @@
 #include "query/session/stretch.h"
 
 #define TOLD 5
-#define SMALL 100 /* what exceeds the usual by less than 1/100 of the worst is only counted */
+#define SMALL 100 /* calls that exceed the usual by less than 1/100 of the worst are only counted */
 
 struct slow { /* of one function */
 	uint64_t id, calls;
@@ -47,7 +47,7 @@ static void take(void *context, const struct ada_call *call)
 	const struct ada_norm *norm;
 	struct slow *slow;
 
-	/* What was open all through the window is not what was unusual in it: call paths tell of it. */
+	/* A call that was open all through the window is not unusual in it: call paths tell of that call. */
 	if (call->across_loss || call->outcome == ADA_OUTCOME_UNKNOWN ||
 	    (call->outcome == ADA_OUTCOME_OPEN && call->position < search->first))
 		return;
@@ -97,7 +97,7 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 		for (uint64_t i = 0; i < stretch.count && !search->result; i++)
 			if (ada_calls_feed(&calls, &stretch.events[i], stretch.position + i))
 				search->result = -ENOMEM;
-	/* What is still open lasted at least until the thread's last event here. */
+	/* Calls that are still open lasted at least until the thread's last event here. */
 	ada_calls_end(&calls);
 	for (size_t i = 0; i < search->slow.count; i++)
 		if (search->slow.items[i].thread == thread && search->slow.items[i].outcome == ADA_OUTCOME_OPEN)

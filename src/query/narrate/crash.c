@@ -36,7 +36,7 @@ static const struct ada_symbol *symbol_at(const struct ada_module *module, uint6
 	return NULL;
 }
 
-/* Module+offset and function of an address, where a function of the module holds it. False: none does. */
+/* Puts module+offset and function of an address that a function of a module holds. False: none does. */
 static bool put_place(struct ada_story *story, FILE *stream, const struct ada_process *process, uint64_t address)
 {
 	const json_object *modules = ada_json_get(process->manifest, "modules");
@@ -192,7 +192,7 @@ void ada_narrate_crash(struct ada_story *story, const struct ada_process *proces
 	uint64_t ns = ada_json_u64(crash, "timestampNs", UINT64_MAX), tid = ada_json_u64(crash, "tid", 0), end = 0;
 	const struct ada_thread *thread = NULL;
 
-	/* A thread id may have been used before: the newest of it. */
+	/* A thread id may have been used before: take the newest thread. */
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct ada_thread *one = &story->session->threads.items[process->first_thread + i];
 

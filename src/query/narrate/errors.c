@@ -35,7 +35,7 @@ struct search {
 	int result;
 };
 
-/* Their sign is an order, or a number read, no error. */
+/* The sign of these functions' results is an order, or part of a number, no error. */
 static bool compares(const char *name)
 {
 	static const char *const patterns[] = { "*cmp*", "*compare*", "*coll*", "strto*", "ato[ilfq]*" };

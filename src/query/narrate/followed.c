@@ -9,7 +9,7 @@
 
 struct after {
 	const struct ada_mark_place *place;
-	bool later;	/* than the window's first mark */
+	bool later;	/* later than the window's first mark */
 	uint32_t depth; /* of the marked event */
 	bool ended;	/* the marked call, if a CALL was marked */
 	struct ada_call marked;
@@ -62,7 +62,7 @@ static void note(void *context, struct ada_call *call)
 	}
 }
 
-/* Feeds what follows, and before it what is open; false without memory. */
+/* Feeds the calls that are open, then the events that follow; false without memory. */
 static bool read_on(struct ada_story *story, struct after *after, const struct ada_thread *thread, uint64_t end)
 {
 	struct ada_calls calls;

@@ -127,7 +127,7 @@ static void put_call(struct ada_story *story, FILE *stream, const struct ada_thr
 	ada_arguments_free(&arguments);
 }
 
-/* The CALL that an end belongs to: the innermost open call right before it, if it is of the same function and depth. */
+/* The CALL that an end belongs to: the innermost open call right before it, if function and depth are the same. */
 static bool find_call(struct ada_story *story, const struct ada_thread *thread, uint64_t position, uint64_t *call)
 {
 	const struct ada_event *event = atf_thread_get(thread->events, position);
@@ -183,7 +183,7 @@ static void put_event(struct ada_story *story, FILE *stream, const struct ada_ma
 	}
 }
 
-/* What each thread had last done when something marked that is no event of a thread. */
+/* Cites what each thread had last done at a mark that is no event of a thread. */
 static void cite_around(struct ada_story *story, const struct ada_mark_place *place)
 {
 	const struct ada_process *process = place->window->process;

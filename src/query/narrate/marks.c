@@ -2,7 +2,7 @@
 #include <string.h>
 #include "query/narrate/parts.h"
 
-#define MARKS_TOLD 4 /* of a window, and more where their rules are new */
+#define MARKS_TOLD 4 /* of a window, and further ones whose rules are new */
 
 void ada_narrate_cite_window(struct ada_story *story, const struct ada_recorded_window *window)
 {
@@ -25,7 +25,7 @@ bool ada_narrate_holds_crash(const struct ada_story *story, uint64_t number)
 	return ns >= window->start_ns && ns <= window->end_ns;
 }
 
-/* Whether a rule of the mark is new; all of them are known afterwards. The window's first mark is, whatever it says. */
+/* Whether a rule of the mark is new; afterwards all its rules are known. The window's first mark always counts as new. */
 static bool has_new_rule(struct ada_first_marks *firsts, const json_object *mark)
 {
 	const json_object *rules = ada_json_get(mark, "rules");
@@ -45,7 +45,7 @@ static bool has_new_rule(struct ada_first_marks *firsts, const json_object *mark
 	return new;
 }
 
-/* Whether no thread but that of the mark has done anything since the moment that was told of last. */
+/* Whether only the mark's own thread has done anything since the moment told last. */
 static bool others_stand_still(const struct ada_story *story, const struct ada_mark_place *place, uint64_t told_ns)
 {
 	const struct ada_process *process = place->window->process;
@@ -62,7 +62,7 @@ static bool others_stand_still(const struct ada_story *story, const struct ada_m
 
 static void tell_surroundings(struct ada_story *story, const struct ada_mark_place *place, struct ada_first_marks *firsts)
 {
-	/* Of the crash in the window all that is told behind everything else. */
+	/* The crash in the window is told in full behind everything else. */
 	if (firsts->count && !strcmp(ada_json_text(place->entry, "kind", ""), "crash") && ada_narrate_holds_crash(story, place->number))
 		return;
 	firsts->places[firsts->count++] = *place;
@@ -81,7 +81,7 @@ bool ada_first_marks_same_thread(const struct ada_first_marks *firsts, size_t nu
 	return false;
 }
 
-/* Whether a mark that the manifest has is of the rule: then its first one is told. */
+/* Whether the manifest has a mark of the rule: then the rule's first mark is told. */
 static bool is_named(const struct ada_recorded_window *window, const struct ada_first_marks *firsts, const char *kind)
 {
 	const json_object *marks = ada_json_get(window->entry, "marks");
@@ -100,7 +100,7 @@ static bool is_named(const struct ada_recorded_window *window, const struct ada_
 	return false;
 }
 
-/* Of so many marks that the manifest has the first ones alone, a rule may have only such as it leaves out. */
+/* Where the manifest lists only the first of many marks, all marks of a rule may be among those left out. */
 static void tell_more(struct ada_story *story, const struct ada_recorded_window *window, const struct ada_first_marks *firsts,
 		      uint64_t more)
 {

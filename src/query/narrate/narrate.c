@@ -24,7 +24,7 @@ static struct ada_completeness completeness_of(const struct ada_story *story, st
 			if (event->timestamp_ns >= selection->from_ns && event->timestamp_ns < selection->to_ns)
 				lost[i] += event->function_id;
 		}
-		if (losses->count > losses->positions.count) /* not each is known by its place: all of them count */
+		if (losses->count > losses->positions.count) /* some have no known place: then all count */
 			lost[i] = losses->lost;
 		ada_selection_range(selection, thread, &first, &end);
 		events += end - first;
@@ -40,7 +40,7 @@ static void free_sentence(struct ada_sentence *sentence)
 	ada_array_free(&sentence->evidence);
 }
 
-/* Whatever could not be shown is not told. */
+/* Drops sentences that have no evidence. */
 static void drop_unfounded(struct ada_narrative *narrative)
 {
 	for (size_t i = 0; i < narrative->sections.count; i++) {

@@ -84,7 +84,7 @@ static void tell_idle(struct ada_story *story, const char *kind, const struct ad
 	ada_narrate_cite(story, thread, position - 1, position - 1);
 }
 
-/* A citation up to position - 1 may be long, but shows that nothing ended the call in between. */
+/* A citation up to position - 1 may be long, but it shows that no event ended the call in between. */
 static void tell_busy(struct ada_story *story, const char *kind, const struct ada_thread *thread, const struct ada_stack *stack,
 		      uint64_t position, uint64_t ns)
 {
@@ -155,7 +155,7 @@ void ada_narrate_others(struct ada_story *story, const struct ada_process *proce
 
 		if (thread == but || !thread->events || !ada_narrate_selects_thread(story, thread))
 			continue;
-		/* What marked of itself, an end above all, has the time of the last event. */
+		/* A mark that is no event, mostly a process's end, has the time of the last event. */
 		other.position = atf_thread_lower_bound(thread->events, but ? ns : ns + 1);
 		if (!other.position || ada_narrate_stack(story, &stack, thread, other.position))
 			continue;

@@ -9,7 +9,7 @@
 
 #define THREADS_TOLD 16	      /* of a process: those with the most events */
 #define FUNCTIONS_TOLD 3      /* of a thread */
-#define LATE_NS 1000000000ull /* an end that comes so long after the last event is told as the latest possible one */
+#define LATE_NS 1000000000ull /* an end so long after the last event is told as "at the latest" */
 
 /* --- the session -------------------------------------------------------------------------------------------------------- */
 
@@ -212,7 +212,7 @@ static void tell_life(struct ada_story *story, const struct ada_process *process
 		ada_narrate_cite_file(story, process, "manifest.json", process->finalized ? "recording" : "finalized");
 }
 
-/* What the recorder did not hook, could not keep, or made the program wait for. */
+/* Tells what the recorder did not hook, could not keep, or made the program wait for. */
 static void tell_recording(struct ada_story *story, const struct ada_process *process)
 {
 	const json_object *hooks = ada_json_get(process->manifest, "hooks"), *buffering = ada_json_get(process->manifest, "buffering");
@@ -290,7 +290,7 @@ static void put_functions(struct ada_story *story, FILE *stream, const struct ad
 	}
 }
 
-/* Whether a thread in a time is all that there is: then its statistics are those of the recording. */
+/* Whether the selected thread and time are all that there is: then the recording's statistics are theirs. */
 static bool is_all(const struct ada_selection *one)
 {
 	const struct ada_session *session = one->session;
@@ -341,7 +341,7 @@ static bool tell_thread(struct ada_story *story, struct ada_thread *thread)
 	return told;
 }
 
-/* Where its recording ends, if not with its outermost return. */
+/* Tells where the thread's recording ends, if not with its outermost return. */
 static void tell_still_open(struct ada_story *story, const struct ada_thread *thread)
 {
 	struct ada_telling telling;

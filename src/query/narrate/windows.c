@@ -1,4 +1,4 @@
-/* The windows: what of each is told, and which of many have a section of their own. */
+/* The windows: what is told of each, and which of many have a section of their own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +165,7 @@ struct told { /* windows with a section of their own, without those that have it
 	size_t count;
 };
 
-/* Those before this one with the same trigger, up to the number that matters. */
+/* How many windows before this one have the same trigger, up to the number that matters. */
 static unsigned int like_before(const struct ada_story *story, const struct told *told, uint64_t number)
 {
 	unsigned int like = 0;
@@ -188,7 +188,7 @@ static bool has_kind(const struct ada_story *story, uint64_t number, const char 
 	return false;
 }
 
-/* Whether a rule marked in it that marked in none of those. */
+/* Whether a rule marked in this window that marked in none of the told ones. */
 static bool has_new_kind(const struct ada_story *story, const struct told *told, uint64_t number)
 {
 	const json_object *kinds = ada_json_get(story->session->windows.items[number].entry, "triggerKinds");

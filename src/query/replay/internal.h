@@ -17,7 +17,7 @@ struct ada_replay_process { /* the rule's state in one process */
 struct ada_replay_track { /* a thread */
 	struct ada_replay_process *state;
 	ADA_ARRAY(uint64_t) functions; /* of the open calls, by depth */
-	uint32_t unwinding;	       /* depth of the frame that an exception left last; 0: none is under way */
+	uint32_t unwinding;	       /* depth of the frame that an exception left last; 0: no exception is under way */
 };
 
 struct ada_replay_event {
@@ -26,12 +26,13 @@ struct ada_replay_event {
 	bool named; /* the rule names its function */
 };
 
-/* The values of an event's hit, where it fits the rule. 1: fits, 0: doesn't, -ENOMEM; *untold is raised where it can't be said. */
+/* Whether an event fits the rule: 1: fits, and the hit gets its values; 0: doesn't; -ENOMEM. *untold is raised where the files can't
+ * tell. */
 int ada_replay_judge(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit, uint64_t *untold);
 /* value.c: arguments and results. */
 int ada_replay_judge_value(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit,
 			   uint64_t *untold);
-/* moments.c: rules of no event (time, crash, signal, exit): calls `fits` for each moment, in order within a process. */
+/* moments.c: rules that name no event (time, crash, signal, exit): calls `fits` for each moment, in order within a process. */
 typedef void ada_replay_moment(void *context, const struct ada_replay_hit *hit);
 void ada_replay_moments(const struct ada_replay *replay, ada_replay_moment *fits, void *context);
 #endif

@@ -94,8 +94,8 @@ static int judge_rate(const struct ada_trigger *trigger, const struct ada_replay
 	return begins;
 }
 
-/* Whole numbers: >= n was read as > n - 1. Without a function it is the call that goes below the bound, not those that it
- * makes; each time, where the agent, having marked, looks again but now and then. */
+/* Whole numbers: >= n was read as > n - 1. Without a function the rule marks the call that goes below the bound, not the calls that this
+ * one makes. The replay marks each such call; the agent, having marked, looks again only now and then. */
 static int judge_depth(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit)
 {
 	uint64_t depth = event->moment->event->call_depth;
@@ -107,7 +107,7 @@ static int judge_depth(const struct ada_trigger *trigger, const struct ada_repla
 	return trigger->patterns.count ? event->named : depth == (uint64_t)trigger->integer + 1;
 }
 
-/* The calls that `after` leaves out are those it learns from. */
+/* The rule learns from the calls that `after` leaves out. */
 static int judge_caller(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit)
 {
 	const struct ada_event *call = event->moment->event;
@@ -129,7 +129,7 @@ static int judge_caller(const struct ada_trigger *trigger, const struct ada_repl
 	return event->track->state->samples > trigger->after;
 }
 
-/* A call that throws; else, where none was recorded, the first frame that an exception left. */
+/* A call that throws or, where no such call was recorded, the first frame that an exception left. */
 static int judge_exception(const struct ada_replay_event *event)
 {
 	const struct ada_event *now = event->moment->event;

@@ -36,7 +36,7 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 	return known;
 }
 
-/* It fits: whether it marks is up to after, every and limit. */
+/* The event fits: after, every and limit decide whether it marks. */
 static void take(struct run *run, struct ada_replay_process *state, const struct ada_replay_hit *hit)
 {
 	const struct ada_trigger *trigger = run->replay->trigger;
@@ -62,9 +62,8 @@ static void take_moment(void *context, const struct ada_replay_hit *hit)
 		take(run, &run->processes[number], hit);
 }
 
-/* Keeps the functions of the open calls, for rules that ask who calls, and how far an exception has come: it leaves frame
- * after frame, each shallower than the one before, with destructors' calls in between; a return from above says that it was
- * caught. */
+/* Keeps the functions of the open calls, for rules that ask who calls, and how far an exception has come. An exception leaves frame after
+ * frame, each shallower than the one before, with destructors' calls in between; a return from above says that it was caught. */
 static int follow(struct ada_replay_track *track, const struct ada_event *event)
 {
 	size_t depth = event->call_depth;

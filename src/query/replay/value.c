@@ -62,7 +62,7 @@ static uint64_t as_unsigned(enum ada_value_type type, uint64_t raw)
 	}
 }
 
-/* The operand is the agent's own, which src/trigger has made fit for the type. */
+/* The operand is the one that src/trigger makes for the agent, fit for the type. */
 static bool compare(const struct ada_trigger *trigger, enum ada_value_type type, const uint64_t x[8], struct ada_replay_hit *hit)
 {
 	static const struct ada_rolls none;

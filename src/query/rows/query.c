@@ -14,7 +14,7 @@ const char *ada_sql_kind_name(uint32_t kind)
 	return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : NULL;
 }
 
-/* A bound that is no integer is taken with those around it: SQLite compares once more. */
+/* Of a bound that is no integer takes the integers around it: SQLite compares once more. */
 static void narrow_real(struct ada_sql_numbers *numbers, char op, double value)
 {
 	int64_t below = value <= -0x1p63 ? INT64_MIN : value >= 0x1p63 ? INT64_MAX : (int64_t)floor(value);
@@ -46,7 +46,7 @@ static int take_number(struct ada_sql_query *query, enum ada_sql_role role, cons
 {
 	struct ada_sql_numbers *numbers = &query->numbers[role];
 
-	/* By the affinity of the column a text that looks like a number is one. */
+	/* By the column's affinity a text that looks like a number is a number. */
 	switch (sqlite3_value_numeric_type(value)) {
 	case SQLITE_INTEGER:
 		if (op[0] == '*')
@@ -276,7 +276,7 @@ void ada_sql_time_range(const struct ada_sql_query *query, const struct ada_sql 
 
 	if (time->high < 0)
 		high = 0;
-	else if (time->high < INT64_MAX) /* beyond it times are shown as that number */
+	else if (time->high < INT64_MAX) /* times beyond INT64_MAX are shown as that number */
 		high = (uint64_t)time->high + 1;
 	*from_ns = low > sql->selection->from_ns ? low : sql->selection->from_ns;
 	*to_ns = high < sql->selection->to_ns ? high : sql->selection->to_ns;

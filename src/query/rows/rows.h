@@ -1,4 +1,4 @@
-/* What the SQL tables make their rows of: the names of functions, what a statement wants, events as it wants them, values. */
+/* What the SQL tables make their rows of: names of functions, what a statement wants, the events for it, values. */
 #ifndef ADA_QUERY_ROWS_H
 #define ADA_QUERY_ROWS_H
 #include <sqlite3.h>
@@ -7,7 +7,7 @@
 #include "query/rows/table.h"
 #include "query/session/selection.h"
 
-/* What a column means for the reading: conditions on these needn't look at every row. */
+/* What a column means for reading: with conditions on these not every row needs a look. */
 enum ada_sql_role {
 	ADA_SQL_PLAIN,
 	ADA_SQL_TIME,
@@ -32,7 +32,7 @@ struct ada_sql_function {
 	struct ada_symbol *symbol;		  /* NULL: not in the table */
 	const char *name, *mangled, *module_name; /* valid UTF-8 */
 	int name_length;
-	char *texts[3]; /* what of these had to be made */
+	char *texts[3]; /* those of the names that had to be made */
 };
 
 /* One a database connection. */
@@ -74,7 +74,7 @@ struct ada_sql_query {
 	bool nothing;	/* no row can fit */
 	bool merged;	/* events in the order of time over all threads */
 	bool backwards; /* from the last row to the first */
-	bool costly;	/* a column is asked for that the table says is costly */
+	bool costly;	/* the statement asks for a column that the table calls costly */
 	struct ada_sql_numbers numbers[ADA_SQL_ROLES];
 	struct ada_sql_texts texts[ADA_SQL_ROLES];
 	char *glob, *like; /* patterns for the function's name */
@@ -106,8 +106,8 @@ void ada_sql_time_range(const struct ada_sql_query *query, const struct ada_sql 
 void ada_sql_position_range(const struct ada_sql_query *query, const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns,
 			    uint64_t *first, uint64_t *end);
 const char *ada_sql_kind_name(uint32_t kind); /* NULL: not known */
-/* Of around() and stack_at(), whose arguments are a thread's number and an event's: false with the reason where they are
- * missing or no numbers. Where one is NULL, as of a mark that lies on no thread, no row fits. */
+/* For around() and stack_at(), whose arguments are the numbers of a thread and an event: false with the reason where an argument is
+ * missing or no number. Where one is NULL, as for a mark that lies on no thread, no row fits. */
 bool ada_sql_place(struct ada_sql_query *query, const char *function, struct ada_error *error);
 
 /* --- tables, as SQLite sees them (sql/vtab.c), and values (result.c) ------------------------------------------------------------------------------------------------ */
@@ -130,8 +130,8 @@ enum ada_sql_order {
 struct ada_sql_implementation {
 	const char *name;
 	size_t cursor_bytes;
-	/* Go to the first row, and to the next one; `eof` where there is none. An SQLite code; the error's text where it isn't
-	 * what the code says. */
+	/* Go to the first row, and to the next one; `eof` where there is none. An SQLite code, and in `error` a text where the code
+	 * doesn't say it. */
 	int (*first)(struct ada_sql_cursor *cursor, struct ada_error *error);
 	int (*next)(struct ada_sql_cursor *cursor);
 	void (*column)(struct ada_sql_cursor *cursor, sqlite3_context *context, int column);
@@ -140,10 +140,10 @@ struct ada_sql_implementation {
 	void (*close)(struct ada_sql_cursor *cursor); /* frees what stays from one first() to the next; may be NULL */
 	double (*rows)(const struct ada_sql *sql);    /* about how many */
 	enum ada_sql_order order;
-	uint64_t costly; /* bits of columns that are only worked for where asked for */
+	uint64_t costly; /* bits of columns that are computed only where a statement asks for them */
 };
 
-/* Counters and times beyond what SQL's signed integers hold saturate. */
+/* Numbers beyond SQL's signed integers saturate. */
 void ada_sql_result_u64(sqlite3_context *context, uint64_t number);
 void ada_sql_result_name(sqlite3_context *context, const struct ada_sql_function *function);
 void ada_sql_result_text(sqlite3_context *context, const char *text); /* copies, as valid UTF-8; NULL: null */
@@ -159,17 +159,17 @@ struct ada_sql_scan {
 	const struct ada_event *run_end;
 	const struct ada_thread *thread;
 	uint64_t position;
-	uint64_t run_first, end; /* positions: of the run, and where the thread's range ends */
+	uint64_t run_first, end; /* positions: the run's first, and the end of the thread's range */
 	uint64_t from_ns, to_ns;
 	size_t next;	  /* thread */
 	bool plain;	  /* every event of a known kind fits */
-	bool by_function; /* it takes a look at the function */
+	bool by_function; /* the condition needs a look at the function */
 	struct atf_merge *merge;
 	struct atf_thread **sources;
-	uint64_t *kept; /* by source: where its pages are still in memory from */
+	uint64_t *kept; /* by source: the first position whose pages are still in memory */
 	uint64_t merge_piece;
 	uint64_t turns;
-	struct ada_sql_back *back; /* it goes backwards: scan_back.c */
+	struct ada_sql_back *back; /* for a scan that goes backwards: scan_back.c */
 };
 int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada_sql_query *query);
 int ada_sql_scan_next(struct ada_sql_scan *scan);

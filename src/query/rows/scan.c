@@ -1,5 +1,5 @@
-/* Reading events for the SQL tables: thread by thread, or merged by time. In pieces of some milliseconds, between which it looks
- * whether it shall end, and gives back the pages behind it. */
+/* Reads events for the SQL tables: thread by thread, or merged by time. Between pieces of some milliseconds the scan looks whether it
+ * shall end, and gives back the pages behind it. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/interrupt.h"
@@ -75,7 +75,7 @@ static int open_merge(struct ada_sql_scan *scan)
 	scan->kept = calloc(count + 1, sizeof *scan->kept);
 	if (!scan->sources || !scan->kept)
 		return SQLITE_NOMEM;
-	/* What stays in memory of all threads together is a piece, or a few pages of each. */
+	/* In memory stays a piece of all threads together, or a few pages of each. */
 	scan->merge_piece = PIECE / (count + 1) > 4096 ? PIECE / (count + 1) : 4096;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t end;
@@ -151,7 +151,7 @@ void ada_sql_scan_close(struct ada_sql_scan *scan)
 	}
 	free(scan->sources);
 	free(scan->kept);
-	/* A row that was asked for alone needs no more than its page. */
+	/* A single row needs no more than its page. */
 	if (scan->thread && !scan->merge && scan->position > scan->run_first) {
 		scan->sql->visited += scan->position - scan->run_first;
 		if (scan->position - scan->run_first > PIECE / 4)

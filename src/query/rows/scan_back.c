@@ -1,8 +1,8 @@
-/* Reading events for the SQL tables from the last one to the first: what the latest of something was needn't look at all before.
+/* Reads events for the SQL tables from the last to the first: a question for the latest of something needn't look at all before.
  *
- * Each thread has a place, behind the next event that is to come of it. Thread by thread the last of them is read to its
- * beginning, then the one before; merged the threads are a heap, on top the one whose event is the latest (of several the thread
- * that comes last), so that the rows come in exactly the other order. */
+ * Each thread has a place, behind the event that comes next. Thread by thread, the last thread is read to its beginning, then the one
+ * before. Merged, the threads are a heap with the latest event on top (of several the last thread's), so that the rows come in exactly
+ * the reverse order. */
 #include <stdlib.h>
 #include "base/interrupt.h"
 #include "query/rows/rows.h"

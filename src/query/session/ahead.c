@@ -27,7 +27,7 @@ struct ada_ahead {
 	pthread_t helpers[HELPERS_MAX];
 };
 
-/* As a recorder ends its last manifest. A guess: what the manifest says is known when it is parsed. */
+/* Whether the text ends as a recorder ends its last manifest. A guess: only parsing tells what the manifest says. */
 static bool seems_finalized(const char *manifest)
 {
 	size_t length = strlen(manifest);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "base/error.h"
 
-/* *object is the caller's to put. -EBADMSG: it holds something other than one object. */
+/* The caller puts *object. -EBADMSG: the file holds something other than one object. */
 int ada_json_read(json_object **object, const char *path, struct ada_error *error);
 int ada_json_parse(json_object **object, const char *text, const char *path, struct ada_error *error); /* `text` is what `path` holds */
 json_object *ada_json_get(const json_object *object, const char *key); /* NULL: not there, or object is no object */

@@ -131,7 +131,7 @@ static int parse_table(struct ada_module *module, char *text)
 			break;
 		}
 	}
-	/* What stands before a damaged line is good. */
+	/* The lines before a damaged one are good. */
 	module->symbols = symbols.items;
 	module->symbol_count = symbols.count;
 	return result;
@@ -224,7 +224,7 @@ const char *ada_module_function(struct ada_module *module, uint64_t function_id,
 	return symbol->name ? symbol->name : symbol->mangled;
 }
 
-/* Up to the parenthesis that its last one closes. */
+/* Up to the parenthesis that the last one closes. */
 size_t ada_name_length(const char *name)
 {
 	const char *closing = strrchr(name, ')');
@@ -253,7 +253,7 @@ const char *ada_name_without_type(const char *name)
 
 static bool fits(const char *pattern, const char *name)
 {
-	/* Names may hold what means something to fnmatch ("operator[]"), so the name itself always fits. */
+	/* Names may hold fnmatch's special characters ("operator[]"), so the name itself always fits. */
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 

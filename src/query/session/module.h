@@ -39,13 +39,13 @@ int ada_module_head(const char *table_path, char **path, char **build_id, struct
 const char *ada_module_name(const struct ada_module *module); /* file name without directory; "" for NULL */
 /* NULL: no such function in the table, or no table. */
 struct ada_symbol *ada_module_symbol(struct ada_module *module, uint32_t index);
-/* What to call it: demangled, or module+0xADDRESS where nameless, or module#INDEX where it isn't in the table (which needs
- * `buffer`). module may be NULL. */
+/* What to call the function: demangled, module+0xADDRESS where nameless, module#INDEX where it isn't in the table (these need `buffer`).
+ * module may be NULL. */
 #define ADA_NAME_BUFFER 320
 const char *ada_module_function(struct ada_module *module, uint64_t function_id, char buffer[ADA_NAME_BUFFER]);
 /* Length of "ns::f" in "ns::f(int)". */
 size_t ada_name_length(const char *name);
-/* Behind the return type, which the demangled names of templates begin with: "int f<int>" is f<int>. */
+/* The name behind the return type with which demangled names of templates begin: "int f<int>" is f<int>. */
 const char *ada_name_without_type(const char *name);
 /* Whether a user's pattern (a name, or a glob) means this function: mangled, demangled, or that without its parameters, or
  * without them and its return type. */

@@ -1,7 +1,7 @@
-/* Names of functions by a small number each, asked of the module's table once: for everything that prints a name an event.
+/* Gives each function a small number and asks the module's table for its name once: for everything that prints a name an event.
  *
- * The number is the function's in this list (0, 1, ... as they were first asked for): what a reader makes of a name (quoted,
- * interned, written) it keeps in an array of its own beside it. Not for several threads at once. */
+ * Numbers count from 0 in the order of first questions: so a reader keeps what it makes of names (quoted, interned, written) in an array
+ * of its own. Not for several threads at once. */
 #ifndef ADA_QUERY_NAME_LIST_H
 #define ADA_QUERY_NAME_LIST_H
 #include "base/array.h"
@@ -23,7 +23,7 @@ struct ada_name_list { /* all zero: empty */
 	ADA_ARRAY(struct ada_name *) items;
 };
 
-/* Stays where it is until the names are closed. NULL: no memory. */
+/* The entry stays where it is until the names are closed. NULL: no memory. */
 const struct ada_name *ada_name_list_get(struct ada_name_list *names, const struct ada_process *process, uint64_t function_id);
 void ada_name_list_close(struct ada_name_list *names);
 #endif

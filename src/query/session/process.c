@@ -80,7 +80,8 @@ static int add_manifest_modules(struct ada_process *process)
 	return result;
 }
 
-/* Tables that the manifest doesn't mention, because there is none or it is older: it may know of a module, and not yet of its table. */
+/* Adds tables that the manifest doesn't mention: there may be no manifest, or an older one that knows of a module, but not yet of its
+ * table. */
 static int add_module_file(struct ada_process *process, const char *name)
 {
 	char table[PATH_MAX], *path, *build_id, *end;
@@ -180,7 +181,7 @@ static void open_events(struct opening *opening)
 		opening->missing = false;
 		return;
 	}
-	/* Empty, it was made and not yet written. */
+	/* An empty file was made and not yet written. */
 	if (!opening->segments && (stat(index, &status) ? errno == ENOENT : S_ISREG(status.st_mode) && !status.st_size))
 		return;
 	opening->result = atf_thread_open_known(&thread->events, path, opening->segments, &opening->message);
@@ -197,7 +198,7 @@ static void *open_some(void *context)
 	return NULL;
 }
 
-/* A thousand threads take the kernel some time: side by side, where there are many. */
+/* A thousand threads take the kernel some time: many threads' files are opened side by side. */
 static void open_all(struct openings *openings)
 {
 	pthread_t helpers[OPENERS_MAX - 1];
@@ -247,7 +248,8 @@ static void settle_opening(struct opening *opening)
 		thread->tid = atf_index_header(atf_thread_segment(thread->events, 0))->thread_id;
 }
 
-/* The files of the process's threads, and what is wrong with them in the threads' order. `ahead`: some of them, or NULL. */
+/* Opens the files of the process's threads, and tells what is wrong with them in the threads' order. `ahead`: has some of them, or
+ * NULL. */
 static int open_threads(struct ada_process *process, struct ada_ahead *ahead)
 {
 	struct ada_thread *threads = process->session->threads.items + process->first_thread;
@@ -311,7 +313,7 @@ static int list_threads(struct numbers *found, const char *path)
 	return result;
 }
 
-/* Of one number, first what the manifest has first. */
+/* By number; of one number, in the manifest's order. */
 static int compare_mentions(const void *left, const void *right)
 {
 	const struct mention *a = left, *b = right;
@@ -323,7 +325,7 @@ static int compare_mentions(const void *left, const void *right)
 	return a->position < b->position ? -1 : a->position > b->position;
 }
 
-/* Those of the manifest, and those found that it doesn't mention (yet). */
+/* Adds the manifest's threads, and those found that it doesn't mention (yet). */
 static int add_threads(struct ada_process *process, const struct numbers *found, struct ada_ahead *ahead)
 {
 	const json_object *threads = ada_json_get(process->manifest, "threads");
@@ -356,7 +358,7 @@ static int add_threads(struct ada_process *process, const struct numbers *found,
 
 /* --- processes -------------------------------------------------------------------------------------------------------- */
 
-/* Its text, the caller's; NULL, and a problem: it can't be read. */
+/* The manifest's text, which the caller frees; NULL, and a problem: it can't be read. */
 static char *read_manifest(struct ada_process *process, const char *path)
 {
 	struct ada_error error = {};
@@ -390,7 +392,7 @@ void ada_process_free(struct ada_process *process)
 	free(process);
 }
 
-/* The manifest is read before the files are looked at: of a process that goes on, they have what it speaks of. */
+/* Reads the manifest before the files: where the process goes on, the files then have all that the manifest speaks of. */
 static int add_parts(struct ada_process *process)
 {
 	struct numbers found = {};

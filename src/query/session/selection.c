@@ -20,7 +20,7 @@ static bool thread_is(const struct ada_thread *thread, const char *text, int way
 	return number == (way == BY_NUMBER ? thread->number : thread->tid);
 }
 
-/* The first way in which `text` means something: numbers are few and small, OS thread ids rarely are. */
+/* Takes the first reading of `text` that finds something: thread numbers are few and small, OS thread ids rarely are. */
 static int select_threads(struct ada_selection *selection, const char *text, struct ada_error *error)
 {
 	const struct ada_session *session = selection->session;
@@ -169,7 +169,7 @@ struct ada_completeness ada_selection_completeness(const struct ada_selection *s
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
 
-		/* Drops that no record stands for have no time: they count where all of it is asked for. */
+		/* Drops that no record stands for have no time: they count only in answers about all of the time. */
 		answer.lost += whole_time && thread->lost > lost[i] ? thread->lost : lost[i];
 		if (!thread->process->complete || thread->skipped)
 			answer.complete = false;

@@ -8,31 +8,31 @@ struct ada_selection {
 	const struct ada_session *session;
 	ADA_ARRAY(struct ada_thread *) threads; /* also those without events */
 	uint64_t from_ns, to_ns;		/* from <= time < to */
-	struct ada_progress *progress;		/* NULL: none. Of events read; who reads them says how many there are */
+	struct ada_progress *progress;		/* of events read, NULL: none; whoever reads them says how many there are */
 };
 
 /* Each text as on the command line, NULL: all. `thread`: number, OS thread id or name. */
 int ada_selection_open(struct ada_selection *selection, const struct ada_session *session, const char *thread, const char *from,
 		       const char *to, struct ada_error *error);
-/* Less of it: only window `number` of the session, its process between its bounds. */
+/* Narrows it to window `number` of the session: the window's process between the window's bounds. */
 int ada_selection_narrow(struct ada_selection *selection, uint64_t number, struct ada_error *error);
 void ada_selection_close(struct ada_selection *selection);
-/* The thread's events of the selection's time: [*first, *end). None where it has no files. */
+/* The thread's events in the selection's time: [*first, *end). None where the thread has no files. */
 void ada_selection_range(const struct ada_selection *selection, const struct ada_thread *thread, uint64_t *first, uint64_t *end);
 
 struct ada_completeness {
 	uint64_t events;	/* records looked at, those that mark a loss included */
-	uint64_t lost;		/* events of these threads and this time that are not there */
+	uint64_t lost;		/* missing events of these threads and this time */
 	double detail_coverage; /* share of the events that have detail */
 	bool complete;		/* nothing lost, nothing unreadable, each process recorded, and to its end */
 };
 
-/* `events` were looked at, `all` those of the selection or not; `lost`: what the LOST records among them stand for, by thread
- * of the selection. The manifest may know of more. */
+/* `events` were looked at; `all`: these are all of the selection's. `lost`: what the LOST records among them stand for, by thread of the
+ * selection. The manifest may know of more. */
 struct ada_completeness ada_selection_completeness(const struct ada_selection *selection, bool all, uint64_t events, const uint64_t *lost);
-/* Share of its events with first <= index_seq < end that have detail. */
+/* Share of the selection's events with first <= index_seq < end that have detail. */
 double ada_selection_coverage(const struct ada_selection *selection, uint64_t first, uint64_t end);
-/* Of everything, without reading every event where the manifests say what was lost. */
+/* Completeness of the whole session, without reading every event where the manifests say what was lost. */
 struct ada_completeness ada_session_completeness(const struct ada_session *session);
 /* Events that a thread lost: what its LOST records stand for, or more where the manifest knows more. */
 uint64_t ada_thread_lost(const struct ada_thread *thread);

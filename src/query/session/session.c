@@ -37,7 +37,7 @@ bool ada_directory_number(const char *name, const char *prefix, uint32_t *number
 	*number = value;
 	if (value > UINT32_MAX)
 		return false;
-	/* The image's number where a process has several; nothing else, for this becomes part of a path. */
+	/* Allows the image's number, where a process has several, and nothing else, for this becomes part of a path. */
 	return !*name || (*name == '_' && name[1] && !name[1 + strspn(name + 1, "0123456789")]);
 }
 
@@ -112,7 +112,7 @@ static void read_document(struct ada_session *session, const char *directory)
 	struct atf_message message;
 	char path[PATH_MAX];
 
-	/* One that is there and leads nowhere (a link to itself) is a problem; none at all is not. */
+	/* A session.json that leads nowhere (a link to itself) is a problem; a missing one is not. */
 	if (ada_path(path, "%s/session.json", directory) || (access(path, F_OK) && errno == ENOENT))
 		return;
 	if (ada_json_read(&session->document, path, &error))
@@ -121,7 +121,7 @@ static void read_document(struct ada_session *session, const char *directory)
 		ada_session_problem(session, "%s", message.text);
 }
 
-/* When session.json doesn't say: the first event is where time begins. */
+/* Where session.json doesn't say, time begins with the first event. */
 static uint64_t first_event_ns(const struct ada_session *session)
 {
 	uint64_t first = UINT64_MAX;

@@ -24,8 +24,8 @@ struct ada_thread {
 	uint64_t skipped;	   /* calls that the agent could not record */
 	uint64_t count;		   /* events in its files */
 	struct atf_thread *events; /* NULL: has no files, or they can't be read */
-	bool counted;		   /* `lost` is no less than what its LOST records stand for: see ada_thread_lost */
-	bool detail_named;	   /* that some of its detail can't be read is among the problems */
+	bool counted;		   /* `lost` is known to be no less than what the LOST records stand for: see ada_thread_lost */
+	bool detail_named;	   /* the problems say already that some of its detail can't be read */
 };
 
 /* A stretch of time whose detail was kept, as the manifest of its process has it. */
@@ -73,13 +73,14 @@ void ada_session_problem(struct ada_session *session, const char *format, ...) _
 
 /* The module of a function of this process; NULL: the recording knows none. */
 struct ada_module *ada_process_module(const struct ada_process *process, uint64_t function_id);
-/* The same number for the same function of the same module, in whichever process. */
+/* A number that is the same for the same function of the same module in every process. */
 uint64_t ada_process_function_key(const struct ada_process *process, uint64_t function_id);
 
-/* The time of the last event of `count` threads from `first` on; 0: they have none. Where nothing says when a process ended, it
+/* The time of the last event of `count` threads from `first` on; 0: they have none. Where nothing says when a process ended, the process
  * lasted at least until then. */
 uint64_t ada_session_last_ns(const struct ada_session *session, size_t first, size_t count);
 
-/* Names of processes and threads, "12" in "pid_12_1": the digits behind `prefix`; false where it doesn't begin so. */
+/* The number in the name of a process or thread, 12 in "pid_12_1": the digits behind `prefix`; false where the name doesn't begin with
+ * it. */
 bool ada_directory_number(const char *name, const char *prefix, uint32_t *number);
 #endif

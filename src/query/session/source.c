@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include "elf/functions_debug.h"
 
-/* A file without build-id must be older than the recording's table of its functions: then it is what was recorded, unless
- * someone has turned back its time. */
+/* A file without build-id counts as the recorded one if it is older than the recording's table of its functions, unless someone has
+ * turned back the file's time. */
 static bool is_newer(const struct ada_module *module)
 {
 	struct stat file, table;
@@ -58,7 +58,7 @@ const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t 
 		const struct ada_elf *elf;
 		const uint8_t *at;
 
-		/* Below its base nothing of it lies: most files needn't be opened. */
+		/* Nothing of a module lies below its base: most files needn't be opened. */
 		if (!module || address < base || time_ns < ada_json_u64(entry, "loadNs", 0) ||
 		    time_ns > ada_json_u64(entry, "unloadNs", UINT64_MAX) || !debug_of(module))
 			continue;

@@ -1,15 +1,15 @@
-/* What the ELF files of a session's modules still say, where they are the ones that were recorded: where a function is written,
- * what it takes, what its constants hold. Opens them when first asked; not for several threads at once. */
+/* What the ELF files of a session's modules say, where they still are the recorded ones: where a function is written, what it takes, what
+ * constants hold. Opens a file when first asked; not for several threads at once. */
 #ifndef ADA_QUERY_SOURCE_H
 #define ADA_QUERY_SOURCE_H
 #include "query/session/session.h"
 
 /* False: not known. *file stays the module's. */
 bool ada_module_source(struct ada_module *module, uint32_t symbol_index, const char **file, uint32_t *line);
-/* The same information for those who want types: NULL where there is none. */
+/* The debug information itself, for types; NULL: there is none. */
 struct ada_debug_function;
 const struct ada_debug_function *ada_module_debug(struct ada_module *module, uint32_t symbol_index);
-/* What lay at `address` of the process at that time and could not change: the bytes of a segment that isn't writable, *bytes of
- * them up to its end. NULL: no such module, or its file isn't the recorded one any more. */
+/* What lay at `address` of the process at that time and could not change: *bytes bytes of a segment that isn't writable, up to the
+ * segment's end. NULL: no such module, or its file isn't the recorded one any more. */
 const uint8_t *ada_process_constant(const struct ada_process *process, uint64_t address, uint64_t time_ns, uint64_t *bytes);
 #endif

@@ -1,10 +1,11 @@
-/* Reading a thread's events in order, in stretches that lie side by side: only the last one stays mapped, however long it is.
+/* Reads a thread's events in order, in stretches that lie side by side in memory: only the last stretch stays mapped, however long the
+ * thread is.
  *
- *	struct ada_stretch stretch = { .thread = thread, .next = from, .to = to };
+ * 	struct ada_stretch stretch = { .thread = thread, .next = from, .to = to };
  *
- *	while (ada_stretch_next(&stretch))
- *		for (uint64_t i = 0; i < stretch.count; i++)
- *			use(&stretch.events[i], stretch.position + i);
+ * 	while (ada_stretch_next(&stretch))
+ * 		for (uint64_t i = 0; i < stretch.count; i++)
+ * 			use(&stretch.events[i], stretch.position + i);
  */
 #ifndef ADA_QUERY_STRETCH_H
 #define ADA_QUERY_STRETCH_H
@@ -14,11 +15,11 @@
 
 struct ada_stretch {
 	const struct ada_thread *thread;
-	uint64_t next, to;		/* positions: what is not read yet */
-	const struct ada_event *events; /* until the next one is asked for */
+	uint64_t next, to;		/* positions of what is not read yet */
+	const struct ada_event *events; /* valid until the next stretch is asked for */
 	uint64_t position, count;
 };
 
-/* False: there is none. Who ends earlier leaves a stretch mapped. */
+/* False: there is no further stretch. A caller that ends earlier leaves a stretch mapped. */
 bool ada_stretch_next(struct ada_stretch *stretch);
 #endif

@@ -74,8 +74,8 @@ int ada_thread_detail(const struct ada_thread *thread, uint64_t position, struct
 	return status;
 }
 
-/* Number of the file's records before a time, or before an event of its segment: they lie in the order of both. One that can't be
- * read counts as later. */
+/* How many of the file's records lie before a time, or before an event of its segment: records lie in the order of both. A record that
+ * can't be read counts as later. */
 static uint64_t records_before(const struct atf_detail_file *file, bool by_time, uint64_t bound)
 {
 	uint64_t low = 0, high = atf_detail_count(file);

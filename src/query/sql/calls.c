@@ -4,7 +4,7 @@
  *   - the caller is asked for: then the events before the range are read backwards, only as far as the innermost call around it
  *     (query/calls/stack.h). What the range's events up to there say of the calls around it is kept until then, or
  *   - the end of an unknown call arrives while calls of the range are open that lie no higher: it may set them aside. Then
- *     the thread is read once more, with its whole stack, and what was already handed out is left away.
+ *     the thread is read once more, with its whole stack, skipping what was already handed out.
  * Reading goes on behind the range until its last call has ended. */
 #include "base/interrupt.h"
 #include "query/calls/stack.h"
@@ -34,9 +34,10 @@ enum {
 	ACROSS_LOSS
 };
 
-/* What an event says of the calls before the range: those at its depth have left, or, if it is an end, only if one is its own. */
+/* What an event says of the calls before the range: those at its depth have left; where the event is an end, only if one of them is its
+ * call. */
 struct leaving {
-	uint64_t function_id; /* ADA_NO_FUNCTION: whatever they are */
+	uint64_t function_id; /* ADA_NO_FUNCTION: of any function */
 	uint32_t depth;
 };
 
@@ -53,8 +54,8 @@ struct calls_cursor {
 	uint64_t first, end;		 /* positions of the range */
 	uint64_t position, kept;
 	uint64_t open;			   /* wanted calls that have not ended */
-	uint64_t given, skip;		   /* calls of this thread handed out; still to be left away */
-	bool seeding, seeded;		   /* the stack at the range's start is being put in, is in */
+	uint64_t given, skip;		   /* calls of this thread handed out; still to be skipped */
+	bool seeding, seeded;		   /* the stack at the range's start is being put in; has been put in */
 	struct ada_lookback back;	   /* to the calls before the range */
 	size_t left;			   /* so many of them have left since, */
 	ADA_ARRAY(struct leaving) leaving; /* and whichever these show */
@@ -118,7 +119,7 @@ static void note_leaving(struct calls_cursor *cursor, const struct ada_event *ev
 	cursor->no_memory |= ada_array_push(&cursor->leaving, leaving) != 0;
 }
 
-/* The function of the call before the range that is around what comes now; ADA_NO_FUNCTION: none is. */
+/* The function of the innermost call before the range that is still open; ADA_NO_FUNCTION: none is. */
 static uint64_t find_outer(struct calls_cursor *cursor)
 {
 	const struct ada_frame *frame;
@@ -159,7 +160,7 @@ static void ended(void *context, const struct ada_call *call)
 	cursor->no_memory |= ada_array_push(&cursor->ended, *call) != 0;
 }
 
-/* Begins with what is open at the range's start. */
+/* Begins with the calls that are open at the range's start. */
 static int seed(struct calls_cursor *cursor)
 {
 	struct ada_stack stack;
@@ -175,7 +176,7 @@ static int seed(struct calls_cursor *cursor)
 	return result ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* Away with what the pairing still holds of a thread. */
+/* Drops the calls that the pairing still holds of a thread. */
 static void drop_calls(struct calls_cursor *cursor)
 {
 	size_t ended_count = cursor->ended.count;
@@ -198,7 +199,7 @@ static void begin_thread(struct calls_cursor *cursor)
 	cursor->calls.after_loss = cursor->back.after_loss;
 }
 
-/* The end of a call that began before the range, and that may say something of those above it. */
+/* Whether this ends a call that began before the range, and so may say something of the calls above it. */
 static bool needs_stack(const struct calls_cursor *cursor, const struct ada_event *event)
 {
 	const struct ada_call *top;
@@ -219,7 +220,7 @@ static bool needs_stack(const struct calls_cursor *cursor, const struct ada_even
 	return true;
 }
 
-/* Whether it begins or ends a call that no other of the range lies around: calls before the range may have left. */
+/* Whether the event begins or ends an outermost call of the range: then calls before the range may have left. */
 static bool is_outermost(const struct calls_cursor *cursor, const struct ada_event *event)
 {
 	const struct ada_calls *calls = &cursor->calls;
@@ -238,7 +239,7 @@ static int start_over(struct calls_cursor *cursor)
 	return seed(cursor);
 }
 
-/* A piece of the thread; at its end nothing is left of it. */
+/* Reads a piece of the thread; at the thread's end drops what is left. */
 static int read_piece(struct calls_cursor *cursor)
 {
 	uint64_t count;

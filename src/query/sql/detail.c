@@ -53,7 +53,7 @@ static double count_details(const struct ada_sql *sql)
 	return count;
 }
 
-/* How many records lie before a time or an index_seq of the segment; one that can't be read counts as later. */
+/* How many records lie before a time or an index_seq of the segment; a record that can't be read counts as later. */
 static uint64_t records_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq)
 {
 	uint64_t low = 0, high = atf_detail_count(file);
@@ -106,7 +106,7 @@ static bool next_file(struct detail_cursor *cursor)
 	return true;
 }
 
-/* The record says call or return; whether that was an exception, its event. */
+/* The record says call or return; only its event says whether that was an exception. */
 static bool fits(struct detail_cursor *cursor)
 {
 	const struct ada_event *event = atf_thread_get(cursor->thread->events, cursor->base + cursor->record.index_seq);
@@ -127,7 +127,7 @@ static int find(struct detail_cursor *cursor)
 			if (!(cursor->ordinal % (1u << 14)) && ada_interrupted())
 				return SQLITE_INTERRUPT;
 			cursor->cursor.sql->visited++;
-			/* One that is damaged is left out. */
+			/* A damaged record is left out. */
 			if (atf_detail_get(cursor->file, cursor->ordinal, &cursor->record))
 				ada_thread_detail_damaged(cursor->thread);
 			else if (fits(cursor))
@@ -191,7 +191,7 @@ static void put_function(const struct detail_cursor *cursor, sqlite3_context *co
 		sqlite3_result_int64(context, (int64_t)function->key);
 }
 
-/* Registers are 64 bits: those above 2^63 come out negative, as SQL's integers are signed. */
+/* Registers have 64 bits: values from 2^63 on come out negative, since SQL's integers are signed. */
 static bool put_register(const struct atf_detail *record, sqlite3_context *context, int column)
 {
 	if (column >= X0 && column <= X7)

@@ -124,7 +124,7 @@ struct around_cursor {
 	uint64_t position, end, of;
 };
 
-/* The wanted events of the next thread that has the number: there may be one a process. */
+/* The wanted events of the next thread with this number: each process may have one. */
 static void around_thread(struct around_cursor *cursor)
 {
 	const struct ada_sql_query *query = &cursor->cursor.query;

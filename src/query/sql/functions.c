@@ -8,7 +8,7 @@ enum { FUNCTION_ID, NAME, MANGLED, MODULE, ADDRESS, SIZE, FILE_NAME, LINE };
 struct functions_cursor {
 	struct ada_sql_cursor cursor;
 	uint64_t module, symbol; /* the next one to look at */
-	uint64_t only;		 /* key of the only one that is wanted; UINT64_MAX: others, too */
+	uint64_t only;		 /* key of the only function that is wanted; UINT64_MAX: any */
 	const struct ada_sql_function *function;
 };
 
@@ -16,7 +16,7 @@ static double count_functions(const struct ada_sql *sql)
 {
 	double count = 10;
 
-	/* Those of modules whose table wasn't needed so far can only be guessed. */
+	/* The functions of modules whose table wasn't needed so far can only be guessed. */
 	for (size_t i = 0; i < sql->session->modules.count; i++)
 		count += sql->session->modules.items[i]->tried ? sql->session->modules.items[i]->symbol_count : 1000;
 	return count;

@@ -14,7 +14,7 @@ struct losses_cursor {
 	bool scanning;
 };
 
-/* Of a recording that is over, the manifest says how many LOST records a thread has. */
+/* Where a recording is over, the manifest says how many LOST records a thread has. */
 static bool may_have_records(const struct ada_thread *thread)
 {
 	const json_object *threads = ada_json_get(thread->process->manifest, "threads");
@@ -70,7 +70,7 @@ static void add_row(struct ada_sql_rows *rows, const struct ada_process *process
 		ada_sql_add_null(rows);
 }
 
-/* What has no place in time: only where all of it is asked for. */
+/* Losses without a place in time: only where the statement asks for all times. */
 static void add_unplaced(struct losses_cursor *cursor)
 {
 	const struct ada_sql *sql = cursor->rows.cursor.sql;

@@ -11,7 +11,7 @@ static int fill(struct ada_sql_cursor *base, fill_rows *make)
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 
-	/* Once a cursor: as the inner side of a join it is asked again and again. */
+	/* Made once a cursor: as the inner side of a join the table is asked again and again. */
 	if (!cursor->rows.column_count || cursor->rows.failed) {
 		ada_sql_rows_free(&cursor->rows);
 		cursor->rows.column_count = base->vtab->table->column_count;
@@ -128,7 +128,7 @@ static const struct ada_thread *find_thread(const struct ada_process *process, u
 	return NULL;
 }
 
-/* A mark counts in its segment: the events of those before it come on top. */
+/* A mark's position counts in its segment: the events of earlier segments come on top. */
 static void add_position(struct ada_sql_rows *rows, const struct ada_process *process, const json_object *mark)
 {
 	const struct ada_thread *thread = find_thread(process, ada_json_u64(mark, "thread", UINT64_MAX));

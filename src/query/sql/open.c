@@ -53,8 +53,8 @@ static int make_table(sqlite3 *database, const char *name)
 	return result;
 }
 
-/* SQLite makes a table of this kind when it is first named, and asks whether its making is allowed, too: so before the
- * authorizer is there. */
+/* SQLite makes a table of this kind when a statement first names it, and asks the authorizer for that, too: so we make all tables before
+ * there is an authorizer. */
 static int make_tables(sqlite3 *database)
 {
 	static const char *const others[] = { "pragma_table_info",    "pragma_table_xinfo", "pragma_table_list",
@@ -70,8 +70,8 @@ static int make_tables(sqlite3 *database)
 
 static int set_limits(sqlite3 *database)
 {
-	/* What is sorted or grouped goes to files in SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp once it is larger than the cache.
-	 * They have no name from the start, so that nothing is left of them however this ends. */
+	/* SQLite sorts and groups in files in SQLITE_TMPDIR, TMPDIR, /var/tmp or /tmp once the rows are larger than the cache. These
+	 * files have no name from the start, so that nothing is left of them however this ends. */
 	int result = sqlite3_exec(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384; PRAGMA temp.cache_size = -16384", NULL,
 				  NULL, NULL);
 
@@ -112,7 +112,7 @@ int ada_sql_open(sqlite3 **opened, const struct ada_selection *selection, struct
 
 /* --- what is wrong with a statement ------------------------------------------------------------------------------------- */
 
-/* A byte of UTF-8 that isn't a character's first. Of a character there are three at most: what follows belongs to none. */
+/* A byte of UTF-8 that isn't a character's first. A character has three such bytes at most: further ones belong to none. */
 static bool is_continued(char byte)
 {
 	return ((unsigned char)byte & 0xC0) == 0x80;
@@ -128,7 +128,7 @@ static size_t width_of(const char *text, size_t length)
 	return width;
 }
 
-/* The line around `offset`, or as much of it as is good to read. */
+/* Shows the line around `offset`, or as much of it as is good to read. */
 static void show_place(struct ada_sql_error *error, const char *text, size_t offset)
 {
 	const size_t room = sizeof error->line - 8, before = 80;
@@ -214,7 +214,7 @@ static void suggest(struct ada_sql_error *error, sqlite3 *database)
 		snprintf(error->message + length, sizeof error->message - length, ": `ada query --schema` lists them");
 }
 
-/* Where SQLite gives no place, that of the word that it doesn't know. */
+/* Where SQLite gives no place, finds the word that it doesn't know. */
 static int place_of(sqlite3 *database, const char *text, const char *message)
 {
 	int offset = sqlite3_error_offset(database);

@@ -1,5 +1,5 @@
-/* What the files of this room have of one another: vtab.c is SQLite's side of the tables, plan.c says what a statement wants of one,
- * tables.c what columns there are, and the others produce the rows. */
+/* What the files of this room share: vtab.c is SQLite's side of the tables, plan.c says what a statement wants of a table, tables.c what
+ * columns there are, and the others produce the rows. */
 #ifndef ADA_QUERY_SQL_PARTS_H
 #define ADA_QUERY_SQL_PARTS_H
 #include "query/rows/rows.h"

@@ -1,9 +1,9 @@
-/* What of a statement's conditions a table takes into its own hands (xBestIndex).
+/* Which of a statement's conditions a table takes over (xBestIndex).
  *
- * The plan travels as text, which EXPLAIN QUERY PLAN shows: "thread= timestamp_ns>= function=" and so on, an item a value that
- * comes with xFilter. Items: column, then = < <= > >=, * (a list, IN), ~ (GLOB) or % (LIKE).
- * SQLite looks at each row once more, so what is taken may let too many rows pass, never too few; only where the value is a
- * literal of the column's own type it needn't look again.
+ * The plan travels as text, which EXPLAIN QUERY PLAN shows: "thread= timestamp_ns>= function=" and so on, an item a value that comes with
+ * xFilter. Items: column, then = < <= > >=, * (a list, IN), ~ (GLOB) or % (LIKE). SQLite looks at each row once more, so a condition
+ * taken over may let too many rows pass, never too few. Only where the value is a literal of the column's own type SQLite needn't look
+ * again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct planning {
 	bool names_unsure;
 };
 
-/* The value is known, and of the column's own kind: then what fits here fits. */
+/* The value is known, and of the column's own kind: then SQLite needn't look again. */
 static bool is_exact(sqlite3_index_info *info, int i, enum ada_sql_role role)
 {
 	unsigned char op = info->aConstraint[i].op;
@@ -87,7 +87,7 @@ static void take(struct planning *planning, int i)
 	if (!is_number(role) && role != ADA_SQL_ARGUMENT && strcmp(sqlite3_vtab_collation(planning->info, i), "BINARY"))
 		return;
 	if (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ) {
-		/* A second one on the same column is SQLite's. */
+		/* SQLite handles a second condition on the same column. */
 		if (role != ADA_SQL_ARGUMENT && (planning->one[role] || planning->list[role]))
 			return;
 		list = role != ADA_SQL_TIME && role != ADA_SQL_POSITION && role != ADA_SQL_ARGUMENT &&
@@ -109,7 +109,7 @@ static void take(struct planning *planning, int i)
 	sqlite3_str_appendf(planning->plan, "%s%s%s", planning->arguments > 1 ? " " : "", name, op);
 }
 
-/* An argument whose value isn't there yet: another order of the joined tables must be found. */
+/* Whether an argument's value isn't there yet: then SQLite must find another order of the joined tables. */
 static bool waits_for_argument(const struct ada_sql_table *table, const sqlite3_index_info *info)
 {
 	for (int i = 0; i < info->nConstraint; i++)
@@ -120,7 +120,7 @@ static bool waits_for_argument(const struct ada_sql_table *table, const sqlite3_
 	return false;
 }
 
-/* Whether what is read thread by thread is of one thread only, or in the order of its number. */
+/* Whether reading thread by thread gives the wanted order: with one thread only, or by the thread's number. */
 static void plan_order(struct planning *planning)
 {
 	const struct ada_sql_table *table = planning->vtab->table;
@@ -182,7 +182,7 @@ static void plan_cost(struct planning *planning)
 	if (planning->one[ADA_SQL_TIME] || planning->one[ADA_SQL_POSITION])
 		cost = cost > 1000 ? 10 : cost / 100;
 	rows = cost;
-	/* These are looked for in all that is left. */
+	/* Conditions on these look at every row that is left. */
 	if (planning->one[ADA_SQL_FUNCTION_ID] || planning->one[ADA_SQL_FUNCTION]) {
 		rows = functions ? 1 : rows / 100;
 		cost = functions && planning->one[ADA_SQL_FUNCTION_ID] ? 1 : cost / 8;

@@ -47,12 +47,12 @@ static const char *argument_text(sqlite3_value *value)
 	return value && sqlite3_value_type(value) != SQLITE_NULL ? (const char *)sqlite3_value_text(value) : NULL;
 }
 
-/* What (from_time, to_time, of_thread) leave of the connection's selection. */
+/* Narrows the connection's selection by (from_time, to_time, of_thread). */
 static int narrow(struct ada_selection *selection, const struct ada_sql *sql, sqlite3_value *const *arguments, struct ada_error *error)
 {
 	const struct ada_selection *whole = sql->selection;
 	size_t kept = 0;
-	/* A number that SQL worked out may be a REAL: its digits are what counts. */
+	/* A number that SQL computed may be a REAL: we take its digits. */
 	char from[32], *texts[2] = {};
 	int result;
 
@@ -139,7 +139,7 @@ TABLE(fn_stats, ada_sql_rows_cursor);
 
 /* --- callers, callees --------------------------------------------------------------------------------------------------- */
 
-/* The edges stay for the next question of the same join: only its function is another. */
+/* The edges stay for the next question of the same join, which differs only in the function. */
 struct edges_cursor {
 	struct ada_sql_rows_cursor rows;
 	struct ada_edges edges;

@@ -219,7 +219,7 @@ int ada_sql_register(sqlite3 *database, const struct ada_selection *selection, s
 		sql->references++;
 		module->table = ada_sql_table_find(implementations[i]->name);
 		module->implementation = implementations[i];
-		/* Where it fails, too, SQLite frees the module. */
+		/* SQLite frees the module even where this fails. */
 		result = sqlite3_create_module_v2(database, module->table->name, &functions, module, free_module);
 	}
 	if (result == SQLITE_OK)

@@ -23,7 +23,7 @@ void ada_counter_take_cache(struct ada_counter *counter)
 
 void ada_counter_process(struct ada_counter *counter, const struct ada_process *process)
 {
-	/* The same id is another function there. */
+	/* In another process the same id is another function. */
 	if (counter->process && counter->process != process)
 		memset(counter->cache, 0, ADA_COUNTER_PLACES * sizeof *counter->cache);
 	counter->process = process;
@@ -82,7 +82,7 @@ int ada_counter_merge(struct ada_counter *into, struct ada_counter *from)
 		sum->unknown += function->unknown;
 		sum->total_ns += function->total_ns;
 		sum->self_ns += function->self_ns;
-		/* Of two processes' ids for it always the same one, whichever thread was counted first. */
+		/* Of several processes' ids for the function always keep the same, whichever thread was counted first. */
 		if (function->function_id < sum->function_id)
 			sum->function_id = function->function_id;
 		result = ada_histogram_merge(&sum->durations, &function->durations);

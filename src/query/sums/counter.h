@@ -1,5 +1,5 @@
-/* Function statistics by function, while they are counted: for stats.c. A hash table by key, and before it a cache by function id:
- * with up to some ten thousand functions, finding one is a load and a comparison. */
+/* Statistics by function, while they are counted: for stats.c. A hash table by key, with a cache by function id before it: with up to
+ * some ten thousand functions, finding one is a load and a comparison. */
 #ifndef ADA_QUERY_COUNTER_H
 #define ADA_QUERY_COUNTER_H
 #include "abi/record.h"
@@ -13,14 +13,14 @@ struct ada_counter_place {
 	struct ada_function_stats *function;
 }; /* NULL: empty */
 struct ada_counter {
-	const struct ada_process *process; /* whose function ids come next */
+	const struct ada_process *process; /* the process whose function ids come next */
 	struct ada_table numbers;	   /* by key: positions in `functions` */
 	ADA_ARRAY(struct ada_function_stats *) functions;
 	struct ada_counter_place *cache;
 	bool cache_is_own;
 };
 
-/* With a cache of its own (0 or -ENOMEM); or with one that is lent, of ADA_COUNTER_PLACES, until it is taken back. */
+/* Opens a counter with a cache of its own (0 or -ENOMEM), or with a lent cache of ADA_COUNTER_PLACES, until that is taken back. */
 int ada_counter_open(struct ada_counter *counter);
 void ada_counter_open_with(struct ada_counter *counter, struct ada_counter_place *cache);
 void ada_counter_take_cache(struct ada_counter *counter); /* from then on only ada_counter_look_up finds */
@@ -38,7 +38,7 @@ static inline struct ada_function_stats *ada_counter_find(struct ada_counter *co
 	return cached->function;
 }
 
-/* Adds `from`, of the same session, to `into`; what `into` has not seen moves over. 0 or -ENOMEM. */
+/* Adds `from`, of the same session, to `into`; functions that `into` has not seen move over. 0 or -ENOMEM. */
 int ada_counter_merge(struct ada_counter *into, struct ada_counter *from);
 void ada_counter_close(struct ada_counter *counter);
 #endif

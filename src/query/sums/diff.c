@@ -11,7 +11,7 @@ struct match {
 	ADA_ARRAY(char *) names;
 };
 
-/* What a function is known by, malloc'ed; NULL: no memory. */
+/* The name that identifies a function, malloc'ed; NULL: no memory. */
 static char *identify(struct ada_module *module, uint64_t function_id)
 {
 	const struct ada_symbol *symbol = ada_module_symbol(module, ADA_FUNCTION_SYMBOL(function_id));

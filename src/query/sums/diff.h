@@ -7,7 +7,7 @@
 #include "query/sums/tree.h"
 
 struct ada_difference {
-	struct ada_module *module; /* of the recording at hand, or, where the function is gone, of the one before */
+	struct ada_module *module; /* of this recording, or, where the function is gone, of the one before */
 	uint64_t function_id;
 	const struct ada_function_stats *now, *before; /* NULL: not called there */
 };
@@ -16,11 +16,11 @@ struct ada_diff {
 	ADA_ARRAY(struct ada_difference) functions;
 }; /* in no order */
 
-/* Adds statistics of functions that are one together, in place; the diff points into both. 0 or -ENOMEM. */
+/* Adds up, in place, the statistics of functions that count as one; the diff points into both. 0 or -ENOMEM. */
 int ada_diff_stats(struct ada_diff *diff, struct ada_stats *now, struct ada_stats *before);
 void ada_diff_free(struct ada_diff *diff);
 
-/* Makes `now` a tree with the paths of both, and tells what each of its nodes counts in `before`: an array for the caller to free.
- * The tree's own counts and order stay those of now. 0 or -ENOMEM. */
+/* Makes `now` a tree with the paths of both, and tells what each of its nodes counts in `before`: an array that the caller frees. The
+ * tree's own counts and order stay those of `now`. 0 or -ENOMEM. */
 int ada_diff_trees(struct ada_tree *now, const struct ada_tree *before, struct ada_tree_node **counts);
 #endif

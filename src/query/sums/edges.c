@@ -20,7 +20,7 @@ struct edge {
 struct worker {
 	struct ada_scan scan;
 	struct ada_table numbers;	      /* of functions, by key */
-	ADA_ARRAY(struct function) functions; /* the first is no function: who calls the outermost */
+	ADA_ARRAY(struct function) functions; /* the first stands for no function: the caller of outermost calls */
 	struct ada_table places;	      /* of edges, by both numbers */
 	ADA_ARRAY(struct edge) edges;
 };
@@ -94,7 +94,7 @@ static struct function *callee_of(const struct worker *worker, const struct ada_
 	return &worker->functions.items[edge_of(worker, call)->callee];
 }
 
-/* Who made a call: another one that is told, or the innermost from before the selection, or no one. */
+/* Who made a call: another call of the selection, or the innermost from before it, or no one. */
 static size_t find_caller(struct worker *worker, const struct ada_call *call)
 {
 	const struct ada_call *caller = ada_scan_caller(&worker->scan, call);
@@ -184,7 +184,7 @@ static void add(struct ada_edge *sum, const struct ada_edge *edge)
 	}
 }
 
-/* The workers' edges in order, those of one pair made one. */
+/* Brings the workers' edges in order, and makes one of those of the same pair. */
 static int add_up(struct ada_edges *edges, const struct worker *crew, unsigned int workers)
 {
 	size_t kept = 0;

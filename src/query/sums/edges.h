@@ -1,5 +1,5 @@
-/* Who calls whom: for each pair (caller, callee) how often and for how long. The caller is the innermost call of the thread that
- * is recorded and open; where the selection has a beginning, one that began before it, too.
+/* Who calls whom: for each pair (caller, callee) how often and for how long. The caller is the thread's innermost recorded call that is
+ * open, also one that began before the selection did.
  *
  * Rules of stats.h:
  *   calls      the callee's calls that this caller made
@@ -7,7 +7,7 @@
  *   total_ns   of those that are not below another call of the callee on the same thread, so that of fib, which main calls and
  *              which calls itself, main's edge has the whole total and fib's own none
  *   self_ns    without the calls directly below
- * So each of them, summed over a callee's callers, is exactly what stats.h says of the callee. Memory grows with the pairs.
+ * So each number, summed over a callee's callers, is exactly what stats.h says of the callee. Memory grows with the pairs.
  */
 #ifndef ADA_QUERY_EDGES_H
 #define ADA_QUERY_EDGES_H
@@ -20,7 +20,7 @@ struct ada_edge {
 	uint64_t caller_key, callee_key; /* ada_process_function_key; no caller: ADA_NO_FUNCTION */
 	uint64_t calls, unknown;
 	uint64_t total_ns, self_ns; /* of the callee's calls from this caller */
-	/* The first of them by time; of those at the same time, that of the first thread in the session. */
+	/* The first of these calls by time; of several at the same time, the one of the first thread in the session. */
 	const struct ada_thread *thread;
 	uint64_t first_ns, first_position;
 };

@@ -55,7 +55,7 @@ static int merge_octave(struct ada_histogram *into, const struct ada_histogram *
 	return result;
 }
 
-/* Most octaves of most functions are. */
+/* Whether an octave is empty: most octaves of most functions are. */
 static bool is_empty(const struct ada_histogram *histogram, unsigned int octave)
 {
 	static const uint8_t none[ADA_HISTOGRAM_BUCKETS];

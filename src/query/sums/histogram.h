@@ -18,21 +18,22 @@
 
 struct ada_histogram {		       /* all zero = empty */
 	uint64_t count, sum, min, max; /* min, max: of count > 0 */
-	/* A bucket's count is that of `many`, which is made when first needed, and of `few`: so small that those of many functions
-	 * fit into a CPU's cache. */
+	/* A bucket's count is the sum of its entries in `many`, which is made when first needed, and in `few`, which is so small that
+	 * those of many functions fit into a CPU's cache. */
 	uint8_t few[ADA_HISTOGRAM_FEW];
 	uint64_t *many[ADA_HISTOGRAM_OCTAVES];
 };
 
 int ada_histogram_more(struct ada_histogram *histogram, unsigned int index, uint64_t count); /* to `many`; 0 or -ENOMEM */
-int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value);		     /* to its bucket of `many`; 0 or -ENOMEM */
+/* adds to the bucket of `many`; 0 or -ENOMEM */
+int ada_histogram_add_large(struct ada_histogram *histogram, uint64_t value);
 
 void ada_histogram_widen(struct ada_histogram *histogram, uint64_t value); /* its min and max */
 
-/* Of the bucket among those of all octaves, where that is one of the few; else more than they are. A double holds a value as the
- * buckets split it: its power of two, and below that the bits that say which of the 64. Values below 64 get the same form as
- * [64, 128) has. From 2^53 on it is rounded, but those are not among the few. So no branch, for no CPU could guess it, and no search
- * for the highest bit, which costs AMD's as much as the rest of this. */
+/* Number of the bucket among those of all octaves, where it is one of the few; else a number above them. A double holds a value as the
+ * buckets split it: the power of two, and below that the bits that say which of the 64. Values below 64 get the form that [64, 128) has.
+ * From 2^53 on a double is rounded, but those buckets are not among the few. So there is no branch, which no CPU could guess, and no
+ * search for the highest bit, which on AMD costs as much as the rest. */
 static inline unsigned int ada_histogram_few_index(uint64_t value)
 {
 	uint64_t small = (uint64_t)(value < ADA_HISTOGRAM_BUCKETS) * ADA_HISTOGRAM_BUCKETS;
@@ -47,7 +48,7 @@ static inline int ada_histogram_add(struct ada_histogram *histogram, uint64_t va
 {
 	unsigned int index = ada_histogram_few_index(value);
 
-	/* Not from smallest to largest. Both are 0 before the first value: if that is 0, they are right already. */
+	/* Outside of [min, max]. Both are 0 before the first value: if that value is 0, they are right already. */
 	if (__builtin_expect(value - histogram->min > histogram->max - histogram->min, 0))
 		ada_histogram_widen(histogram, value);
 	histogram->count++;

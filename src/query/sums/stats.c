@@ -1,5 +1,5 @@
-/* Statistics per function: workers take pieces of the recording's threads, in order; who ends the piece that its thread waits for
- * joins it to what was counted before. Nothing else is shared meanwhile. Memory grows with the functions called, not with calls. */
+/* Statistics per function: workers take pieces of the recording's threads, in order. The worker that ends the piece that a thread waits
+ * for joins it to what was counted before. Workers share nothing else. Memory grows with the functions called, not with calls. */
 #include "query/sums/stats.h"
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 struct part { /* of a track: what one worker takes */
 	struct track *track;
 	struct ada_piece piece;
-	bool counted; /* as a piece; else it is read when its turn comes */
+	bool counted; /* as a piece; otherwise the part is read when its turn comes */
 	atomic_bool ready;
 };
 
@@ -28,7 +28,7 @@ struct track { /* a thread of the recording */
 	struct ada_counter counter;
 	pthread_mutex_t joining;
 	size_t joined;	    /* parts */
-	atomic_bool unruly; /* its pieces don't fit: not worth trying */
+	atomic_bool unruly; /* its pieces don't fit: stop trying */
 };
 
 struct job {
@@ -56,7 +56,7 @@ static void fail(struct worker *worker, int result)
 	atomic_store(&worker->job->work.stop, true);
 }
 
-/* A thread in one piece: straight into the worker's counter. */
+/* Counts a thread of one piece straight into the worker's counter. */
 static void count_whole(struct worker *worker, struct track *track)
 {
 	struct ada_tally tally;
@@ -138,7 +138,7 @@ static void join_part(struct worker *worker, struct track *track, struct part *p
 		fail(worker, tally->result);
 }
 
-/* Joins what is ready, unless someone does already: then that one sees it. */
+/* Joins what is ready, unless another worker is at it: then that worker sees the new part. */
 static void join_ready(struct worker *worker, struct track *track)
 {
 	atomic_bool *stop = &worker->job->work.stop;
@@ -314,7 +314,7 @@ int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection
 		workers = get_nprocs();
 	if (workers > WORKERS_MAX)
 		workers = WORKERS_MAX;
-	/* One alone has nothing to share out. */
+	/* One worker alone has nothing to share. */
 	result = share_out(&job, selection, workers == 1 ? UINT64_MAX : piece_events);
 	for (size_t i = 0; i < job.track_count && selection->progress; i++)
 		selection->progress->total += job.tracks[i].to - job.tracks[i].from;

@@ -6,11 +6,10 @@
  *   self_ns    sum of durations without those of the calls directly below
  *   min, mean, p50, p90, p99, max   of the durations of all calls, recursive ones too; percentiles within 0.8 %
  *              (query/sums/histogram.h), the others exact; mean rounded down
- * A call during which events were lost counts in calls, total and self, but in none of the others: it may have been several.
- * The time of the gap is in no function's self.
- * A call that is open when its thread's recording ends lasts until the thread's last event. One whose end was not recorded
- * (events were lost, or its call site has no return stub) counts in calls and `unknown` alone.
- * The same function of the same module is one row, in however many threads and processes it ran.
+ * A call during which events were lost counts in calls, total and self, but in none of the others: it may have been several. The time of
+ * the gap is in no function's self. A call that is open when its thread's recording ends lasts until the thread's last event. A call
+ * whose end was not recorded (events were lost, or its call site has no return stub) counts in calls and `unknown` alone. The same
+ * function of the same module is one row, in however many threads and processes it ran.
  */
 #ifndef ADA_QUERY_STATS_H
 #define ADA_QUERY_STATS_H
@@ -18,8 +17,8 @@
 #include "query/sums/histogram.h"
 
 struct ada_function_stats {
-	/* What each call touches, on one line of a CPU's cache: up to durations.max. */
-	uint64_t calls;	 /* while counting: those that durations.count leaves out */
+	/* Each call touches the fields up to durations.max: they lie on one line of a CPU's cache. */
+	uint64_t calls;	 /* while counting: calls that durations.count leaves out */
 	uint64_t active; /* while counting: calls open on the thread being read */
 	uint64_t total_ns, self_ns;
 	struct ada_histogram durations;
@@ -34,8 +33,8 @@ struct ada_stats {
 	struct ada_completeness completeness;
 };
 
-/* Reads with so many workers at a time (0: one a CPU); a long thread is shared out among them, and the answer is the same to the
- * bit. -EINTR soon after ada_interrupted(). */
+/* Reads with so many workers at a time (0: one a CPU). They share a long thread, and the answer is the same to the bit. -EINTR soon after
+ * ada_interrupted(). */
 int ada_stats_compute(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
 /* Threads of more events than `piece_events` in pieces of so many: for tests. */
 int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection *selection, unsigned int workers, uint64_t piece_events,

@@ -1,9 +1,9 @@
 /* Counting a thread's calls.
  *
- * Nearly every event begins a call right below the open one, or ends that one: these are counted in tally_quick.c, all
- * others through ada_calls_feed, whose receiver does the same.
+ * Nearly every event begins a call right below the open one, or ends the open one: tally_quick.c counts these. All others go through
+ * ada_calls_feed, whose receiver does the same.
  *
- * A piece is read without knowing which calls are open where it begins. What its calls count for does not depend on that, but for
+ * A piece is read without knowing which calls are open where it begins. What its calls count for does not depend on those, except for
  *
  *   ends of calls that began before it, and calls that begin while none of its own is open (before it has one, behind such an
  *   end): they are noted as seams. With them goes how long the calls between two seams took, for whoever they lie below;
@@ -12,13 +12,12 @@
  *   a function that is still open from before at the end of the piece, all of it.
  *   Calls that are open at the end of the piece: they become those of the thread.
  *
- * The piece fits where no seam sets calls aside: an end is that of the innermost open call, or of none on the stack; a call lies
- * below the innermost.
- * Anything else (losses, calls set aside and their late ends) is read in order: the rest of a piece from where it meets one, or
- * the whole piece where it does not fit.
+ * The piece fits where no seam sets calls aside: each end is of the innermost open call, or of none on the stack; each call lies below
+ * the innermost. Anything else (losses, calls set aside and their late ends) is read in order: the rest of a piece from where it meets
+ * one, or the whole piece where it does not fit.
  *
- * A selection may begin in the middle of a thread. Its sums don't depend on the calls that are open there, but where the end of
- * none that is known may set aside some that are: only then they are looked for (stack.h), and join the stack at its bottom.
+ * A selection may begin in the middle of a thread. Its sums don't depend on the calls that are open there, except where the end of an
+ * unknown call may set aside known ones: only then these open calls are looked for (stack.h), and join the stack at its bottom.
  */
 #include "query/sums/tally.h"
 #include <errno.h>
@@ -86,7 +85,7 @@ void ada_tally_close(struct ada_tally *tally)
 
 /* --- in order ----------------------------------------------------------------------------------------------------------- */
 
-/* An end of none of `count` open calls that some of them lie no higher than: it may have been of a call around them. */
+/* Whether an end that is of none of `count` open calls lies as deep as some of them or less: it may have ended a call around them. */
 static bool needs_root(const struct ada_tally *tally, size_t count, const struct ada_event *event)
 {
 	const struct ada_call *items = tally->calls.stack.items;
@@ -98,7 +97,7 @@ static bool needs_root(const struct ada_tally *tally, size_t count, const struct
 	return !count || items[count - 1].depth != event->call_depth || items[count - 1].function_id != event->function_id;
 }
 
-/* The calls that began before the thread's first event here and are open at `position`: they don't count. */
+/* Finds the calls that began before the thread's first event here and are open at `position`: they don't count. */
 static int find_root(struct ada_tally *tally, uint64_t position)
 {
 	struct ada_calls *calls = &tally->calls;
@@ -190,7 +189,7 @@ static bool any_open(const struct ada_calls *calls)
 	for (size_t i = 0; i < calls->aside.count; i++)
 		if (calls->aside.items[i].user)
 			return true;
-	for (size_t i = 0; i < calls->stack.count; i++) /* from before the selection there are few, or none */
+	for (size_t i = 0; i < calls->stack.count; i++) /* few calls, or none, are from before the selection */
 		if (calls->stack.items[i].user)
 			return true;
 	return false;
@@ -217,7 +216,7 @@ struct local { /* reading a piece */
 	uint64_t children_ns; /* since the last seam */
 	int64_t floor;	      /* calls without caller in the piece are deeper, since the last seam; INT64_MAX: none yet */
 };
-enum verdict { AGAIN, NEXT, END }; /* it is quick now; it is done; none that a piece can know enough of */
+enum verdict { AGAIN, NEXT, END }; /* it can be counted quickly now; it is counted; a piece doesn't know enough for it */
 
 static enum verdict add_seam(struct local *local, const struct ada_event *event, uint64_t position)
 {
@@ -295,7 +294,7 @@ void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece)
 	tally->calls.stack.count = tally->calls.stack.capacity = 0;
 }
 
-/* Whether it ends a call of these that is not the innermost: those above it then are set aside. */
+/* Whether the event ends one of these calls other than the innermost: then the calls above that one are set aside. */
 static bool ends_outer(const struct ada_calls *calls, size_t count, const struct ada_event *event)
 {
 	while (count && calls->stack.items[count - 1].depth > event->call_depth)

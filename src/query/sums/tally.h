@@ -1,5 +1,5 @@
-/* Counting the calls of one thread of a recording: for stats.c. Either in order, or in pieces that are counted at the same time
- * and then joined in order. Joined is the same as in order, to the bit; how: tally.c. */
+/* Counts the calls of one thread of a recording: for stats.c. Either in order, or in pieces that are counted at the same time and then
+ * joined in order. Both ways give the same to the bit; tally.c says how. */
 #ifndef ADA_QUERY_TALLY_H
 #define ADA_QUERY_TALLY_H
 #include <stdatomic.h>
@@ -17,43 +17,44 @@ struct ada_tally { /* how far a thread is counted */
 	struct ada_counter *counter;
 	const struct ada_thread *thread;
 	uint64_t from; /* position: of the first event that is read */
-	uint64_t to;   /* position: calls that begin from there on don't count */
+	uint64_t to;   /* position: calls that begin from here on don't count */
 	uint64_t lost; /* what LOST records before `to` stand for */
 	struct ada_work *work;
-	bool rooted;	     /* calls from before `from` that are open are at the stack's bottom */
+	bool rooted;	     /* open calls from before `from` are at the stack's bottom */
 	bool shows_progress; /* on the thread that may */
 	int result;
 };
 
-/* An end that found no call begun in its piece, or a call that began while none of its piece was open. */
+/* An end that found no call of its piece, or a call that began while no call of its piece was open. */
 struct ada_seam {
 	struct ada_event event;
 	uint64_t position;
-	uint64_t children_ns; /* of the calls before it that have no caller in the piece, since the seam before */
+	uint64_t children_ns; /* of calls since the seam before that have no caller in the piece */
 	uint64_t total_ns;    /* of its function in the piece, up to here */
 };
 
 struct ada_piece {
 	uint64_t from, to; /* positions */
-	uint64_t end;	   /* counted up to here: what follows needs to know what came before the piece */
+	uint64_t end;	   /* counted up to here: the rest needs to know what came before the piece */
 	struct ada_counter counter;
 	ADA_ARRAY(struct ada_seam) seams;
 	ADA_ARRAY(struct ada_call) open; /* at the end, outermost first */
 	uint64_t children_ns;		 /* as of a seam at the end */
-	uint64_t last_ns;		 /* of the last event that means something, if there was a seam */
+	uint64_t last_ns;		 /* of the last event that counts, if there was a seam */
 };
 
-/* Another thread, from its beginning. The counter must be of its process. */
+/* Begins another thread, from its first event. The counter must be set to the thread's process. */
 void ada_tally_open(struct ada_tally *tally, struct ada_counter *counter, const struct ada_thread *thread, struct ada_work *work);
-/* Its events before `from` are not read: calls may be open there. */
+/* Leaves the thread's events before `from` unread: calls may be open there. */
 void ada_tally_begin(struct ada_tally *tally, uint64_t from);
-/* The events of [from, to), in order. Sets tally->result. */
+/* Counts the events [from, to), in order. Sets tally->result. */
 void ada_tally_read(struct ada_tally *tally, uint64_t from, uint64_t to);
-/* The events of a piece on their own: `tally` is a new one and its counter the piece's. */
+/* Counts the events of a piece on their own: `tally` is a new one, with the piece's counter. */
 void ada_tally_piece(struct ada_tally *tally, struct ada_piece *piece);
-/* The events of a piece that was counted, behind those counted so far. The piece is closed. False: it did not fit, and was read. */
+/* Adds a piece that was counted behind those counted so far, and closes it. False: the piece did not fit, and its events were read
+ * again. */
 bool ada_tally_join(struct ada_tally *tally, struct ada_piece *piece);
-/* What lies behind tally->to, until the calls begun before it have ended; then the calls that are left. */
+/* Reads on behind tally->to until the calls begun before it have ended; then ends those that are left. */
 void ada_tally_finish(struct ada_tally *tally);
 void ada_tally_close(struct ada_tally *tally);
 void ada_piece_close(struct ada_piece *piece);

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include "query/sums/tally.h"
 
-/* Counts events of [position, position + count), all of them before tally->to or none, until one that is not quick; returns how
- * many. Calls deeper than `floor` may begin where none is open; to *children_ns goes how long those took that ended. */
+/* Counts events of [position, position + count), all of them before tally->to or none, up to the first that is not quick; returns how
+ * many. Calls deeper than `floor` may begin where none is open; the time of those that ended is added to *children_ns. */
 uint64_t ada_tally_quick(struct ada_tally *tally, int64_t floor, const struct ada_event *events, uint64_t count, uint64_t position,
 			 uint64_t *children_ns);
 
@@ -24,7 +24,8 @@ static inline struct ada_function_stats *ada_tally_find(struct ada_tally *tally,
 	return function;
 }
 
-/* What a call that begins remembers of its function. Only the outermost one adds to the total: the lowest bit says which it is. */
+/* What a beginning call remembers of its function. Only the outermost call of a function adds to the total: the lowest bit is set in that
+ * one. */
 static inline uintptr_t ada_tally_remember(struct ada_function_stats *function)
 {
 	return (uintptr_t)function | !function->active++;

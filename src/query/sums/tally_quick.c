@@ -1,10 +1,10 @@
 /* Counting events that each begin a call below the open one, or end that one.
  *
- * What calls need while they are open is little, and is kept in frames of their own: beside the functions nothing else is touched.
- * They join the thread's stack when the quick events or the frames are used up: each at most once. Calls on that stack lie below all
+ * An open call needs little here, and keeps that in a frame of its own: the loop touches nothing else but the functions. The frames'
+ * calls join the thread's stack when the quick events or the frames are used up: each at most once. Calls on that stack lie below all
  * frames, and end one by one.
  *
- * The frame at the bottom is no call's. Its `twice` lies between two depths: a deeper call may begin, but no end is its own.
+ * The frame at the bottom is no call's. Its `twice` lies between two depths: a deeper call may begin, but no end belongs to it.
  */
 #include "query/sums/tally_internal.h"
 
@@ -21,7 +21,7 @@ static inline int64_t twice(const struct ada_event *event)
 	return (int64_t)event->call_depth * 2;
 }
 
-/* The next event ends it, as for most calls: then it never becomes a frame. */
+/* Whether the next event ends the call, as for most: then it never becomes a frame. */
 static inline bool is_leaf(const struct ada_event *event)
 {
 	return ada_tally_is_end(event + 1) && event[1].call_depth == event->call_depth && event[1].function_id == event->function_id;
@@ -111,7 +111,7 @@ static void join_frames(struct ada_tally *tally, const struct frame *frames, con
 									      .user = (void *)frame->remembered };
 }
 
-/* Of the innermost call on the thread's stack. */
+/* Ends the innermost call on the thread's stack. */
 static bool end_older(struct ada_tally *tally, const struct ada_event *event, uint64_t *children_ns)
 {
 	struct ada_calls *calls = &tally->calls;

@@ -1,6 +1,6 @@
-/* The call tree. Each worker grows a tree of its own; they are merged at the end. Before a node is looked up in the table, there is
- * a look at the child that was found last. While growing, a node's `first` is that one, and its `next` how many calls of it are open
- * on the thread being read. */
+/* The call tree. Each worker grows a tree of its own; the trees are merged at the end. Before the table is asked for a child, the child
+ * found last is tried. While a tree grows, a node's `first` is that child, and its `next` says how many calls of it are open on the
+ * thread being read. */
 #include "query/sums/tree.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -74,7 +74,7 @@ static uint32_t find_child(struct worker *worker, uint32_t parent, uint64_t func
 
 /* --- counting --------------------------------------------------------------------------------------------------------- */
 
-/* What a call remembers: its node, and whether it lies below another of it: where recursion is folded, or paths are. */
+/* What a call remembers: its node, and whether it lies below another call of that node, as with folded recursion and merged paths. */
 static void *as_user(uint32_t number, bool inner)
 {
 	return (void *)((uintptr_t)number << 1 | inner);
@@ -173,7 +173,7 @@ static int merge(struct ada_growth *into, const struct ada_growth *from)
 	return result;
 }
 
-/* With so many workers. Which paths found room is chance where several ran out of it. */
+/* Grows with so many workers. Where several ran out of room, chance decides which paths found some. */
 static int grow(struct ada_tree *tree, const struct ada_selection *selection, struct budget *budget, unsigned int count,
 		struct ada_error *error)
 {

@@ -1,13 +1,12 @@
 /* The call tree: calls merged by the path that led to them. Rules of stats.h: a call counts where it begins within the selection.
  *
  *   calls     every CALL on this path
- *   total_ns  sum of their durations; recursion needs no rule here, for a path's calls never lie in each other
+ *   total_ns  sum of their durations; recursion needs no rule here, for calls of one path never lie in each other
  *   self_ns   without the calls directly below
- * So self_ns and calls, summed over all nodes of a function, are exactly what stats.h says of it.
- * A call that was open when the selection's time began is a node, too, with no calls of its own (`calls` 0), so that what it
- * called stands where it belongs.
- * Memory is bounded: after ADA_TREE_NODES nodes a new path counts in its parent's one node `rest` (function ADA_NO_FUNCTION), as
- * does all below it; a rest's total_ns is that of its calls that are not below another of its own.
+ * So self_ns and calls, summed over all nodes of a function, are exactly what stats.h says of it. A call that was open when the
+ * selection's time began is a node, too, with `calls` 0, so that the calls below it stand where they belong. Memory is bounded: after
+ * ADA_TREE_NODES nodes a new path, and all below it, counts in its parent's one node `rest` (function ADA_NO_FUNCTION); a rest's total_ns
+ * leaves out calls that lie below another of its own calls.
  */
 #ifndef ADA_QUERY_TREE_H
 #define ADA_QUERY_TREE_H
@@ -37,10 +36,10 @@ struct ada_tree {
 
 int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
 struct ada_tree_how { /* all zero: as above */
-	/* The group of each thread of the selection: below the root each has a node of its own. NULL: none. */
+	/* The group of each thread of the selection: each group has a node below the root. NULL: no groups. */
 	const uint32_t *groups;
-	/* Recursion folded: a call below another of its function counts in that one's node. total_ns is then that of the calls of a
-	 * node which are not below another of it; calls and self_ns of a function stay what they are. */
+	/* Folds recursion: a call below another of its function counts in that call's node. A node's total_ns then leaves out calls that
+	 * lie below another call of the node; calls and self_ns of a function stay what they are. */
 	bool fold;
 	size_t bound; /* instead of ADA_TREE_NODES, for tests; 0: that */
 };
@@ -50,7 +49,7 @@ int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selec
 uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
 /* As ada_tree_next, without going below the node. */
 uint32_t ada_tree_skip(const struct ada_tree *tree, uint32_t number);
-/* Another order of siblings. `compare` gets pointers to two numbers of nodes with the same parent. 0 or -ENOMEM. */
+/* Sorts siblings anew. `compare` gets pointers to two numbers of nodes with the same parent. 0 or -ENOMEM. */
 int ada_tree_sort(struct ada_tree *tree, int (*compare)(const void *left, const void *right, void *context), void *context);
 void ada_tree_free(struct ada_tree *tree);
 #endif

@@ -114,7 +114,7 @@ static uint32_t *number_functions(const struct ada_tree *tree)
 	return labels;
 }
 
-/* Adds what a node counts to its function, and to all who led there. */
+/* Adds what a node counts to its function, and to all callers on the way to it. */
 static void add_way(struct focus *focus, uint32_t number, bool inner)
 {
 	struct ada_tree_node counts = focus->nodes[number];
@@ -145,7 +145,7 @@ int ada_tree_callers(struct ada_tree *tree, ada_tree_wanted *wanted, void *conte
 
 	focus.result = inner ? ada_growth_open(&focus.growth) : -ENOMEM;
 	for (uint32_t i = 1; i < tree->nodes.count && !focus.result; i++)
-		/* Those from before the selection have no calls that count. */
+		/* Nodes from before the selection have no calls that count. */
 		if (is_wanted(&focus, i) && focus.nodes[i].calls)
 			add_way(&focus, i, inner[i]);
 	free(labels);

@@ -1,7 +1,7 @@
-/* A call tree that is being put together: for tree.c and what makes other trees of trees.
+/* A call tree that is being put together: for tree.c, and for files that make new trees of a tree.
  *
- * A node is found by its parent and its key, in a table of node numbers. The links between nodes are made when all is there: until
- * then `first` is the maker's own. */
+ * A node is found by its parent and its key, in a table of node numbers. The links between nodes are made at the end: until then the
+ * maker may use `first`. */
 #ifndef ADA_QUERY_TREE_GROW_H
 #define ADA_QUERY_TREE_GROW_H
 #include "query/sums/tree.h"
@@ -17,9 +17,9 @@ struct ada_growth { /* all zero: empty */
 
 int ada_growth_open(struct ada_growth *growth);						  /* the root, unless there is one: 0 or -ENOMEM */
 uint32_t ada_growth_find(const struct ada_growth *growth, uint32_t parent, uint64_t key); /* 0: there is none */
-/* Found or added, then with no function; ADA_NO_NODE: no memory. */
+/* Finds the child or adds it, then without a function; ADA_NO_NODE: no memory. */
 uint32_t ada_growth_child(struct ada_growth *growth, uint32_t parent, uint64_t key);
-/* What it is and what it counts. */
+/* Says what the node is, and adds to its counts. */
 void ada_growth_add(struct ada_growth *growth, uint32_t number, const struct ada_tree_node *node);
 /* Links the nodes, and moves them into tree->nodes. 0 or -ENOMEM. */
 int ada_growth_finish(struct ada_growth *growth, struct ada_tree *tree);

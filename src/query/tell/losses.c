@@ -27,7 +27,7 @@ static int find(struct ada_thread_losses *losses)
 	return 0;
 }
 
-/* Reads a thread only where its manifest says that there is something, or can't know yet. */
+/* Reads a thread only where its manifest says that events were lost, or can't know yet. */
 int ada_narrate_find_losses(struct ada_story *story)
 {
 	int result = 0;
@@ -54,7 +54,7 @@ bool ada_narrate_lost_between(const struct ada_story *story, const struct ada_th
 	for (size_t i = 0; i < losses->positions.count; i++)
 		if (losses->positions.items[i] >= from && losses->positions.items[i] < to)
 			return true;
-	/* What was not kept may lie anywhere behind what was. */
+	/* Losses without a kept position may lie anywhere behind the kept ones. */
 	return losses->count > losses->positions.count && to > losses->positions.items[losses->positions.count - 1];
 }
 

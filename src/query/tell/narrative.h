@@ -7,7 +7,7 @@
 
 struct ada_evidence {
 	const struct ada_process *process; /* NULL: the session */
-	const struct ada_thread *thread;   /* NULL: what no event shows, and `file` does */
+	const struct ada_thread *thread;   /* NULL: no event shows it, but `file` does */
 	uint64_t first, last;		   /* index_seq, both inclusive: `ada dump --thread=N --seq=FIRST-LAST` */
 	const char *file;		   /* "manifest.json", "session.json", "ada verify" */
 	char field[64];			   /* of the file: "crash", "detail_lane.windows[3]"; "" for all of it */
@@ -39,7 +39,7 @@ struct ada_narrate_options { /* all zero: the defaults */
 	unsigned int workers; /* 0: one a CPU */
 };
 
-/* The sections, without the completeness: that is for the caller to put behind them. JSON: `"rows": [...],` and a newline. */
+/* Prints the sections; the caller puts the completeness behind them. JSON: `"rows": [...],` and a newline. */
 enum ada_narrative_format { ADA_NARRATIVE_TEXT, ADA_NARRATIVE_MARKDOWN, ADA_NARRATIVE_JSON };
 void ada_narrative_print(struct ada_output *output, const struct ada_narrative *narrative, enum ada_narrative_format format);
 #endif

@@ -4,7 +4,7 @@
 #include "query/tell/tell.h"
 
 #define CALLS_FEW 20   /* of fewer calls nothing is said to be usual */
-#define CALLS_MANY 100 /* from here on the p99 is another one than the longest */
+#define CALLS_MANY 100 /* from here on the p99 differs from the longest */
 
 static uint64_t key_of(const struct ada_session *session, const struct ada_function_stats *function)
 {
@@ -13,7 +13,7 @@ static uint64_t key_of(const struct ada_session *session, const struct ada_funct
 	return number << 32 | ADA_FUNCTION_SYMBOL(function->function_id);
 }
 
-/* Longer than the high percentile by more than the percentile's own inexactness, and not merely by the clock's grain. */
+/* The limit lies above the high percentile by more than the percentile's own error and the clock's grain. */
 static void set_limit(struct ada_norm *norm, const struct ada_histogram *durations)
 {
 	bool many = durations->count >= CALLS_MANY;

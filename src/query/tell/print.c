@@ -4,7 +4,7 @@
 #include "query/tell/narrative.h"
 
 #define CITED_MAX 12	 /* of a sentence in text and Markdown; JSON has all */
-#define PROCESSES_MAX 20 /* so many have a section; then those of which there is little to say have a line each. JSON has all */
+#define PROCESSES_MAX 20 /* so many have a section; of more those with little to tell have a line each. JSON has all */
 
 struct page {
 	struct ada_output *output;
@@ -14,7 +14,7 @@ struct page {
 
 /* --- text and Markdown ------------------------------------------------------------------------------------------------- */
 
-/* What Markdown would take for its own is escaped; names may hold anything. */
+/* Escapes what Markdown would take for its own; names may hold anything. */
 static void put_markdown(struct ada_output *output, const char *text)
 {
 	char piece[512];
@@ -130,7 +130,7 @@ static void put_section(const struct page *page, const struct ada_section *secti
 		put_sentence(page, &section->sentences.items[i]);
 }
 
-/* A process of which there is nothing but how it ran: one that lost nothing, ended well, and so on. */
+/* Whether the section only tells how a process ran: one that lost nothing, ended well, and so on. */
 static bool is_brief(const struct ada_section *section)
 {
 	if (!section->process || section->window != ADA_NO_WINDOW || !section->sentences.count ||
@@ -145,7 +145,7 @@ static bool is_brief(const struct ada_section *section)
 	return true;
 }
 
-/* Of the sections from `at` on that are of processes, the brief ones: in lines. */
+/* Puts the brief sections among the processes' sections from `at` on, a line each. */
 static void put_brief(const struct page *page, const struct ada_narrative *narrative, size_t at)
 {
 	size_t count = 0, end = at;

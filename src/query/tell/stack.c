@@ -1,6 +1,6 @@
-/* Open calls at any event, for many questions about long threads: what ada_stack_at answers, by the same rules, but it reads back
- * to the thread's beginning each time where its outermost call never ended. Here one pass over the thread, as far as anyone
- * asks, leaves the open calls of every STEP-th event behind; a question goes on from there. */
+/* Open calls at any event, for many questions about long threads. ada_stack_at gives the same answers by the same rules, but reads back
+ * to the thread's beginning each time if the outermost call never ended. Here one pass over the thread, as far as anyone asks, keeps the
+ * open calls of every STEP-th event; each question goes on from there. */
 #include <errno.h>
 #include "query/tell/tell.h"
 
@@ -52,7 +52,7 @@ static int read_to(struct ada_stack_track *track, const struct ada_thread *threa
 	return result;
 }
 
-/* What was open at the checkpoint, and on from there to `position`. */
+/* Starts with the calls open at the checkpoint, and goes on from there to `position`. */
 static int go_on(struct ada_stack *stack, const struct ada_thread *thread, uint64_t position, const struct ada_stack_track *track,
 		 const struct ada_checkpoint *checkpoint)
 {

@@ -128,7 +128,7 @@ bool ada_narrate_selects_thread(const struct ada_story *story, const struct ada_
 	return false;
 }
 
-/* Also one without threads, where no thread is named. */
+/* Also selects a process without threads, unless the user named a thread. */
 bool ada_narrate_selects_process(const struct ada_story *story, const struct ada_process *process)
 {
 	const struct ada_session *session = story->session;

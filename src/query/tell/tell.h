@@ -1,4 +1,5 @@
-/* How a narrative is told: its sentences, their words, what is usual, and where events are missing. Without memory, what is told goes nowhere and `result` says so. */
+/* How a narrative is told: its sentences, their words, what is usual, and where events are missing. Without memory sentences go nowhere
+ * and `result` says so. */
 #ifndef ADA_QUERY_TELL_H
 #define ADA_QUERY_TELL_H
 #include <stdio.h>
@@ -22,15 +23,15 @@ struct ada_norm {
 #define ADA_LOSSES_KEPT 4096
 struct ada_thread_losses {
 	const struct ada_thread *thread;
-	ADA_ARRAY(uint64_t) positions; /* of its LOST records: the first ADA_LOSSES_KEPT */
-	uint64_t count, lost;	       /* of all; what they stand for */
+	ADA_ARRAY(uint64_t) positions; /* of the thread's LOST records: the first ADA_LOSSES_KEPT */
+	uint64_t count, lost;	       /* number of all of them; events that they stand for */
 	uint64_t largest, largest_position;
 };
 
 struct ada_checkpoint {
 	uint64_t position, first, count;
 	bool after_loss;
-};			       /* before that event; its calls among `frames` */
+};			       /* the calls open before that event are among `frames` */
 struct ada_stack_track {       /* of a thread: stack.c */
 	uint64_t position;     /* read up to here */
 	struct ada_stack open; /* there */
@@ -57,12 +58,12 @@ struct ada_story {
 
 void ada_narrate_section(struct ada_story *story, const struct ada_process *process, uint64_t window, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* A sentence of the last section; what is cited next is its evidence. */
+/* Adds a sentence to the last section; the next citations are its evidence. */
 void ada_narrate_say(struct ada_story *story, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void ada_narrate_cite(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t last);
 void ada_narrate_cite_file(struct ada_story *story, const struct ada_process *process, const char *file, const char *field, ...)
 	__attribute__((format(printf, 4, 5)));
-/* All that the thread recorded in the time selected; nothing where that is nothing. */
+/* Cites all that the thread recorded in the time selected, if it recorded anything. */
 void ada_narrate_cite_thread(struct ada_story *story, const struct ada_thread *thread);
 
 /* A sentence in pieces: fprintf to ->stream, which is NULL without memory (then false). */
@@ -86,12 +87,12 @@ static inline const char *ada_words_s(uint64_t count)
 }
 
 #define ADA_WORDS_NAME 400
-/* Name of a function, long ones cut; with where it is written, where that is known: "work (story.c:27)". */
+/* Name of a function, cut if long, with its source line where that is known: "work (story.c:27)". */
 char *ada_words_function(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);
 char *ada_words_source(struct ada_story *story, const struct ada_process *process, uint64_t id, char text[ADA_WORDS_NAME]);
-/* Open calls, outermost first: "main > work > leaf", of a deep stack its ends; and afterwards their evidence. */
+/* Tells open calls, outermost first: "main > work > leaf", of a deep stack both ends; then cites their evidence. */
 void ada_words_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack, FILE *stream);
-/* Where events are missing between what began first and `position`: that it may have been otherwise. */
+/* Where events are missing between the beginning of the first of these calls and `position`: says that it may have been otherwise. */
 void ada_words_doubt(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t position, FILE *stream);
 void ada_narrate_cite_stack(struct ada_story *story, const struct ada_thread *thread, const struct ada_stack *stack);
 
@@ -104,7 +105,7 @@ int ada_narrate_find_losses(struct ada_story *story);
 /* Whether events of the thread may be missing between two of its positions. */
 bool ada_narrate_lost_between(const struct ada_story *story, const struct ada_thread *thread, uint64_t from, uint64_t to);
 void ada_narrate_losses(struct ada_story *story, const struct ada_process *process);
-/* As ada_stack_at, at a bounded price a question. */
+/* As ada_stack_at, but each question has a bounded price. */
 int ada_narrate_stack(struct ada_story *story, struct ada_stack *stack, const struct ada_thread *thread, uint64_t position);
 void ada_narrate_close_tracks(struct ada_story *story);
 

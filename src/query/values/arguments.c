@@ -1,5 +1,5 @@
-/* See arguments.h. Types come from functions_debug.h or from the prototypes, values from the record (arguments_captured.c), and
- * the two become text in arguments_value.c. */
+/* See arguments.h. Types come from functions_debug.h or from the prototypes, values from the record (captured.c); value.c makes text of
+ * the two. */
 #include "query/values/arguments.h"
 #include <errno.h>
 #include <stdio.h>
@@ -82,7 +82,7 @@ static bool type_of_letter(char letter, struct ada_debug_type *type)
 	return false;
 }
 
-/* Only of libraries that are known to have it: any program may have a function of that name. */
+/* Only in libraries that are known to have the function: any program may have one of that name. */
 static bool has_prototypes(const struct ada_module *module)
 {
 	static const char *const libraries[] = { "libc.so",  "libc-",	 "libm.so",	"libpthread",  "librt.so",

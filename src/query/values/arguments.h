@@ -1,6 +1,6 @@
-/* Arguments and results as their types say, from a detail record: integers, enumerations by name, strings whose bytes were
- * captured with the stack, or lie in the read-only bytes of a module. Types come from debug information, else from a table of
- * libc's prototypes, else there are none. */
+/* Reads arguments and results from a detail record, by their types: integers, enumerations by name, strings whose bytes were captured
+ * with the stack or lie in the read-only bytes of a module. Types come from debug information, else from a table of libc's prototypes,
+ * else there are none. */
 #ifndef ADA_QUERY_ARGUMENTS_H
 #define ADA_QUERY_ARGUMENTS_H
 #include "base/array.h"
@@ -8,7 +8,7 @@
 #include "query/session/session.h"
 
 enum ada_argument_kind {
-	ADA_ARGUMENT_OPAQUE,  /* only `text` says what it is */
+	ADA_ARGUMENT_OPAQUE,  /* only `text` tells the value */
 	ADA_ARGUMENT_NUMBER,  /* `number` */
 	ADA_ARGUMENT_REAL,    /* `real` */
 	ADA_ARGUMENT_POINTER, /* `number` is the address */
@@ -20,28 +20,27 @@ struct ada_argument {
 	char *type; /* "const char *"; "" not known */
 	char *text; /* the value as people write it: -5, RED (2), 0x7ffe..., "GET /", 0x55.. (not captured) */
 	enum ada_argument_kind kind;
-	bool captured;	  /* false: what it points to was not captured, or its register isn't recorded */
+	bool captured;	  /* false: its target was not captured, or its register isn't recorded */
 	bool is_unsigned; /* `number` holds its bits */
 	int64_t number;
 	double real;
-	char *string; /* NULL, or the bytes that it points to, up to their end or the end of what was captured */
+	char *string; /* NULL, or the bytes that the value points to, up to their end or the end of what was captured */
 	bool cut;     /* the string goes on beyond that */
 };
 
 struct ada_arguments {
 	ADA_ARRAY(struct ada_argument) items;
-	bool known; /* the function's parameters (or result) are; it may have none */
+	bool known; /* the function's parameters (or result) are known; it may have none */
 	bool is_return;
 	bool variadic;	/* more arguments follow, of types that nobody knows */
 	char *function; /* its name without parameters */
 };
 
-/* Of the record's event: parameters on a CALL, the result on a RETURN (none of void). Empty where no type is known.
- * 0 or -ENOMEM. */
+/* For the record's event: parameters on a CALL, the result on a RETURN (none of void). Empty where no type is known. 0 or -ENOMEM. */
 int ada_arguments_decode(struct ada_arguments *arguments, const struct ada_thread *thread, const struct atf_detail *record);
 /* "open(path="/etc/passwd", flags=0)" or "= -1", malloc'ed; NULL: no memory, or nothing known. */
 char *ada_arguments_text(const struct ada_arguments *arguments);
-/* Of a CALL "path="/etc/passwd", flags=0". The same. */
+/* The same without the name: for a CALL "path="/etc/passwd", flags=0". */
 char *ada_arguments_list(const struct ada_arguments *arguments);
 /* An object {name, type, value, text, captured}: value is a number, a string, or null; pointers are "0x...". */
 void ada_argument_json(struct ada_output *output, const struct ada_argument *argument);

@@ -1,4 +1,4 @@
-/* What a detail record still has of a call's registers and memory. */
+/* What a detail record holds of a call's registers and memory. */
 #include <string.h>
 #include "query/session/source.h"
 #include "query/values/internal.h"
@@ -41,7 +41,7 @@ static bool from_registers(const struct ada_captured *captured, const struct ada
 	uint64_t word;
 
 	for (unsigned i = 0; i < where->count; i++) {
-		/* Of a vector register that holds all of a larger value only the low half is recorded. */
+		/* Only the low half of a vector register is recorded, even where the register holds all of a larger value. */
 		if (!register_value(captured, where->registers[i], &word) || where->offsets[i] + 8u > ADA_VALUE_BYTES ||
 		    (where->count == 1 && where->offsets[0] + 8u < bytes))
 			return false;

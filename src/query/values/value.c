@@ -9,9 +9,9 @@
 #define STRING_MAX 256 /* bytes of a string that are shown */
 #define ENUMERATORS_JOINED 24
 #define NOT_CAPTURED "(not captured)"
-#define NOT_KNOWN "(not known)" /* where it lies: the compiler did as it liked */
+#define NOT_KNOWN "(not known)" /* the place isn't known: the compiler did as it liked */
 
-/* Out of memory is looked for once, at the end. */
+/* Nobody looks for a lack of memory before the end. */
 struct text {
 	FILE *file;
 	char *bytes;
@@ -221,7 +221,7 @@ static void put_wide(FILE *file, const uint8_t *value, bool is_signed)
 	fprintf(file, "%s%s", minus ? "-" : "", digits + at);
 }
 
-/* With as few digits as say which number it is. */
+/* Puts as few digits as tell the number from all others. */
 static void put_real(FILE *file, struct ada_argument *argument, const uint8_t *value, uint32_t bytes)
 {
 	long double number = 0;
@@ -260,8 +260,8 @@ static const char *enumerator_of(const struct ada_debug_type *type, int64_t valu
 	return NULL;
 }
 
-/* Whether its values are bits to be combined, and not numbers one after the other: powers of two, or made of those, and some
- * number is missing up to the largest. */
+/* Whether the type's values are bits to be combined, not numbers in a row: all are powers of two, or made of those, and some number below
+ * the largest is missing. */
 static bool has_flags(const struct ada_debug_type *type)
 {
 	uint64_t bits = 0, largest = 0;
@@ -405,7 +405,7 @@ static void put_struct(FILE *file, const struct ada_captured *captured, const st
 	fputc(type->is_array ? ']' : '}', file);
 }
 
-/* `value`: its bytes, with room behind them; `at`: where they lay, 0: in registers. */
+/* `value`: the bytes, with room behind them; `at`: where they lay, 0: in registers. */
 static void put_value(FILE *file, struct ada_argument *argument, const struct ada_captured *captured, const struct ada_debug_type *type,
 		      const uint8_t *value, uint64_t at)
 {
@@ -454,7 +454,7 @@ int ada_argument_format(struct ada_argument *argument, const struct ada_captured
 	argument->captured = where->place != ADA_DEBUG_NOWHERE;
 	if (!at && where->place == ADA_DEBUG_STACK && !where->indirect)
 		at = captured->record->sp + 8 + where->stack;
-	/* A string of which not all of the buffer was captured, but its text. */
+	/* The string's text was captured, though not its whole buffer. */
 	if (whole || (at && type->class == ADA_DEBUG_STD_STRING && where->indirect))
 		put_value(text.file, argument, captured, type, value, at);
 	else if (where->place == ADA_DEBUG_NOWHERE)

@@ -43,7 +43,7 @@ static void verify_checksum(struct ada_verify *verify, const char *path, const c
 	size_t length;
 
 	if (ada_file_read_regular(path, &text, &length, &error))
-		return; /* who reads it for its names says so */
+		return; /* the reader of its names says so */
 	snprintf(is, sizeof is, "%08" PRIx32, libdeflate_crc32(0, text, length));
 	free(text);
 	if (!says)
@@ -67,7 +67,7 @@ void ada_verify_tables(struct ada_verify *verify, const struct ada_process *proc
 		if (!symbols || strstr(symbols, "..") || ada_path(path, "%s/%s", process->path, symbols) ||
 		    ada_path(file, "%s/%s", process->directory, symbols))
 			continue;
-		/* A table of its own: those of the session are shared by processes, each file is to be read. */
+		/* Reads the table anew: processes share those of the session, but each file must be read. */
 		table = ada_module_new(ada_json_text(entry, "path", "?"), "", path);
 		if (!table)
 			continue;

@@ -84,7 +84,7 @@ struct sums {
 	struct sum *windows;
 	size_t count;
 	uint64_t records, strangers; /* of all files; entries of windows that the manifest doesn't have */
-	bool recovered;		     /* then there may be records of none: entries with id UINT32_MAX */
+	bool recovered;		     /* then some records may belong to no window: entries with id UINT32_MAX */
 };
 
 static void sum_file(struct sums *sums, const struct ada_recorded_window *windows, const struct atf_detail_file *file)
@@ -152,8 +152,8 @@ static const struct ada_event *mark_event(const struct ada_process *process, con
 	return NULL;
 }
 
-/* Of the window's marks, those that name an event which isn't there or is another one. Times may have been raised a little where
- * the clock was calibrated anew. */
+/* How many of the window's marks name an event that isn't there or is another one. Times may have been raised a little where the clock
+ * was calibrated anew. */
 static uint64_t count_false_marks(const struct ada_recorded_window *window)
 {
 	const json_object *marks = ada_json_get(window->entry, "marks");
@@ -167,7 +167,7 @@ static uint64_t count_false_marks(const struct ada_recorded_window *window)
 		if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int))
 			continue; /* of no event: by hand, by a sample */
 		event = mark_event(window->process, mark);
-		/* Of no function: of a signal or an end, which came after the event. */
+		/* A mark without function is a signal's or an end's, which came after the event. */
 		bool after = !json_object_is_type(ada_json_get(mark, "functionId"), json_type_int);
 		wrong += !event || event->function_id != ada_json_u64(mark, "functionId", event->function_id) ||
 			 (!after && event->timestamp_ns + MARK_SLACK_NS < ns) || event->timestamp_ns > ns + MARK_SLACK_NS;

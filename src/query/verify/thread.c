@@ -58,7 +58,7 @@ static int is_segment(const struct dirent *entry)
 	return !strncmp(entry->d_name, "index.", 6) && !strcmp(entry->d_name + length - 4, ".atf");
 }
 
-/* The files there are against the files that the manifest lists. */
+/* Holds the files that are there against those that the manifest lists. */
 static void verify_segments(struct ada_verify *verify, const struct ada_thread *thread, const char *directory)
 {
 	const json_object *segments = ada_json_get(thread->entry, "segments");
@@ -106,7 +106,7 @@ static int pass_event(struct pass *pass, const struct ada_event *event, uint64_t
 		first(&pass->falls, &pass->fall_at, position);
 	if (event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_LOST)
 		return 0;
-	/* A loss hides calls: only a stretch without one can be held to balance. */
+	/* A loss hides calls: only a stretch without a loss must balance. */
 	if (is_call && !calls->losses && event->call_depth > calls->stack.count + calls->aside.count)
 		first(&pass->jumps, &pass->jump_at, position);
 	if (event->event_kind != ADA_EVENT_LOST && !ada_table_get(&pass->functions, event->function_id, &before) &&
@@ -202,7 +202,7 @@ int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread
 	for (uint64_t i = 0; i < thread->count && !result; i++)
 		result = pass_event(&pass, atf_thread_get(thread->events, i), i);
 	if (!result) {
-		/* What can't be read has been said; it would only be said again. */
+		/* A thread that can't be read has been named already. */
 		if (thread->events) {
 			verify_pass(verify, &pass, directory);
 			verify_functions(verify, thread, &pass, directory);

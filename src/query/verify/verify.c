@@ -1,4 +1,4 @@
-/* Checks of a session: the JSON files and the sums. Checksums: verify_bytes.c; the threads' files: verify_thread.c. */
+/* Checks of a session: the JSON files and the sums. Checksums: bytes.c; the threads' files: thread.c, detail.c. */
 #include "query/verify/verify.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static void verify_manifest(struct ada_verify *verify, const struct ada_process 
 	ada_verify_tables(verify, process);
 }
 
-/* What session.json says of a process against its manifest: only when neither changes any more. */
+/* Holds what session.json says of a process against its manifest, where neither changes any more. */
 static void verify_entry(struct ada_verify *verify, const json_object *entry)
 {
 	const char *directory = ada_json_text(entry, "directory", "");
@@ -103,7 +103,7 @@ static void verify_entry(struct ada_verify *verify, const json_object *entry)
 	}
 }
 
-/* It lies in the directory above where a pid directory was asked for. */
+/* session.json lies in the directory above where the user asked for a pid directory. */
 static void verify_seal_of_session(struct ada_verify *verify)
 {
 	const struct ada_session *session = verify->session;

@@ -1,4 +1,4 @@
-/* Checks everything in a session that can be checked: each file by itself, and what they say of each other. */
+/* Checks everything in a session that can be checked: each file by itself, and the files against each other. */
 #ifndef ADA_QUERY_VERIFY_H
 #define ADA_QUERY_VERIFY_H
 #include "query/session/session.h"
@@ -23,9 +23,9 @@ struct ada_verify {
 	ADA_ARRAY(struct ada_book) books; /* of each thread, in the session's order; the caller's to free */
 };
 
-/* session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
+/* Checks session.json, each manifest, each module table, and through ada_verify_thread each thread. 0 or -errno. */
 int ada_verify_session(struct ada_verify *verify, struct ada_error *error);
-/* One thread: its files, and whether the manifest, the modules and the depths agree with them. */
+/* Checks one thread: its files, and whether the manifest, the modules and the depths agree with them. */
 int ada_verify_thread(struct ada_verify *verify, const struct ada_thread *thread);
 /* Its detail files, each by itself and against its index. */
 void ada_verify_thread_detail(struct ada_verify *verify, const struct ada_thread *thread);
@@ -40,11 +40,11 @@ void ada_verify_tables(struct ada_verify *verify, const struct ada_process *proc
 /* For all of them. */
 void ada_verify_found(struct ada_verify *verify, const char *file, const char *check, bool ok, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* The same of what libatf finds in a file: an atf_finding_fn, whose context this is. */
+/* Context of an atf_finding, which passes on what libatf finds in a file. */
 struct ada_verify_file {
 	struct ada_verify *verify;
 	const char *file;
-	bool unfinished; /* has no footer, and no one says that it should have one */
+	bool unfinished; /* the file has no footer, and nobody says that it should have one */
 };
 void ada_verify_file_found(void *file, const char *check, bool ok, const char *message);
 #endif
