@@ -65,7 +65,7 @@ static int fail_unknown(const char *name)
 	return ADA_EXIT_FAILED;
 }
 
-/* What is left in stdio's buffer (help, version) must reach its reader, or the status says that it didn't. */
+/* The rest of stdio's buffer (help, version) must reach its reader; otherwise the status says that it didn't. */
 static int finish(int status)
 {
 	if (fflush(stdout) || ferror(stdout)) {
@@ -75,8 +75,8 @@ static int finish(int status)
 	return status;
 }
 
-/* A file that is opened must not get the number of a closed standard stream, or an answer goes where nobody looks: such a stream
- * is taken by one that can't be written to. Not for a traced program, whose streams are its own. */
+/* A file must not get the number of a closed standard stream, or an answer goes where nobody looks. So a descriptor that can't be written
+ * to takes the place of such a stream. Not for a traced program, whose streams are its own. */
 static void occupy_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

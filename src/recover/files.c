@@ -1,4 +1,4 @@
-/* Index files get their footers; what a dead recorder had begun and nobody will end is removed. */
+/* Gives index files their footers; removes what a dead recorder had begun and nobody will end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ void ada_recover_problem(struct ada_recovery *recovery, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Of its own kind, and not what a link leads to: recovery writes. */
+/* Whether the entry itself is of this kind. Links don't count: recovery writes. */
 static bool is_kind(const char *path, mode_t kind)
 {
 	struct stat status;
@@ -47,7 +47,7 @@ struct walk {
 	struct ada_error *error;
 };
 
-/* Calls what() for each entry, by name; stops at a failure. Entries that links lead to are no business of a recovery. */
+/* Calls what() for each entry, by name; stops at a failure. Recovery leaves links alone. */
 static int each_entry(struct walk *walk, const char *directory, mode_t kind,
 		      int (*what)(struct walk *walk, const char *path, const char *name))
 {
@@ -105,7 +105,7 @@ static int finish_index(struct walk *walk, const char *path)
 	return 0;
 }
 
-/* Made, and nothing written yet: as if it had never been. */
+/* A file that was made, but has nothing in it yet, goes. */
 static int take_thread_file(struct walk *walk, const char *path, const char *name)
 {
 	struct stat status;
@@ -128,7 +128,7 @@ static int take_thread(struct walk *walk, const char *path, const char *name)
 	return result;
 }
 
-/* What ada_file_replace was writing when it was killed. */
+/* Removes what ada_file_replace was writing when it was killed. */
 static int remove_temporary(struct walk *walk, const char *path, const char *name)
 {
 	bool ours = strstr(name, ".json.") || strstr(name, ".tsv.");
@@ -138,7 +138,7 @@ static int remove_temporary(struct walk *walk, const char *path, const char *nam
 	return 0;
 }
 
-/* A table that was being written: without its first line it is none, and of its last one only a part is there. */
+/* Mends a table that was being written: one without a whole first line goes, of others a partial last line. */
 static int mend_table(struct walk *walk, const char *path, const char *name)
 {
 	size_t length, whole;
@@ -165,7 +165,7 @@ static int remove_table(struct walk *walk, const char *path, const char *name)
 	return 0;
 }
 
-/* Without a manifest nothing of it was recorded: that comes first. */
+/* A process without a manifest has nothing recorded, since the manifest comes first. */
 static void remove_unwritten(struct walk *walk, const char *path)
 {
 	char part[PATH_MAX];
@@ -204,7 +204,7 @@ int ada_recover_files(struct ada_recovery *recovery, struct ada_error *error)
 	char reserve[PATH_MAX];
 	int result;
 
-	/* Room that the recorder kept for this: of a full disk there is no other. */
+	/* The room that the recorder kept for this: a full disk has no other. */
 	if (!ada_path(reserve, "%s/.reserve", session))
 		unlink(reserve);
 	result = each_entry(&walk, session, S_IFREG, remove_temporary);

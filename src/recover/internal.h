@@ -5,7 +5,7 @@
 #include "query/session/session.h"
 #include "recover/recover.h"
 
-/* The end of a file that is no whole event: it was cut off. */
+/* The end of a file, cut off because it was no whole event. */
 struct ada_torn {
 	uint32_t thread;
 	char process[32];
@@ -20,7 +20,7 @@ struct ada_salvaged_thread {
 struct ada_salvaged {
 	char directory[32];
 	bool known;				       /* the rest is */
-	bool exact;				       /* nothing is missing that memory told of: what is lost was counted */
+	bool exact;				       /* all that memory told of is there: the count of losses is exact */
 	ADA_ARRAY(struct ada_salvaged_thread) threads; /* by id */
 	struct ada_shm header;
 	uint64_t crash_ns; /* of the crash in it */
@@ -38,13 +38,13 @@ struct ada_recovery {
 /* Remembers a line about what can't be saved, now or ever. */
 void ada_recover_problem(struct ada_recovery *recovery, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- salvage.c: what is in the dead recorder's memory comes into the files. The same, and -EBUSY where somebody else has it. */
+/* --- salvage.c: puts into the files what is in the dead recorder's memory. The same, and -EBUSY where somebody else has the memory. */
 int ada_recover_memory(struct ada_recovery *recovery, struct ada_error *error);
-/* What it told of the process; NULL: nothing. */
+/* What memory told of the process; NULL: nothing. */
 const struct ada_salvaged *ada_recover_salvaged(const struct ada_recovery *recovery, const char *directory);
 void ada_recover_salvaged_free(struct ada_recovery *recovery);
 
-/* A line that begins with a path below the session, as whoever has the session may read it: by what the path is within. */
+/* A line that begins with a path, made readable for whoever has the session: the path is shown relative to the session. */
 const char *ada_recover_within(const char *session, const char *text);
 
 /* --- files.c: 0, or -errno of the first failure that another time may not meet. */
@@ -59,7 +59,7 @@ struct ada_saved_window {
 };
 struct ada_saved_windows {
 	ADA_ARRAY(struct ada_saved_window) kept;
-	ADA_ARRAY(const json_object *) gone; /* entries of the manifest of whose detail nothing is left */
+	ADA_ARRAY(const json_object *) gone; /* entries of the manifest that have no detail left */
 };
 /* What is left of the process's windows, found from its files and the manifest as the recorder left it. 0 or -errno. */
 int ada_recover_windows(const struct ada_process *process, struct ada_saved_windows *windows);
@@ -74,6 +74,6 @@ int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_p
 /* "recovered" of session.json and of manifests, without what only manifests say. */
 json_object *ada_recover_note(const struct ada_recovery *recovery);
 void ada_recover_set(json_object *object, const char *key, uint64_t value);
-/* What ran while the recorder lived ended nobody knows how. */
+/* Notes that nobody knows how a process ended that outlived the recorder. */
 void ada_recover_exit(json_object *object);
 #endif

@@ -21,7 +21,7 @@
 /* Of all descriptors it has these. */
 enum { RECORDER = 3, MEMORY, ARENA, SESSION, DESCRIPTORS };
 
-/* Above those first: each may be another's place. */
+/* First to numbers above these: each may stand in another's place. */
 static void keep_descriptors(const struct ada_keeping *keeping, int recorder)
 {
 	int fds[DESCRIPTORS] = {
@@ -41,7 +41,7 @@ static void keep_descriptors(const struct ada_keeping *keeping, int recorder)
 	close_range(DESCRIPTORS, ~0u, 0);
 }
 
-/* It is nobody's business but the recorder's. */
+/* Keeps the process out of everybody's way. */
 static void stand_aside(void)
 {
 	static const int meant_for_others[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
@@ -56,7 +56,7 @@ static void stand_aside(void)
 
 /* --- recover.log -------------------------------------------------------------------------------------------------------- */
 
-/* Without the way to the session, which only this process knows it by. */
+/* Leaves out the path to the session, by which only this process knows it. */
 static void say(FILE *log, const char *what, const char *text)
 {
 	char place[ADA_DIRECTORY_PATH_BYTES], date[32];
@@ -124,7 +124,7 @@ static int finish(struct ada_recovered *result, struct ada_error *error, bool ha
 	return status;
 }
 
-/* Nothing was recorded before session.json was there; and what ended in order is whole. */
+/* Before session.json was there nothing was recorded; a session that ended in order is whole. */
 static bool is_to_do(bool has_arena)
 {
 	struct ada_arena_map map;

@@ -1,8 +1,8 @@
-/* A small process beside the recorder, which does nothing until that dies: then it finishes the session as `ada recover` would, with what
- * was in shared memory, which its descriptors keep. A recorder that ends in order ends it, too.
+/* A small process beside the recorder, which does nothing until the recorder dies. Then the keeper finishes the session as `ada recover`
+ * would, with what was in shared memory, which its descriptors keep. A recorder that ends in order ends its keeper, too.
  *
- * It is in a session of its own, hears no signal that means the recorder, and runs alone: what kills both leaves the disk as it is, and
- * /dev/shm where memory lies there. What it did, it writes to recover.log in the session.
+ * The keeper is in a session of its own, hears no signal that means the recorder, and runs alone: whatever kills both leaves the disk as
+ * it is, and /dev/shm where memory lies there. The keeper writes to recover.log in the session what it did.
  */
 #ifndef ADA_RECOVER_KEEPER_H
 #define ADA_RECOVER_KEEPER_H

@@ -17,7 +17,7 @@
 #include "recorder/process/server.h"
 
 #define RANDOM_CHARACTERS 6 /* of mkdtemp */
-#define YOUNG_SECONDS 60    /* it may be about to begin: its lock, or whoever listens, comes after its name */
+#define YOUNG_SECONDS 60    /* it may be about to begin: lock and listener come after the name */
 
 static bool is_young(int directory)
 {
@@ -26,7 +26,7 @@ static bool is_young(int directory)
 	return fstat(directory, &status) || status.st_ctime > time(NULL) - YOUNG_SECONDS;
 }
 
-/* Calls what() for each entry while it says so. False: it said no, or the directory can't be read. */
+/* Calls what() for each entry while that returns true. False: it returned false, or the directory can't be read. */
 static bool each_entry(int directory, bool (*what)(int directory, const char *name, void *context), void *context)
 {
 	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -57,7 +57,8 @@ static bool is_name(const char *name)
 	return !strncmp(name, ADA_SERVER_PREFIX, prefix) && strlen(name) == prefix + RANDOM_CHARACTERS;
 }
 
-/* Asked with a socket of a kind that no recorder listens with: a live one refuses it for its kind, and hears nothing of it. */
+/* Connects with a socket of a kind that no recorder listens with: the kernel refuses that for its kind where a recorder lives, and the
+ * recorder hears nothing. */
 static bool is_dead_socket(int directory, const char *name, void *context)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -107,7 +108,7 @@ static bool add_bytes(int directory, const char *name, void *context)
 	return true;
 }
 
-/* Its recorder had locked it before it wrote this. One that is about to must not find it locked by who looks. */
+/* The recorder had locked the arena before it wrote this. A recorder that is about to lock must not find the arena locked by us. */
 static bool is_begun(int directory)
 {
 	int arena = openat(directory, ADA_SHARED_ARENA, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -133,7 +134,7 @@ static void read_session(int directory, char session[PATH_MAX])
 	snprintf(session, PATH_MAX, "%s", line ? line + strlen("\nsession ") : "");
 }
 
-/* And the user's own directory, where this was the last one in it. */
+/* Removes also the user's own directory, if this was the last one in it. */
 static bool remove_held(int directory, const char *path)
 {
 	bool gone = each_entry(directory, remove_entry, NULL) && !rmdir(path);

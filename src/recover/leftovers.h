@@ -21,10 +21,10 @@ struct ada_leftovers {
 	ADA_ARRAY(struct ada_leftover) dead;
 };
 
-/* Those that are surely dead: what is young and has no arena yet may be about to begin. 0 or -ENOMEM; the caller frees the array. */
+/* Finds those that are surely dead: a young one without an arena may be about to begin. 0 or -ENOMEM; the caller frees the array. */
 int ada_leftovers_find(struct ada_leftovers *leftovers);
 bool ada_leftover_remove(const struct ada_leftover *leftover); /* true: it is gone; false: it is alive again, or can't be removed */
-/* The directory of a socket that a session names whose recorder is known to be dead. */
+/* Removes the directory of a socket that a session names; its recorder is known to be dead. */
 void ada_leftover_remove_sockets(const char *directory);
 
 /* Memory of a dead recorder. */
@@ -32,8 +32,9 @@ struct ada_leftover_memory {
 	int directory, arena; /* -1: none. The arena's lock is ours */
 	char path[256];
 };
-/* What is left of that session's, however young: its recorder is known to be dead. False: nothing, or somebody lives who has it. */
+/* Takes what is left of that session's memory, however young: its recorder is known to be dead. False: nothing is left, or somebody lives
+ * who has it. */
 bool ada_leftover_hold(struct ada_leftover_memory *memory, const char *session);
-/* It is written: the names go. */
+/* All of the memory is written: the names go. */
 void ada_leftover_let_go(struct ada_leftover_memory *memory, bool written);
 #endif

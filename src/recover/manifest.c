@@ -1,4 +1,4 @@
-/* manifest.json of a process whose recorder died: what the recorder said last, with the numbers that its files have. */
+/* manifest.json of a process whose recorder died: what the recorder wrote last, with the numbers that the files have. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libdeflate.h>
@@ -44,7 +44,7 @@ static void set(json_object *object, const char *key, json_object *value)
 	json_object_object_add(object, key, value);
 }
 
-/* The object's own part of this name, made where it has none. */
+/* The object's member of this name, made where there is none. */
 static json_object *part(json_object *object, const char *key)
 {
 	json_object *found = ada_json_get(object, key);
@@ -85,7 +85,7 @@ static json_object *find_thread(json_object *threads, uint32_t number)
 	return NULL;
 }
 
-/* As one that the recorder had not told of yet. */
+/* A thread that the recorder had not told of yet. */
 static json_object *new_thread(json_object *threads, const struct ada_thread *thread)
 {
 	static const char *const counts[] = { "overwritten", "orphans", "skipped", "unreturned" };
@@ -192,7 +192,7 @@ static uint64_t torn_of(const struct draft *draft, const struct ada_thread *thre
 	return count;
 }
 
-/* What its memory said of the thread last. */
+/* Takes what memory said of the thread last. */
 static void take_salvaged(const struct draft *draft, json_object *object, uint32_t number, uint64_t *lost)
 {
 	const struct ada_salvaged_thread *thread = draft->salvaged && number < draft->salvaged->threads.count ?
@@ -232,7 +232,7 @@ static void take_counts(const struct draft *draft, json_object *lane, json_objec
 	ada_recover_set(recording, "modulesRefused", salvaged->header.modules_refused);
 }
 
-/* Its entry in threads[], and what the recovery has to say of it. */
+/* Adds the thread's entry in threads[], with what recovery has to say. */
 static json_object *add_thread(struct draft *draft, json_object *threads, const struct ada_thread *thread)
 {
 	json_object *object = find_thread(threads, thread->number), *note = json_object_new_object();
@@ -267,7 +267,7 @@ static json_object *add_thread(struct draft *draft, json_object *threads, const 
 	return note;
 }
 
-/* Threads of which there is no file: none of their events was ever committed. */
+/* Adds threads without a file: none of their events was ever committed. */
 static void add_absent(struct draft *draft, json_object *threads)
 {
 	for (uint32_t id = 0; draft->salvaged && id < draft->salvaged->threads.count; id++) {
@@ -296,7 +296,7 @@ static const char *policy_version(const struct draft *draft, char text[64])
 	return text;
 }
 
-/* Of a window that the recorder never wrote down. */
+/* Makes the entry of a window that the recorder never wrote down. */
 static json_object *new_window(const struct draft *draft)
 {
 	static const char *const zero[] = { "requestedPreRollSec", "requestedPostRollSec" };
@@ -418,7 +418,7 @@ static void read_base(const char *table, char base[24])
 		fclose(file);
 }
 
-/* A module whose table the recorder had written, and had not told of yet. */
+/* A module whose table the recorder had written, but that it had not told of yet. */
 static json_object *new_module(const struct draft *draft, const struct ada_module *module, size_t id)
 {
 	static const char *const counts[] = { "loadNs", "loads", "functions", "hooked", "mismatched", "imports" };
@@ -441,7 +441,7 @@ static json_object *new_module(const struct draft *draft, const struct ada_modul
 	return object;
 }
 
-/* Of a table that the recorder had written, but not told of yet. */
+/* For a table that the recorder had written, but not told of yet. */
 static void add_checksum(json_object *object, const char *table)
 {
 	char *text, checksum[9];
@@ -488,7 +488,7 @@ static void add_modules(struct draft *draft)
 	}
 }
 
-/* Written by the program as it died, and by nobody into the manifest yet. */
+/* Takes the crash record that the program wrote as it died, and that nobody has put into the manifest yet. */
 static void take_crash(const struct draft *draft)
 {
 	const struct ada_crash *crash = draft->salvaged ? &draft->salvaged->header.crash : NULL;
@@ -505,7 +505,7 @@ static void take_crash(const struct draft *draft)
 
 /* --- all of it -------------------------------------------------------------------------------------------------------- */
 
-/* Arrays that others read by position: whatever the recorder wrote, they are there. */
+/* Arrays that others read by position must be there, whatever the recorder wrote. */
 static json_object *array(json_object *object, const char *key)
 {
 	json_object *found = ada_json_get(object, key);

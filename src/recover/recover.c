@@ -71,7 +71,7 @@ static const json_object *find_entry(const json_object *entries, const char *dir
 	return NULL;
 }
 
-/* As session.json has them, from the manifest as it is now. */
+/* The process's entry in session.json, made from the manifest as it is now. */
 static json_object *entry_of(const struct ada_process *process, json_object *before)
 {
 	static const char *const same[] = { "pid", "parentPid", "provider", "program", "startNs", "endNs", "exit" };
@@ -89,7 +89,7 @@ static json_object *entry_of(const struct ada_process *process, json_object *bef
 	return entry;
 }
 
-/* A process that was there, and of which the recorder had written nothing. */
+/* Adds a process that was there, but of which the recorder had written nothing. */
 static void add_unrecorded(json_object *list, const json_object *entry)
 {
 	json_object *object = json_object_new_object();
@@ -121,7 +121,7 @@ static void fill_processes(json_object *document, const struct ada_session *sess
 	json_object_object_add(document, "processes", list);
 }
 
-/* The directory of the socket that it names: nobody listens to it any more. */
+/* Removes the directory of the socket that session.json names: nobody listens there any more. */
 static void remove_sockets(const json_object *document)
 {
 	char path[PATH_MAX], *slash;

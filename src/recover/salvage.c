@@ -62,7 +62,7 @@ static int list_blocks(struct ada_salvage *salvage)
 	return 0;
 }
 
-/* Programs that live record no more. Without a mapping: there may be many. */
+/* Makes live programs record no more. Writes without a mapping: there may be many. */
 static void stop_programs(const struct ada_salvage *salvage)
 {
 	uint32_t used = __atomic_load_n(&salvage->map.header->providers_used, __ATOMIC_ACQUIRE), stop = 1;
@@ -97,7 +97,7 @@ static int open_salvage(struct ada_salvage *salvage, struct ada_error *error)
 	return result ? ada_error_system(error, -result, "what is in memory can't be listed") : 0;
 }
 
-/* Files that could not be made durable are written anew the next time. */
+/* The next time writes anew the files that could not be made durable. */
 static int close_salvage(struct ada_salvage *salvage, struct ada_error *error)
 {
 	int result = salvage->sink ? ada_sink_close(salvage->sink) : 0;
@@ -112,7 +112,7 @@ static int close_salvage(struct ada_salvage *salvage, struct ada_error *error)
 
 /* --- processes ---------------------------------------------------------------------------------------------------------- */
 
-/* Its last manifest is on the disk, from its recorder or an earlier recovery. */
+/* Whether the last manifest is on the disk, from the recorder or an earlier recovery. */
 static bool is_finished(const struct ada_salvage_process *process)
 {
 	struct ada_error error = { "" };
@@ -202,7 +202,7 @@ int ada_recover_memory(struct ada_recovery *recovery, struct ada_error *error)
 	if (result == -EINVAL)
 		ada_recover_problem(recovery, "%s", why.text);
 	if (result == -ENODATA || result == -EINVAL)
-		return 0; /* the one: its recorder died before there was anything. The other: no other time will tell more */
+		return 0; /* -ENODATA: the recorder died before there was anything. -EINVAL: another time will tell no more */
 	if (result)
 		return ada_error_set(error, -result, "%s", why.text);
 	if (__atomic_load_n(&salvage.map.header->state, __ATOMIC_ACQUIRE) == ADA_ARENA_RECORDING)

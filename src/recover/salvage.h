@@ -5,8 +5,8 @@
  *   salvage_chunks.c   the events that nobody had taken out of a segment, into files of their own behind those
  *   salvage_first.c    the manifest of a process whose recorder had written none
  *
- * The arena says what of the files counts, and nothing here changes it: whatever came behind that is taken back and done anew. So who
- * is interrupted simply begins again.
+ * The arena says what of the files counts, and nothing here changes the arena: whatever came behind that is taken back and done anew. So
+ * a recovery that was interrupted simply begins again.
  */
 #ifndef ADA_RECOVER_SALVAGE_H
 #define ADA_RECOVER_SALVAGE_H
@@ -46,7 +46,7 @@ struct ada_salvage_process {
 	bool has_events;
 };
 
-/* All of these: 0, or -errno of what another time may not meet. */
+/* All of these return 0, or -errno for a failure that may not come again. */
 int ada_salvage_files(const struct ada_salvage_process *process, struct ada_error *error);
 int ada_salvage_chunks(struct ada_salvage_process *process, struct ada_error *error);
 int ada_salvage_first_manifest(const struct ada_salvage_process *process, const struct ada_segment *segment, struct ada_error *error);

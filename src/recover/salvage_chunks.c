@@ -7,7 +7,7 @@
 #include "recorder/recorder.h"
 #include "recover/salvage.h"
 
-/* Its files hold what they hold, and nothing tells what of its chunks they have: no event of it is taken. */
+/* Nothing tells which events of its chunks the thread's files have: takes none. */
 static void leave_alone(struct ada_lane *lane)
 {
 	lane->next_seq = lane->told_lost = UINT64_MAX;
@@ -21,7 +21,7 @@ static bool has_file(const struct ada_salvage_process *process, uint32_t id, uin
 	       !access(path, F_OK);
 }
 
-/* As it stood when the note was written. What comes next goes into a file of its own. */
+/* Restores the lane as it stood when the note was written. What comes next goes into a new file. */
 static int restore_lane(const struct ada_salvage_process *process, struct ada_lane *lane, const struct ada_arena_lane *note)
 {
 	struct ada_arena_lane_state state;
@@ -65,7 +65,7 @@ static int restore_lanes(const struct ada_salvage_process *process, struct ada_d
 	return result;
 }
 
-/* Threads that have no entry any more: what it said is in their note. */
+/* Restores entries of threads that have none any more, from their notes. */
 static void restore_entries(struct ada_drain *drain)
 {
 	ada_drain_meet(drain);
@@ -77,7 +77,7 @@ static void restore_entries(struct ada_drain *drain)
 	}
 }
 
-/* Those without a note, where not all have got one. */
+/* Bars threads without a note, where not all have got one. */
 static void bar_unnoted(const struct ada_salvage_process *process, struct ada_drain *drain)
 {
 	size_t note = 0;
@@ -94,7 +94,7 @@ static void bar_unnoted(const struct ada_salvage_process *process, struct ada_dr
 	}
 }
 
-/* What of the chunk is in the file already, because it was copied, noted and not given back. */
+/* How much of the chunk is in the file already, because it was copied, noted and not given back. */
 static uint32_t consumed_of(const struct ada_drain *drain, uint32_t number)
 {
 	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
@@ -161,7 +161,7 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 	restore_entries(drain);
 	bar_unnoted(process, drain);
 	skip_consumed(drain);
-	drain->tail = UINT64_MAX; /* the ring's order is of no use any more: all that is in chunks is taken by its numbers */
+	drain->tail = UINT64_MAX; /* the ring's order is of no use any more: chunks are taken by their events' numbers */
 	process->salvage->drain = drain;
 	ada_drain_finish(drain);
 	process->salvage->drain = NULL;
@@ -177,7 +177,7 @@ static int drain_all(struct ada_salvage_process *process, struct ada_drain *drai
 	return result ? ada_error_system(error, -result, "%s", process->path) : 0;
 }
 
-/* No arena of ours says less: files without end would come of it. */
+/* No arena of ours says less; a lower number would make files without end. */
 static uint64_t segment_events(const struct ada_salvage *salvage)
 {
 	uint64_t least = (ADA_SEGMENT_MIN - sizeof(AtfIndexHeader) - sizeof(AtfIndexFooter)) / sizeof(struct ada_event);

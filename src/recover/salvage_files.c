@@ -21,7 +21,7 @@ static bool file_path(char path[PATH_MAX], const char *thread, uint32_t segment,
 	return !(detail ? atf_detail_path(path, PATH_MAX, thread, segment) : atf_index_path(path, PATH_MAX, thread, segment));
 }
 
-/* Segments from `first` on. The last one first: no gap is left by who is interrupted. */
+/* Removes segments from `first` on, the last one first, so that an interruption leaves no gap. */
 static int remove_segments(const char *thread, uint32_t first, struct ada_error *error)
 {
 	char path[PATH_MAX];
@@ -53,7 +53,7 @@ static const struct ada_salvage_note *find_note(const struct ada_salvage_process
 	return low < process->note_count && process->notes[low].id == id ? &process->notes[low] : NULL;
 }
 
-/* Of threads that were met, and their first events not noted yet: those are in their chunks. */
+/* Removes files of threads that were met, but whose first events were not noted yet: those events are in chunks. */
 static int remove_unnoted(const struct ada_salvage_process *process, struct ada_error *error)
 {
 	DIR *directory = opendir(process->path);
@@ -78,7 +78,7 @@ static int remove_unnoted(const struct ada_salvage_process *process, struct ada_
 
 /* --- files that count --------------------------------------------------------------------------------------------------- */
 
-/* Closed, and closed with so many events. */
+/* Whether the file was closed, with so many events. */
 static bool is_whole(int fd, uint64_t size, uint32_t events)
 {
 	uint64_t end = sizeof(AtfIndexHeader) + (uint64_t)events * EVENT_BYTES;
@@ -90,7 +90,7 @@ static bool is_whole(int fd, uint64_t size, uint32_t events)
 	       pread(fd, &header, sizeof header, 0) == sizeof header && header.footer_offset == end;
 }
 
-/* As it was while the file was being written. */
+/* Makes the header what it was while the file was being written. */
 static int open_header(int fd)
 {
 	AtfIndexHeader header;
@@ -119,7 +119,7 @@ static int lay_blocks(const struct ada_salvage *salvage, uint32_t lane, uint32_t
 	return result;
 }
 
-/* Memory that was the recorder's own is gone with it. A LOST event stands for what was in it. */
+/* Blocks in the recorder's own memory are gone with the recorder. A LOST event stands for what they held. */
 static int mark_missing(const struct ada_salvage_process *process, const struct ada_salvage_note *note,
 			const struct ada_arena_lane_state *state, int fd, uint64_t end)
 {
@@ -151,7 +151,7 @@ static int finish_file(const struct ada_salvage_process *process, const struct a
 		return -errno;
 	if (is_whole(fd, (uint64_t)status.st_size, state->segment_events))
 		return 0;
-	/* First: it waits for what the disk was still writing when the recorder died. */
+	/* First: this waits for what the disk was still writing when the recorder died. */
 	if (ftruncate(fd, status.st_size < (off_t)end ? status.st_size : (off_t)end))
 		return -errno;
 	result = lay_blocks(process->salvage, note->lane, state->segment, fd, end);
@@ -188,7 +188,7 @@ static int take_lane(const struct ada_salvage_process *process, const struct ada
 
 int ada_salvage_files(const struct ada_salvage_process *process, struct ada_error *error)
 {
-	/* Without notes for all there is no telling what of a file counts. */
+	/* Unless all threads have notes, nothing tells what of a file counts. */
 	int result = __atomic_load_n(&process->salvage->map.header->lanes_refused, __ATOMIC_ACQUIRE) ? 0 : remove_unnoted(process, error);
 
 	for (size_t i = 0; i < process->note_count && !result; i++)

@@ -1,4 +1,4 @@
-/* As the recorder would have written it first, as far as memory tells. What comes next fills it in from the files. */
+/* A process's first manifest, as the recorder would have written it, as far as memory tells. Later steps fill it in from the files. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void add(json_object *object, const char *key, json_object *value)
 	json_object_object_add(object, key, value);
 }
 
-/* The table is the traced program's: any bytes. */
+/* The traced program can write the table: any bytes. */
 static json_object *program_of(const struct ada_segment *segment)
 {
 	uint32_t count = ada_segment_module_count(segment);

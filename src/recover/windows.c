@@ -1,10 +1,10 @@
 /* Windows after the recorder's death, and the detail files that name them.
  *
- * What the manifest knows of windows is older than their records, and what the recorder had in memory never reached its file, a thread
- * more of it than another. A window is a promise that between its bounds every event whose detail was captured has it. So each
- * region of time (a window of the manifest, what lies between two, what comes behind the last) is cut into pieces at its holes, the
- * events whose record is missing. Of a known window the piece with the most records stays; of time that the manifest knows no
- * window for, each piece that has a good part of the records. Other records keep their place in the files, outside of every window.
+ * What the manifest knows of windows is older than their records, and what the recorder had in memory never reached the files, more of
+ * some threads than of others. A window is a promise that between its bounds every event whose detail was captured has its record. So
+ * each region of time (a window of the manifest, what lies between two, what comes behind the last) is cut into pieces at its holes, the
+ * events whose record is missing. Of a known window the piece with the most records stays; where the manifest knows no window, each piece
+ * that has a good part of the records. Other records keep their place in the files, outside of every window.
  *
  *   thread 0   --r--r--r--r--r--o--o-      r: event with record   o: event without   -: none
  *   thread 1   ---r--r--r-o--o--o--o-
@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "recover/internal.h"
 
-#define PIECES_WORTH 16 /* of unknown windows: one that has less than such a part of the records is none */
+#define PIECES_WORTH 16 /* a piece with a smaller part of the records than this becomes no unknown window */
 
 /* A thread's segment: its index, and the detail file beside it. */
 struct lane {
@@ -27,8 +27,8 @@ struct lane {
 	struct atf_detail_file *detail; /* NULL: none, or it can't be read */
 	uint64_t records;		/* of events that are in the index */
 	/* Where the cutting stands */
-	uint64_t ordinal; /* of the first record at or behind it */
-	uint64_t hole_ns; /* of the first hole at or behind it; UINT64_MAX: none up to the region's end */
+	uint64_t ordinal; /* of the first record at or behind where the cutting stands */
+	uint64_t hole_ns; /* of the first hole from there on; UINT64_MAX: none up to the region's end */
 };
 
 struct lanes {
@@ -154,7 +154,7 @@ static bool next_piece(struct lanes *lanes, uint64_t *at, uint64_t last_ns, stru
 	}
 }
 
-/* All pieces between two times, both inclusive; what() hears of each. */
+/* Cuts the time between two times, both inclusive, into pieces; what() hears of each. */
 static void cut(struct lanes *lanes, uint64_t from_ns, uint64_t to_ns, void (*what)(void *context, const struct piece *piece),
 		void *context)
 {
@@ -209,7 +209,7 @@ static uint64_t first_record_ns(const struct lanes *lanes, uint64_t from_ns)
 	return first;
 }
 
-/* Windows that the manifest never heard of. */
+/* Adds windows that the manifest never heard of. */
 static int add_unknown(struct lanes *lanes, uint64_t from_ns, uint64_t to_ns, struct ada_saved_windows *windows)
 {
 	struct unknown unknown = { .windows = windows };
@@ -222,7 +222,7 @@ static int add_unknown(struct lanes *lanes, uint64_t from_ns, uint64_t to_ns, st
 	return unknown.result;
 }
 
-/* One of the manifest's, which begins at *next_ns at the earliest and ends by `bound_ns`, before the next one of them. */
+/* Adds one of the manifest's windows, which begins at *next_ns at the earliest and ends by `bound_ns`, before the next one. */
 static int add_known(struct lanes *lanes, const struct ada_recorded_window *known, uint64_t *next_ns, uint64_t bound_ns,
 		     struct ada_saved_windows *windows)
 {

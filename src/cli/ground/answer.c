@@ -91,7 +91,7 @@ int ada_answer_finish(const char *command, struct ada_output *output, const stru
 	const char *first = session->problems.count ? session->problems.items[0] : NULL;
 	size_t count = session->problems.count;
 
-	/* Tables of names are read when first asked for, and then it is too late for the answer to say so. */
+	/* Tables of names are read at the first question for a name: then it is too late for the answer to name problems. */
 	for (size_t i = 0; i < session->modules.count; i++) {
 		const struct ada_module *module = session->modules.items[i];
 

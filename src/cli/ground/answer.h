@@ -4,17 +4,17 @@
 #include "cli/ground/options.h"
 #include "query/session/selection.h"
 
-/* Opens the session, or says on stderr why not: 0 or ADA_EXIT_FAILED. */
+/* Opens the session, or says on stderr why it can't: 0 or ADA_EXIT_FAILED. */
 int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session);
-/* The threads and the time that the options name, on the clock that they name: 0, or -errno with the reason. */
+/* Selects the threads and the time that the options name, on the clock that they name: 0, or -errno with the reason. */
 int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
 		      struct ada_error *error);
 /* One line on stderr; ADA_EXIT_FAILED. */
 int ada_answer_fail(const char *command, const struct ada_error *error);
-/* Writes what is left of the answer, and names on stderr what of the session could not be read: the exit status. */
+/* Writes the rest of the answer, and names on stderr what could not be read of the session. Returns the exit status. */
 int ada_answer_finish(const char *command, struct ada_output *output, const struct ada_session *session);
-/* A line of text where `pattern`, which nothing of the answer fits, means no function that the recording knows. */
+/* Nothing in the answer fits `pattern`: writes a line if the recording knows no such function at all. */
 void ada_answer_unmatched(struct ada_output *output, const struct ada_session *session, const char *pattern);
-/* Says so where files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED, else 0. */
+/* Says on stderr which files could not be read any more once they were open (base/fault.h): ADA_EXIT_FAILED; else 0. */
 int ada_answer_fault(const char *command, const struct ada_session *session);
 #endif

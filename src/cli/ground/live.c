@@ -72,7 +72,7 @@ static int say_ended(const struct ada_live *live, struct ada_error *error)
 	return ada_error_set(error, ESRCH, "session %s has ended", live->session);
 }
 
-/* From one descriptor: what it says and whose it is belong together. */
+/* Reads by one descriptor: content and owner belong together. */
 static int read_session(struct ada_live *live, json_object **document, struct ada_error *error)
 {
 	char file[PATH_MAX], *text = NULL;
@@ -113,8 +113,8 @@ int ada_live_find(struct ada_live *live, const char *given, struct ada_error *er
 	return !status && !*live->control ? say_ended(live, error) : status;
 }
 
-/* Whose lock the session's directory has: the recorder's, while it lives, also where its socket lies behind other mounts than ours.
- * 0: nobody's, or of a process that isn't visible here. */
+/* Who has locked the session's directory: the recorder, while it lives, also where its socket lies behind other mounts than ours. 0:
+ * nobody, or a process that isn't visible here. */
 static pid_t find_locker(const struct ada_live *live)
 {
 	char line[256];
@@ -135,7 +135,7 @@ static pid_t find_locker(const struct ada_live *live)
 	return found;
 }
 
-/* The socket's directory; where it isn't there, as the recorder sees it, whose /tmp may be another (PrivateTmp=, containers). */
+/* Opens the socket's directory, if need be through the recorder's root, whose /tmp may be another (PrivateTmp=, containers). */
 static int open_place(const struct ada_live *live, const char *path)
 {
 	char seen[PATH_MAX];
@@ -146,8 +146,8 @@ static int open_place(const struct ada_live *live, const char *path)
 	return directory < 0 ? -errno : directory;
 }
 
-/* session.json is whatever its owner wrote: to no socket but one of that user's recorders anything is said, be it of the kind that
- * takes a line for a command. */
+/* session.json is whatever its owner wrote. So we speak only to sockets of that user's recorders, never to one that might take a line for
+ * a command. */
 static int open_directory(const struct ada_live *live, int *directory)
 {
 	char path[PATH_MAX];
@@ -174,7 +174,7 @@ static bool is_users(const struct ada_live *live, int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == live->user;
 }
 
-/* Through the directory that was looked at. 0, or -errno. */
+/* Connects through the directory that was looked at. 0, or -errno. */
 static int connect_in(const struct ada_live *live, int directory, int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -239,7 +239,7 @@ bool ada_live_is_dead(const struct ada_live *live)
 	return status == -ESRCH;
 }
 
-/* Up to the end of the line; *text is malloc'ed. */
+/* Reads up to the end of the line; *text is malloc'ed. */
 static int read_line(int fd, const struct ada_live *live, char **text, struct ada_error *error)
 {
 	size_t count = 0, room = 0;
@@ -273,7 +273,7 @@ int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int
 	int fd = -1, status = connect_to(live, seconds, &fd, error);
 	if (!status) {
 		const char *line = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
-		/* Where the other side has gone, reading says so. */
+		/* If the other side has gone, reading will say so. */
 		if (send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
 			send(fd, "\n", 1, MSG_NOSIGNAL);
 		status = read_line(fd, live, &text, error);

@@ -1,4 +1,4 @@
-/* Speaking to a session that is being recorded (src/recorder/control/control.h has the requests). */
+/* Speaks to a session that is being recorded (src/recorder/control/control.h has the requests). */
 #ifndef ADA_CLI_CONTROL_CLIENT_H
 #define ADA_CLI_CONTROL_CLIENT_H
 #include <json-c/json.h>
@@ -10,17 +10,17 @@
 struct ada_live {
 	char session[PATH_MAX]; /* its directory */
 	char control[PATH_MAX]; /* its socket, as session.json says; "": it names none */
-	uid_t user;		/* whose session.json is: the socket must be that user's, and in a directory of that user's */
+	uid_t user;		/* owner of session.json: the socket and its directory must belong to that user */
 };
 
 /* `given`: a session or one of its pid directories; NULL: ada_traces/latest. -ESRCH: it has ended. */
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error);
-/* The same of a session that may have ended. */
+/* The same for a session that may have ended. */
 int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *error);
 pid_t ada_live_recorder(const struct ada_live *live); /* who answers at its socket; 0: nobody, or who may not be asked */
 bool ada_live_is_dead(const struct ada_live *live);   /* it names a socket, and nobody listens there */
-/* Puts the request. *answer is the caller's, and says "ok": what the recorder refuses is an error here. -ESRCH: it has ended.
- * seconds: how long to wait for the answer, 0: as long as it takes. */
+/* Sends the request and puts it. The caller puts *answer, which says "ok": a refusal by the recorder is an error here. -ESRCH: the
+ * session has ended. seconds: how long to wait for the answer, 0: as long as it takes. */
 int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int seconds, json_object **answer, struct ada_error *error);
 json_object *ada_live_request(const char *name);
 

@@ -1,7 +1,7 @@
 /* Options that several commands share.
  *
- * On a bad option getopt says in one line what is wrong, and argp would add a second one ("Try ..."). The command's parser
- * therefore runs as a child of one that sends argp's own messages nowhere; who fails says so with ada_options_fail.
+ * On a bad option getopt says in one line what is wrong, and argp would add a second line ("Try ..."). Therefore the command's parser
+ * runs as a child of a parser that sends argp's own messages nowhere; a parser that fails calls ada_options_fail.
  */
 #include "cli/ground/options.h"
 #include <errno.h>
@@ -33,7 +33,7 @@ static error_t parse_first(int key, char *argument, struct argp_state *state)
 	return state->err_stream ? 0 : errno;
 }
 
-/* Comes last: what is left here, no parser wanted. */
+/* Comes last, for arguments that no parser wanted. */
 static error_t parse_last(int key, char *argument, struct argp_state *state)
 {
 	if (key == ARGP_KEY_ARGS)

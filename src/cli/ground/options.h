@@ -11,7 +11,7 @@ void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned 
 /* For a parser: one line, "ada COMMAND: MESSAGE", and status 125. */
 void ada_options_fail(const struct argp_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-#define ADA_LATEST "ada_traces/latest" /* the session of who names none */
+#define ADA_LATEST "ada_traces/latest" /* the session where the user names none */
 
 /* Options of the reading commands. As a child of a command's own parser, each expects its struct as input. */
 struct ada_reading {
@@ -23,7 +23,7 @@ extern const struct argp ada_reading_argp; /* --format, SESSION */
 error_t ada_reading_parse(int key, char *argument, struct argp_state *state);
 
 struct ada_narrowing {
-	const char *thread, *from, *to; /* as given: what they mean depends on the session */
+	const char *thread, *from, *to; /* as given: their meaning depends on the session */
 	const char *clock;		/* of from and to, and of the times in the answer; NULL: boot */
 	bool in_window;			/* only window `window` */
 	uint64_t window;

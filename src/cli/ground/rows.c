@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/units.h"
 
-#define NAME_WIDTH_MAX 48 /* what is longer shifts only what stands behind it in its own line */
+#define NAME_WIDTH_MAX 48 /* a longer name shifts only the rest of its own line */
 
 static bool is_text(enum ada_cell_kind kind)
 {

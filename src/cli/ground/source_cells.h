@@ -1,4 +1,4 @@
-/* --source: where a function is written, as the last two columns of a table. In text they are one, file:line. */
+/* --source: where a function is written, as the last two columns of a table. In text these are one column, file:line. */
 #ifndef ADA_CLI_SOURCE_CELLS_H
 #define ADA_CLI_SOURCE_CELLS_H
 #include "cli/ground/rows.h"
@@ -12,7 +12,7 @@
 	}
 #define ADA_SOURCE_TEXT 4352
 
-/* `text` holds what a cell may point into. */
+/* Cells may point into `text`. */
 void ada_source_fill(struct ada_cell cells[ADA_SOURCE_CELLS], struct ada_module *module, uint64_t function_id, enum ada_format format,
 		     char text[ADA_SOURCE_TEXT]);
 #endif

@@ -1,4 +1,4 @@
-/* What a command printed, as the result of tools/call: its text as it is, and where that is JSON, the object beside it. */
+/* Makes the result of tools/call of what a command printed: the text as it is and, where that is JSON, the object beside it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static json_object *content_of(json_object *text)
 	return item;
 }
 
-/* Text of which nothing is known, as JSON may hold it: what is no UTF-8 becomes U+FFFD. */
+/* Makes any text fit for JSON: what is no UTF-8 becomes U+FFFD. */
 static json_object *clean(const char *text)
 {
 	char *quoted = ada_output_prepare(ADA_FORMAT_JSON, text);
@@ -61,7 +61,7 @@ json_object *ada_mcp_call_failure(const char *text)
 	return new_result(clean(text), true);
 }
 
-/* JSON Lines: a row a line, and the last object what is said of them all. NULL: something else. */
+/* Reads JSON Lines: a row a line, and a last object about all of them. NULL: something else. */
 static json_object *parse_lines(const char *text)
 {
 	json_object *object = json_object_new_object(), *rows = json_object_new_array();
@@ -103,7 +103,7 @@ static json_object *parse_object(const struct ada_mcp_call *call, const char *te
 	return NULL;
 }
 
-/* Of a text that was cut: whole lines, which in JSON are whole rows. */
+/* Leaves whole lines of a text that was cut; in JSON these are whole rows. */
 static void cut_lines(char *text)
 {
 	char *end = strrchr(text, '\n');
@@ -112,7 +112,7 @@ static void cut_lines(char *text)
 		*end = 0;
 }
 
-/* The rows that are left of it. NULL: it has another form. */
+/* The rows that are left of a cut answer. NULL: the answer has another form. */
 static json_object *salvage(const struct ada_mcp_call *call, const char *text)
 {
 	size_t length = strlen(text);

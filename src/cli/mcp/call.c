@@ -1,5 +1,5 @@
-/* Running a tool's command: this same executable in another process, so that neither a hostile recording nor a long question can
- * take the server along. */
+/* Runs a tool's command: this same executable in another process, so that neither a hostile recording nor a long question can take the
+ * server along. */
 #include "cli/mcp/call.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ void ada_mcp_call_free(struct ada_mcp_call *call)
 {
 	if (call->pid && !call->ended) {
 		kill(-call->pid, SIGKILL);
-		kill(call->pid, SIGKILL); /* its group is made on both sides, but neither may have come to it */
+		kill(call->pid, SIGKILL); /* both sides make its group, but perhaps neither has yet */
 		waitpid(call->pid, NULL, 0);
 	}
 	for (int i = 0; i < ADA_MCP_CALL_POLLS; i++) {
@@ -180,13 +180,13 @@ static bool read_some(int *fd, ada_mcp_bytes *bytes, size_t most)
 
 void ada_mcp_call_step(struct ada_mcp_call *call, uint64_t now_ns)
 {
-	/* Looked at before the pipes: what it had printed when it had ended is then all there is. */
+	/* Asked before the pipes are read: if the command has ended, the pipes then hold all that it printed. */
 	pid_t ended = waitpid(call->pid, &call->status, WNOHANG);
 
 	if (read_some(&call->output, &call->printed, ADA_MCP_ANSWER_BYTES + 1))
 		call->cut = true;
 	if (read_some(&call->errors, &call->complaint, COMPLAINT_BYTES) && call->errors >= 0) {
-		/* Who complains without end is not read any more, and ends by it. */
+		/* A command that complains without end isn't read any more; that ends it. */
 		close(call->errors);
 		call->errors = -1;
 	}

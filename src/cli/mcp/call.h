@@ -5,10 +5,10 @@
 #include <sys/types.h>
 #include "cli/mcp/tools.h"
 
-#define ADA_MCP_ANSWER_BYTES (256u << 10) /* of text; what is longer is cut */
+#define ADA_MCP_ANSWER_BYTES (256u << 10) /* of text; a longer one is cut */
 #define ADA_MCP_CALL_POLLS 3
 
-struct ada_mcp_batch { /* answered by one message, once nothing of it is pending */
+struct ada_mcp_batch { /* answered by one message, once none of its requests is pending */
 	json_object *responses;
 	size_t pending;
 };
@@ -18,7 +18,7 @@ typedef ADA_ARRAY(char) ada_mcp_bytes;
 struct ada_mcp_call {
 	json_object *id, *arguments;
 	const struct ada_mcp_tool *tool;
-	struct ada_mcp_batch *batch; /* NULL: it has a message of its own */
+	struct ada_mcp_batch *batch; /* NULL: the answer is a message of its own */
 	pid_t pid;		     /* 0: waits for its turn */
 	int process, output, errors; /* descriptors: of the process, of its pipes */
 	ada_mcp_bytes printed, complaint;
@@ -27,13 +27,13 @@ struct ada_mcp_call {
 	int status; /* as waitpid gives it, once ended */
 };
 
-/* NULL: no memory. id and arguments get a reference more. */
+/* NULL: no memory. Takes references to id and arguments. */
 struct ada_mcp_call *ada_mcp_call_new(json_object *id, const struct ada_mcp_tool *tool, json_object *arguments);
-/* Runs the command, in a process group of its own that dies with us, until `deadline_ns` of CLOCK_MONOTONIC at the latest.
- * -errno: what *error says is the answer. */
+/* Runs the command, in a process group of its own that dies with us, until `deadline_ns` of CLOCK_MONOTONIC at the latest. -errno: *error
+ * is the answer. */
 int ada_mcp_call_start(struct ada_mcp_call *call, const char *root, uint64_t deadline_ns, struct ada_error *error);
 void ada_mcp_call_poll(const struct ada_mcp_call *call, struct pollfd polls[ADA_MCP_CALL_POLLS]);
-/* Reads what there is and ends it where its time is over; sets `ended` once it has. */
+/* Reads what there is, ends the command when its time is over, and sets `ended` once it has ended. */
 void ada_mcp_call_step(struct ada_mcp_call *call, uint64_t now_ns);
 /* The result of tools/call. */
 json_object *ada_mcp_call_answer(const struct ada_mcp_call *call, enum ada_mcp_version version);

@@ -1,5 +1,5 @@
-/* One thread that waits for the client, for signals and for the processes of all calls at once, so that a ping is answered while
- * a call runs. What the client doesn't read holds up everything. */
+/* One thread that waits for the client, for signals and for the processes of all calls at once, so that a ping is answered while a call
+ * runs. A client that doesn't read holds up everything. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "cli/mcp/server.h"
 
 #define LINE_MAX_BYTES (1 << 20)    /* of a message */
-#define UNREAD_MAX_BYTES (1u << 20) /* more than that waits for the client: nothing new is begun */
-#define GRACE_NS 1000000000ull	    /* calls that run when the client's messages end */
+#define UNREAD_MAX_BYTES (1u << 20) /* with more than that unread by the client nothing new begins */
+#define GRACE_NS 1000000000ull	    /* for calls that still run when the client's messages end */
 
 enum { INPUT, OUTPUT, SIGNALS, CALLS };
 
@@ -103,7 +103,7 @@ static int read_input(struct loop *loop)
 	return take_lines(loop);
 }
 
-/* Never waits: a pipe that poll calls writable takes PIPE_BUF, a socket says when it doesn't. */
+/* Never waits: a pipe that poll calls writable takes PIPE_BUF, a socket says when it takes nothing. */
 static void write_output(struct loop *loop)
 {
 	const char *from = loop->server->output.items + loop->sent;
@@ -174,7 +174,7 @@ static int turn(struct loop *loop)
 		result = read_input(loop);
 	if (!result && !is_full(loop))
 		result = ada_mcp_server_turn(loop->server, now_ns());
-	/* Nobody reads any more: that is the client's way to end it, too. */
+	/* Nobody reads any more: another way for the client to end the server. */
 	if (loop->polls[OUTPUT].revents & (POLLERR | POLLNVAL) || (unsent(loop) && loop->polls[OUTPUT].revents & POLLHUP))
 		loop->ending = true;
 	else if (loop->polls[OUTPUT].revents & POLLOUT && unsent(loop))

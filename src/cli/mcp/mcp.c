@@ -49,7 +49,7 @@ static const struct argp argp = {
 	       " ends with its input.",
 };
 
-/* Its real path. The default needn't be there: an assistant may start the server before the first recording. */
+/* The directory's real path. The default directory needn't be there: an assistant may start the server before the first recording. */
 static int find_root(const char *command, const char *directory, char root[PATH_MAX])
 {
 	const char *given = directory ? directory : DEFAULT;

@@ -28,7 +28,7 @@ json_object *ada_mcp_parse(const char *text, size_t length, int depth, const cha
 	value = json_tokener_parse_ex(tokener, text, (int)length);
 	reason = json_tokener_get_error(tokener);
 	if (reason == json_tokener_continue) {
-		/* A number at the very end is only over when something follows. */
+		/* The parser takes a number at the very end for whole only when something follows. */
 		value = json_tokener_parse_ex(tokener, "\n", 1);
 		reason = json_tokener_get_error(tokener);
 	}

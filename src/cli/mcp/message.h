@@ -29,7 +29,7 @@ enum ada_mcp_kind {
 /* All pointers are into the value that it was decoded from. */
 struct ada_mcp_message {
 	enum ada_mcp_kind kind;
-	json_object *id; /* of a request: text or whole number. Else NULL, but for an invalid message whose id is fine */
+	json_object *id; /* of a request, or of an invalid message whose id is fine: text or whole number. Else NULL */
 	const char *method;
 	json_object *params; /* an object; NULL: none */
 	const char *wrong;   /* INVALID: what is */
@@ -41,10 +41,10 @@ struct ada_mcp_message {
 json_object *ada_mcp_parse(const char *text, size_t length, int depth, const char **wrong);
 void ada_mcp_decode(json_object *value, struct ada_mcp_message *message);
 
-enum ada_mcp_version ada_mcp_version_of(const char *name); /* the newest where it doesn't know the name */
+enum ada_mcp_version ada_mcp_version_of(const char *name); /* for an unknown name the newest */
 const char *ada_mcp_version_name(enum ada_mcp_version version);
 
-/* Responses. `result` becomes the response's; `id` gets a reference more, NULL is null. */
+/* Responses. They take over `result`, and a reference to `id`; NULL is null. */
 json_object *ada_mcp_result(json_object *id, json_object *result);
 json_object *ada_mcp_error(json_object *id, enum ada_mcp_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #endif

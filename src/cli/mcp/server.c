@@ -1,4 +1,4 @@
-/* What is done about each message. Requests but tools/call are answered at once, calls when their processes have ended. */
+/* Acts on each message. Answers tools/call when its process has ended, all other requests at once. */
 #include "cli/mcp/server.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int ada_mcp_server_send(struct ada_mcp_server *server, json_object *message)
 	return result;
 }
 
-/* As a message of its own, or as part of the batch's. */
+/* Responds by a message, or adds to the batch's message. */
 static int respond(struct ada_mcp_server *server, struct ada_mcp_batch *batch, json_object *response)
 {
 	if (!batch)
@@ -33,7 +33,7 @@ static int respond(struct ada_mcp_server *server, struct ada_mcp_batch *batch, j
 	return 0;
 }
 
-/* One of its messages is done with. */
+/* One of the batch's messages is done with. */
 static int batch_less(struct ada_mcp_server *server, struct ada_mcp_batch *batch)
 {
 	int result = 0;
@@ -79,7 +79,7 @@ static json_object *list_tools(struct ada_mcp_server *server, const struct ada_m
 {
 	json_object *result;
 
-	/* All of them are on the first page, so there is no cursor that could be right. */
+	/* All tools are on the first page, so no cursor can be right. */
 	if (ada_json_get(message->params, "cursor"))
 		return ada_mcp_error(message->id, ADA_MCP_BAD_PARAMS, "tools/list has one page: no such cursor");
 	result = json_object_new_object();
@@ -160,7 +160,7 @@ static int end_call(struct ada_mcp_server *server, size_t number, json_object *r
 	return status ? status : batch_less(server, batch);
 }
 
-/* Its process is gone, and there is no answer, as the protocol wants it. */
+/* Ends the call's process and sends no answer, as the protocol wants it. */
 static int cancel(struct ada_mcp_server *server, const struct ada_mcp_message *message)
 {
 	json_object *id = ada_json_get(message->params, "requestId");

@@ -11,9 +11,9 @@ struct ada_mcp_server {
 	ada_mcp_bytes output;			/* messages on their way to the client */
 };
 
-/* A line of the client: answers it, or begins what will. 0 or -ENOMEM. */
+/* Takes a line of the client: answers it, or begins the call that will. 0 or -ENOMEM. */
 int ada_mcp_server_take(struct ada_mcp_server *server, const char *line, size_t length);
-/* Sends an answer; it is gone afterwards. */
+/* Sends an answer, and frees it. */
 int ada_mcp_server_send(struct ada_mcp_server *server, json_object *message);
 /* Starts calls whose turn has come, and answers those that have ended. */
 int ada_mcp_server_turn(struct ada_mcp_server *server, uint64_t now_ns); /* CLOCK_MONOTONIC */

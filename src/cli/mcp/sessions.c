@@ -21,7 +21,7 @@ static bool is_session(const char *root, const char *name)
 	char path[PATH_MAX];
 	struct stat status;
 
-	/* A pipe would hold the whole list up. */
+	/* A pipe in its place would hold up the whole list. */
 	return !ada_path(path, "%s/%s/session.json", root, name) && !stat(path, &status) && S_ISREG(status.st_mode);
 }
 
@@ -31,7 +31,7 @@ static int compare_newest(const void *left, const void *right)
 	return strverscmp(*(const char *const *)right, *(const char *const *)left);
 }
 
-/* The directories right below the root that are sessions; or the root itself, as ".". Links, `latest` above all, are not counted
+/* Lists the directories right below the root that are sessions, or the root itself, as ".". Links, such as `latest`, are not counted
  * again. */
 static int list_names(const char *root, names *list)
 {
@@ -95,7 +95,7 @@ int ada_mcp_session_find(const char *root, const char *name, char path[PATH_MAX]
 	}
 	if (*name == '/' ? ada_path(joined, "%s", name) : ada_path(joined, "%s/%s", root, name))
 		return ada_error_set(error, ENAMETOOLONG, "the session's name is too long");
-	/* What lies outside is not told apart from what isn't there: a client learns nothing of other directories. */
+	/* A path outside gets the answer of a missing one: a client learns nothing of other directories. */
 	if (!realpath(joined, path) || strncmp(path, root, length) || (path[length] && path[length] != '/'))
 		return ada_error_set(error, ENOENT, "no session '%.200s' in %s: list_sessions names those that there are", name, root);
 	return 0;

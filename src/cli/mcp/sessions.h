@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/output.h"
 
-/* The real path of the session that a client names: below the root, however it is written. `name` NULL: the latest.
- * -errno with the reason; a session's being there doesn't mean that it is sound. */
+/* The real path of the session that a client names: below the root, however the client writes it. `name` NULL: the latest. -errno with
+ * the reason. A session that is there need not be sound. */
 int ada_mcp_session_find(const char *root, const char *name, char path[PATH_MAX], struct ada_error *error);
 /* Prints the newest `limit` of them to standard output: the exit status. */
 int ada_mcp_sessions_print(const char *root, uint64_t limit, enum ada_format format);

@@ -1,5 +1,5 @@
-/* From a tool's arguments to a command line. No shell sees it, each value stays behind its "--option=", and what is an argument
- * behind "--": text of a model can't become an option. */
+/* From a tool's arguments to a command line. No shell sees that line, each value stands behind its "--option=", and arguments stand
+ * behind "--": so a model's text can't become an option. */
 #include "cli/mcp/tools.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -172,7 +172,7 @@ int ada_mcp_tool_check(const struct ada_mcp_tool *tool, const json_object *argum
 			;
 		if (!parameter->name)
 			return fail_unknown(tool, name, error);
-		/* null is what some clients send for what wasn't given. */
+		/* Some clients send null for a parameter that wasn't given. */
 		if (!value && !parameter->required)
 			continue;
 		result = check_value(parameter, value, error);

@@ -11,13 +11,13 @@ enum ada_mcp_type {
 	ADA_MCP_WORD,	/* text, or a whole number that stands for its text */
 	ADA_MCP_NUMBER, /* whole */
 	ADA_MCP_SWITCH,
-	ADA_MCP_SESSION, /* of the served directory: its path is what the command gets */
+	ADA_MCP_SESSION, /* a session of the served directory: the command gets its path */
 };
 
 struct ada_mcp_parameter {
 	const char *name, *description;
-	const char *option;	    /* of the command; "": an argument, behind SESSION; NULL: the tool's `arrange` places it */
-	const char *fallback;	    /* where it isn't given; NULL: then the command gets nothing */
+	const char *option;	    /* the command's option; "": an argument, behind SESSION; NULL: the tool's `arrange` places the value */
+	const char *fallback;	    /* value where the client gives none; NULL: the command gets nothing */
 	const char *const *choices; /* the texts that it may be, NULL behind the last; NULL: any */
 	uint64_t max;		    /* of a number; 0: UINT64_MAX */
 	enum ada_mcp_type type;
@@ -29,7 +29,7 @@ typedef ADA_ARRAY(char *) ada_mcp_words;
 struct ada_mcp_tool {
 	const char *name, *title, *description;
 	const char *command;			    /* NULL: list_sessions, which no command has */
-	const char *narrow;			    /* what to do about an answer that is too long */
+	const char *narrow;			    /* advice for an answer that is too long */
 	const struct ada_mcp_parameter *parameters; /* a nameless one behind the last; the first is SESSION where it takes one */
 	bool lines;				    /* its JSON is an object a line */
 	/* Adds words for the parameters without option. NULL: it has none. */

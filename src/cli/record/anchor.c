@@ -58,7 +58,7 @@ static const struct argp argp = {
 	       " and --clock=NAME of dump, report and others takes and shows times on it.",
 };
 
-/* Who holds the directory's lock writes session.json: its recorder, as long as that lives. */
+/* The holder of the directory's lock writes session.json: the recorder, as long as it lives. */
 static bool is_being_recorded(const struct ada_session *session)
 {
 	int place = open(session->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -103,7 +103,8 @@ static int make_anchor(struct ada_session *session, const struct options *option
 	return find_host_time(session, options, &anchor->hostTimeNs, error);
 }
 
-/* What there is of the clock now. A rate far from the host's is allowed, a slow-motion film has one, but rarely meant. */
+/* Says what anchors the clock has now. A rate far from the host's is allowed, since a slow-motion film has one, but it is rarely
+ * meant. */
 static void say_clock(const char *command, const char *path, const struct ada_timing_anchor *anchor)
 {
 	struct ada_timing_anchor *anchors;

@@ -59,7 +59,7 @@ static const struct argp argp = {
 	       "not with the reason."
 };
 
-/* A program named without a slash is looked up as a shell would; a shared library may be named just so in this directory. */
+/* Looks up a program named without a slash as a shell would; a shared library of that name may lie in this directory. */
 static const char *find_program(const char *program, char *path, size_t bytes)
 {
 	const char *directory = getenv("PATH");

@@ -91,7 +91,7 @@ static int open_session(const struct ada_live *live, struct ada_error *error)
 	return ada_error_set(error, EPERM, "session %s belongs to another user: only that user may recover it", live->session);
 }
 
-/* Until nobody else has the session: a keeper finishes it, or another of these. */
+/* Waits until nobody else has the session: neither a keeper nor another `ada recover`. */
 static int wait_for_others(const struct ada_live *live, int directory, struct ada_error *error)
 {
 	fprintf(stderr, "ada recover: %s: another process is about to finish it: waiting\n", live->session);
@@ -218,7 +218,7 @@ static void print_fields(struct ada_output *output, const struct ada_session *se
 	ada_output_string(output, "],\n");
 }
 
-/* What became of the windows: of those that lost something. */
+/* Prints what became of the windows that lost something. */
 static void print_windows(struct ada_output *output, const struct ada_session *session)
 {
 	uint64_t cut = 0, gone = 0;

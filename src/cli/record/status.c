@@ -42,7 +42,7 @@ static const char *count_of(const json_object *object, const char *key, char tex
 	return ada_format_count(ada_json_u64(object, key, 0), text);
 }
 
-/* Paths and rules are others' words: as they may stand on a terminal. */
+/* Paths and rules are others' words: prints them as a terminal may show them. */
 static void print_text(const json_object *object, const char *key)
 {
 	char *text = ada_output_prepare(ADA_FORMAT_TEXT, ada_json_text(object, key, "?"));
@@ -50,7 +50,7 @@ static void print_text(const json_object *object, const char *key)
 	free(text);
 }
 
-/* What fits in one line; also the first of the long form. */
+/* The status in one line, which is also the first line of the long form. */
 static void print_line(const json_object *status)
 {
 	char elapsed[ADA_UNITS_TEXT], events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
@@ -69,7 +69,7 @@ static uint64_t ns_ago(const json_object *status, uint64_t ns)
 	return now > ns ? now - ns : 0;
 }
 
-/* Of one process: the six metrics of the specification, and what tells how it goes. */
+/* Prints one process: the six metrics of the specification, and how the recording goes. */
 static void print_detail(const json_object *status, const json_object *provider)
 {
 	const json_object *metrics = ada_json_get(provider, "metrics");

@@ -107,8 +107,8 @@ static int count_between(const char *option, const char *text, uint64_t max, uin
 	return 0;
 }
 
-/* Seconds, with decimals; the "s" of a duration may be left out, as the option's name has it. A roll of nothing is written
- * as 1 ns: 0 says that none was given, and then the default holds. */
+/* Takes seconds, with decimals; the "s" of a duration may be left out, since the option's name has it. A roll of nothing becomes 1 ns: 0
+ * says that none was given, and then the default holds. */
 static int take_seconds(const char *option, const char *text, uint64_t *ns, struct ada_error *error)
 {
 	char seconds[32];
@@ -131,7 +131,7 @@ static int take_events(const char *option, const char *text, uint64_t *events, u
 	return status;
 }
 
-/* Those that programs leave to their users; the others mean something to ada or to the terminal. */
+/* Takes only signals that programs leave to their users; the others mean something to ada or to the terminal. */
 static int take_signal(const char *text, int *number, struct ada_error *error)
 {
 	const char *name = strncmp(text, "SIG", 3) ? text : text + 3;

@@ -8,14 +8,14 @@
 struct ada_trace_words {
 	struct ada_trace_options *options;
 	struct ada_error error;
-	const char *stack_bytes, *no_detail; /* as given, to find contradictions with what else is given */
+	const char *stack_bytes, *no_detail; /* as given, to find contradictions with other options */
 	bool stack_off;			     /* --detail=regs */
 	ADA_ARRAY(char *) owned;	     /* lines of trigger files, and where they stand */
 };
 
 /* Sets the defaults. */
 void ada_trace_words_open(struct ada_trace_words *words, struct ada_trace_options *options);
-/* What can only be judged when all is read. 0, or -EINVAL and one line. */
+/* Judges what can only be judged when all options are read. 0, or -EINVAL and one line. */
 int ada_trace_words_check(struct ada_trace_words *words);
 void ada_trace_words_close(struct ada_trace_words *words);
 /* Input: struct ada_trace_words. All options; the program and its arguments are the caller's. */

@@ -93,7 +93,7 @@ static int take_away(const struct ada_live *live, const struct words *words, str
 	return 0;
 }
 
-/* Of the policy that `ada status` shows too. */
+/* Lists the rules of the policy that `ada status` shows, too. */
 static int list(const struct ada_live *live, const struct words *words, struct ada_error *error)
 {
 	static const struct ada_column columns[] = { { "id", "ID", ADA_CELL_NUMBER },

@@ -159,7 +159,7 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 	return 0;
 }
 
-/* To the time of the events that --seq names, so that the others cost nothing. */
+/* Narrows to the time of the events that --seq names, so that others cost nothing. */
 static void narrow_to_seq(struct ada_selection *selection, const struct options *options)
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;

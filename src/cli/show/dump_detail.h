@@ -9,7 +9,7 @@
 
 #define ADA_DETAIL_CSV_END "arguments,result"
 
-/* The moment's record. False: it has none, or it lies outside of every window, or its file can't be read (`ada verify` says so). */
+/* The moment's record. False: the event has none, or lies outside of every window, or its file can't be read (`ada verify` says so). */
 bool ada_detail_of(const struct ada_moment *moment, struct atf_detail *record);
 /* Each takes NULL where there is no record; `arguments` is all zero then. */
 void ada_detail_json(struct ada_output *output, const struct atf_detail *record,

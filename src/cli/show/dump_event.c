@@ -35,7 +35,7 @@ const char *ada_dump_kind(uint32_t kind)
 
 /* --- the formats; name is NULL for a loss ------------------------------------------------------------------------------ */
 
-/* Of time and thread id in a line of text. */
+/* The width of time and thread id in a line of text. */
 static size_t time_width(const struct ada_dump *dump)
 {
 	return TID_WIDTH + (dump->session->view.kind == ADA_CLOCK_WALL ? sizeof "2026-01-01T00:00:00.000000000Z" - 1 : 15);
@@ -51,7 +51,7 @@ static void put_padded(struct ada_output *output, uint64_t number, unsigned int 
 	ada_output_u64(output, number);
 }
 
-/* Of another clock than the host's. */
+/* Puts a time of another clock than the host's. */
 static void put_told(struct ada_dump *dump, uint64_t ns)
 {
 	char text[ADA_CLOCK_TEXT];
@@ -264,7 +264,7 @@ void ada_dump_event(struct ada_dump *dump, const struct ada_moment *moment, cons
 	const struct atf_detail *detail = dump->detail && ada_detail_of(moment, &record) ? &record : NULL;
 	struct ada_arguments arguments = {};
 
-	/* Without memory for them the registers still say it. */
+	/* Without memory for arguments the registers still tell them. */
 	if (detail)
 		ada_arguments_decode(&arguments, moment->thread, detail);
 

@@ -17,12 +17,12 @@ struct ada_dump {
 	const struct ada_session *session;
 	enum ada_format format;
 	bool has_clock;	     /* times are also those of the session's view */
-	bool detail, source; /* what of them is known is shown */
+	bool detail, source; /* show them as far as they are known */
 	bool several;	     /* the session holds several processes: rows say which */
 	bool colours;
 };
 
-/* What stands above the events. */
+/* Prints what stands above the events. */
 void ada_dump_begin(struct ada_dump *dump);
 /* NULL: a kind that isn't shown. */
 const char *ada_dump_kind(uint32_t kind);

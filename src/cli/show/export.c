@@ -68,7 +68,7 @@ static const struct ada_export_format *find_format(struct argp_state *state, con
 	return NULL;
 }
 
-/* What fits together and what doesn't. */
+/* Checks which options fit together. */
 static void check(struct argp_state *state, const struct options *options)
 {
 	const struct ada_clickhouse_options *server = &options->server;
@@ -173,7 +173,7 @@ static int write_export(struct ada_export *export, const struct options *options
 	return ada_export_clickhouse(export, &server, already, error);
 }
 
-/* The exit status; nothing is left of an export that fails. */
+/* Makes the export; returns the exit status. Nothing is left of an export that fails. */
 static int run(const char *command, struct ada_export *export, const struct options *options)
 {
 	struct ada_error error = {};
@@ -181,7 +181,7 @@ static int run(const char *command, struct ada_export *export, const struct opti
 	bool already = false;
 	int result;
 
-	ada_interrupt_catch(); /* before there is anything to take away */
+	ada_interrupt_catch(); /* before there is anything to remove */
 	result = ada_target_open(&target, options->format, options->output, &error);
 	if (result)
 		return ada_interrupted() ? ada_interrupt_status() : ada_answer_fail(command, &error);

@@ -1,6 +1,6 @@
-/* What is made is made in a directory of its own beside its place (`NAME.ada-XXXXXX/NAME`), so that whatever a format needs
- * meanwhile (SQLite's journal) goes with it, and moves by one rename. Both directories are held open: where the outer one is
- * another user's, names in it lead where that user likes. */
+/* An export is made in a directory of its own beside its place (`NAME.ada-XXXXXX/NAME`) and moved by one rename; whatever a format needs
+ * meanwhile (SQLite's journal) goes with that directory. Both directories are held open: where the outer one is another user's, names in
+ * it lead where that user likes. */
 #include "cli/show/export_target.h"
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* All that a directory of ours holds: files, and directories of such (CTF makes one, of files). Closes it. */
+/* Removes all that a directory of ours holds: files, and directories of files (CTF makes one). Closes the directory. */
 static void empty(int directory)
 {
 	DIR *listing = fdopendir(directory);
@@ -91,7 +91,7 @@ static int make_beside(struct ada_target *target, struct ada_error *error)
 	return result ? ada_error_system(error, -result, "can't write %s", target->path) : 0;
 }
 
-/* Also of what a library makes by its path: it is there, empty and private, beforehand. */
+/* Makes the file, empty and private, also where a library writes it by its path afterwards. */
 static int open_inside(struct ada_target *target, struct ada_error *error)
 {
 	target->fd = openat(target->inside_fd, last_part(target->path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -133,7 +133,7 @@ static int open_path(struct ada_target *target, const struct ada_export_format *
 	return result;
 }
 
-/* The file that a link stands for: that is what is replaced. Trailing slashes, as of a directory to come, go. */
+/* Finds the file that a link stands for, which is the one to replace. Trailing slashes, as of a directory to come, go. */
 static int resolve(struct ada_target *target, const char *path, struct ada_error *error)
 {
 	char *real = realpath(path, NULL);
@@ -183,7 +183,7 @@ int ada_target_finish(struct ada_target *target, struct ada_error *error)
 
 	if (target->inside_fd >= 0 && target->mode && fchmod(target->fd, target->mode))
 		result = -errno;
-	/* Who made it by its path made something else, where the directory was exchanged meanwhile. */
+	/* If the directory was exchanged meanwhile, a library that wrote by the path has made another file. */
 	if (!result && target->inside_fd >= 0 && !target->stream && target->fd >= 0 && !fstat(target->fd, &made) && !made.st_size)
 		result = -ESTALE;
 	if (target->fd >= 0 && target->fd != STDOUT_FILENO && close(target->fd) && !result)

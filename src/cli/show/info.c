@@ -164,7 +164,7 @@ static void print_modules(struct info *info)
 		for (size_t j = 0; j < ada_json_length(modules); j++) {
 			const json_object *module = json_object_array_get_idx(modules, j);
 
-			/* What only answers calls from others is many lines that say little. */
+			/* Modules that aren't traced would be many lines that say little. */
 			if (info->format == ADA_FORMAT_TEXT && !ada_json_bool(module, "traced", false))
 				continue;
 			ada_rows_add(&rows, (const struct ada_cell[]){
@@ -184,7 +184,7 @@ static void print_modules(struct info *info)
 	ada_rows_close(&rows);
 }
 
-/* Of a clock's second anchor and later ones: to the one before it. */
+/* The drift at a clock's second and later anchors, since the anchor before. */
 static struct ada_cell drift_of(const struct ada_session *session, size_t i, char text[ADA_UNITS_TEXT])
 {
 	const struct ada_timing_anchor *anchor = &session->anchors[i], *before = i ? anchor - 1 : anchor;
@@ -243,7 +243,7 @@ static void print_argument(struct ada_output *output, const char *argument)
 	free(quoted);
 }
 
-/* A recorder that has a socket answers at it as long as it lives. */
+/* A recorder that has a socket answers there as long as it lives. */
 static const char *unfinished_text(const struct ada_session *session)
 {
 	struct ada_live live;
@@ -282,7 +282,7 @@ static void print_head_text(struct info *info)
 								 unfinished_text(info->session));
 }
 
-/* What there is of detail: nothing where it was off, and none where nothing marked. */
+/* Prints what detail there is: nothing where detail was off, "none" where nothing marked. */
 static void print_detail(struct info *info)
 {
 	const struct ada_session *session = info->session;
@@ -298,7 +298,7 @@ static void print_detail(struct info *info)
 	print_line(info->output, "detail", text);
 }
 
-/* Calls that left no event: they are no loss that has a place. */
+/* Prints calls that left no event: such a loss has no place in time. */
 static void print_skipped(struct info *info, const struct ada_process *process)
 {
 	uint64_t calls = 0, threads = 0;
@@ -317,7 +317,7 @@ static void print_skipped(struct info *info, const struct ada_process *process)
 	print_line(info->output, "note", text);
 }
 
-/* Why a process was not recorded to its end or not all of it, and processes not recorded at all. */
+/* Prints why a process was not recorded whole or to its end, and which processes were not recorded at all. */
 static void print_reasons(struct info *info)
 {
 	const json_object *missing = ada_json_get(info->session->document, "notRecorded");

@@ -7,7 +7,7 @@
 #include "query/narrate/narrate.h"
 
 struct options {
-	struct ada_reading reading; /* only its session: the formats are other ones */
+	struct ada_reading reading; /* only its session counts: the formats are others */
 	struct ada_narrowing narrowing;
 	enum ada_narrative_format format;
 };

@@ -111,7 +111,7 @@ static int print_schema(const char *command, const char *name, bool all)
 	return ada_output_finish(&output, command);
 }
 
-/* What people try in place of SQL: .schema [TABLE], .tables, .help. */
+/* Answers what people try in place of SQL: .schema [TABLE], .tables, .help. */
 static int print_dot(const char *command, const char *text)
 {
 	struct ada_error error = {};
@@ -166,7 +166,7 @@ static int fail_sql(const char *command, const struct ada_sql_error *error)
 	return ADA_EXIT_FAILED;
 }
 
-/* The status of an answer that ended before its last row; what is printed says so, too. */
+/* The status of an answer that ended before its last row; the answer itself says so, too. */
 static int fail_early(const char *command, sqlite3 *database, const struct options *options, uint64_t rows)
 {
 	const char *rest = rows ? "; what is printed is not all" : "";

@@ -1,5 +1,5 @@
-/* Printing the rows of a statement. A table buffers its first rows for the widths of its columns; what comes behind them and is
- * wider shifts its own line only. Nothing else is kept. */
+/* Printing the rows of a statement. A table buffers its first rows for the widths of its columns; a wider cell in a later row shifts its
+ * own line only. Nothing else is kept. */
 #include "cli/show/query_print.h"
 #include <errno.h>
 #include <math.h>
@@ -156,7 +156,7 @@ static char *cell_text(sqlite3_stmt *statement, int column)
 	return text ? ada_output_prepare(ADA_FORMAT_TEXT, text) : NULL;
 }
 
-/* Columns are two spaces apart; none stand at a line's end. */
+/* Columns are two spaces apart; no spaces stand at a line's end. */
 struct line {
 	size_t due;
 };
@@ -180,7 +180,7 @@ static void put_line(struct ada_query_printer *printer, char *const *texts)
 	ada_output_string(printer->output, "\n");
 }
 
-/* A row behind those that the widths were made for. */
+/* Puts a row behind those that gave the widths. */
 static void put_row(struct ada_query_printer *printer, sqlite3_stmt *statement)
 {
 	struct line line = {};
@@ -223,7 +223,7 @@ static void set_widths(struct ada_query_printer *printer)
 	}
 }
 
-/* Titles and the rows that waited for the widths. */
+/* Puts the titles, and the rows that waited for the widths. */
 static void put_ahead(struct ada_query_printer *printer)
 {
 	ADA_ARRAY(char *) titles = {};

@@ -24,7 +24,7 @@ struct ada_query_printer {
 /* 0 or -ENOMEM. */
 int ada_query_print_open(struct ada_query_printer *printer, struct ada_output *output, enum ada_format format, sqlite3_stmt *statement);
 int ada_query_print_row(struct ada_query_printer *printer, sqlite3_stmt *statement);
-/* What is left, and the answer's end; `cut`: there would have been more rows. */
+/* Prints the rest, and the answer's end; `cut`: there would have been more rows. */
 void ada_query_print_end(struct ada_query_printer *printer, const struct ada_completeness *completeness, bool cut);
 void ada_query_print_close(struct ada_query_printer *printer);
 #endif

@@ -17,7 +17,7 @@ static const struct ada_column columns[] = {
 	{ "message", NULL, ADA_CELL_TEXT },
 };
 
-/* Per thread; in text what is of interest where nothing is wrong. */
+/* Columns per thread; in text those that are of interest where nothing is wrong. */
 static const struct ada_column book_columns[] = {
 	{ "process", "PROCESS", ADA_CELL_TEXT },       { "thread", "THREAD", ADA_CELL_NUMBER }, { "tid", "TID", ADA_CELL_NUMBER },
 	{ "event_count", "RECORDS", ADA_CELL_NUMBER }, { "calls", "CALLS", ADA_CELL_NUMBER },	{ "ends", "ENDS", ADA_CELL_NUMBER },
@@ -98,7 +98,7 @@ static void print_summary(struct ada_output *output, const struct ada_verify *ve
 	ada_output_string(output, " failed.\n");
 }
 
-/* Nothing of a session is there: other than one that can't be looked at. */
+/* Whether no session is there at all, which isn't the same as one that can't be read. */
 static bool is_none(int error)
 {
 	return error == -ENOENT || error == -ENOTDIR || error == -EBADMSG;
@@ -150,7 +150,7 @@ int ada_cmd_verify(int argc, char **argv)
 
 		ada_completeness_json(&output, &completeness);
 	}
-	/* What can't be read is among the findings: not said again on stderr. */
+	/* Files that can't be read are among the findings: stderr doesn't say that again. */
 	status = ada_output_finish(&output, argv[0]);
 	if (!status)
 		status = ada_answer_fault(argv[0], session);

@@ -31,7 +31,7 @@ int ada_compare_open(struct ada_comparison *comparison, const char *command, con
 	return 0;
 }
 
-/* Its first event and its last; false: it has none. */
+/* Times of the selection's first and last event; false: it has none. */
 static bool find_bounds(const struct ada_selection *selection, uint64_t *first, uint64_t *last)
 {
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
@@ -60,7 +60,7 @@ static uint64_t length_ns(const struct ada_selection *selection)
 	return find_bounds(selection, &first_ns, &last_ns) ? last_ns - first_ns : 0;
 }
 
-/* When the events were, on the clock that was asked for. */
+/* Puts when the events were, on the clock that the user asked for. */
 static void put_clock(const struct ada_comparison *comparison, int side, enum ada_format format, struct ada_output *output)
 {
 	const struct ada_session *session = comparison->sessions[side];

@@ -1,4 +1,4 @@
-/* --diff: two recordings in one answer, the one at hand and an older one that it is compared with. */
+/* --diff: two recordings in one answer, this one and an older one that it is compared with. */
 #ifndef ADA_CLI_COMPARE_H
 #define ADA_CLI_COMPARE_H
 #include "cli/ground/answer.h"
@@ -10,16 +10,16 @@ struct ada_comparison {
 	struct ada_selection selections[ADA_SIDES];
 	struct ada_completeness completeness[ADA_SIDES]; /* as the command finds it */
 	struct ada_progress progress;
-	const char *clock; /* that times are told on, as asked for; NULL: was not */
+	const char *clock; /* the clock for times, if the user asked for one; else NULL */
 };
 
-/* Opens and selects; of `diff` (NULL: no comparison) the same threads and times, but no window: that is the first one's alone.
- * 0, or the exit status after a line on stderr. Close it in any case. */
+/* Opens the sessions and selects; in `diff` (NULL: no comparison) the same threads and times, but no window, which belongs to the first
+ * one. 0, or the exit status after a line on stderr. Close the comparison in any case. */
 int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_reading *reading,
 		     const struct ada_narrowing *narrowing, const char *diff);
-/* The end of the answer: completeness, and of a comparison that of the other one, too, and how long both are. */
+/* Puts the end of the answer: completeness, and for a comparison also the other one's, and how long both are. */
 void ada_compare_put_end(const struct ada_comparison *comparison, enum ada_format format, struct ada_output *output);
-/* Says why there is no answer (`error`; an interrupted one needs no words): the exit status. */
+/* Says why there is no answer (`error`; after an interruption nothing) and returns the exit status. */
 int ada_compare_fail(struct ada_comparison *comparison, const char *command, const struct ada_error *error);
 int ada_compare_finish(struct ada_comparison *comparison, const char *command, struct ada_output *output);
 void ada_compare_close(struct ada_comparison *comparison);

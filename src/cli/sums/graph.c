@@ -103,7 +103,7 @@ static bool is_wanted(void *context, const struct ada_tree_node *node)
 	return ada_name_matches(context, symbol ? symbol->mangled : "", ada_module_function(node->module, node->function_id, buffer));
 }
 
-/* One side's tree, of what is asked for, and the time of its whole run. */
+/* Makes one side's tree, as asked for, and the time of its whole run. */
 static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side, const struct options *options,
 		     struct ada_error *error)
 {

@@ -1,7 +1,7 @@
 /* Rows of a call tree: which, in what order, and printed.
  *
- * A node's weight is its total time; where that is not known (it began before the selection, or its end was not recorded), what lies
- * below it. So no node weighs less than all below it together, and hiding a branch hides no heavier one. */
+ * A node's weight is its total time or, where that is not known (the call began before the selection, or its end was not recorded), the
+ * weight of what lies below. So no node weighs less than all below it together, and hiding a branch hides no heavier one. */
 #include "cli/sums/graph_rows.h"
 #include <errno.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns)
 	return 0;
 }
 
-/* Of the run, in whichever recording it is more. */
+/* The node's share of the run, in the recording where that share is larger. */
 static double share_of(const struct printing *printing, uint32_t number)
 {
 	const struct ada_graph *graph = printing->graph;
@@ -129,7 +129,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* What a node is sorted by: of a comparison, how much it changed. */
+/* The number that sorts a node: in a comparison, how much it changed. */
 static uint64_t rank(const struct printing *printing, uint32_t number)
 {
 	const struct ada_tree_node *node = &printing->nodes[number];
@@ -176,7 +176,7 @@ static int compare_heaviest(const void *left, const void *right, void *context)
 	return compare_siblings(left, right, context);
 }
 
-/* The heaviest ones, and so with each node all that it lies below. */
+/* Keeps the heaviest nodes, and with each all nodes above it. */
 static int keep_heaviest(struct printing *printing)
 {
 	uint32_t count = printing->graph->tree.nodes.count, shown = 0, *order = calloc(count, sizeof *order);
@@ -195,7 +195,7 @@ static int keep_heaviest(struct printing *printing)
 	return 0;
 }
 
-/* A function that was asked for is there, however light it is: what counts below it is its own time. */
+/* A function that the user asked for is there, however light: below it, shares are of its own time. */
 static double least_share(const struct printing *printing)
 {
 	const struct ada_graph *graph = printing->graph;
@@ -245,7 +245,7 @@ static void choose_columns(struct printing *printing)
 		add_columns(printing, source, ADA_SOURCE_CELLS);
 }
 
-/* The name as text shows it: indented, with its module where that is another one than above. NULL: no memory. */
+/* The name as text shows it: indented, with its module where that differs from the one above. NULL: no memory. */
 static const char *indented(struct printing *printing, uint32_t number, const char *name)
 {
 	const struct ada_tree_node *node = &printing->nodes[number];
@@ -296,7 +296,7 @@ static int put_row(struct printing *printing, uint32_t number)
 	struct ada_cell cells[FIELDS] = {}, row[FIELDS];
 	char buffer[ADA_NAME_BUFFER], source[ADA_SOURCE_TEXT];
 	bool text = graph->format == ADA_FORMAT_TEXT;
-	/* It began before the selection: the row is there for what it called. */
+	/* The call began before the selection: the row is there for the calls below. */
 	bool outside = text && !node->calls && !graph->before;
 	struct texts texts;
 

@@ -14,15 +14,16 @@ struct ada_graph {
 	enum ada_graph_sort sort;
 	bool inverted; /* callers lie below */
 	bool source;
-	bool of_function;   /* of --function alone: min_percent is of that one's time, else of the run's */
+	bool of_function;   /* of --function alone: min_percent is of that function's time, else of the run's */
 	double min_percent; /* branches below it are not shown */
 	uint32_t depth;	    /* calls below each other, at most */
 	uint64_t limit;	    /* rows, the heaviest */
 };
 
-/* Time of a tree: of its outermost calls, or of what is known below those that have none of their own. 0 or -ENOMEM. */
+/* Time of a tree: of its outermost calls or, for those without a known time, of the calls below. 0 or -ENOMEM. */
 int ada_graph_run_ns(const struct ada_tree *tree, uint64_t *run_ns);
 const char *ada_graph_cut(const struct ada_graph *graph); /* what to say where tree.cut is set */
-/* The rows, in JSON `"rows": [...], "paths_merged": ...`, and in text what is not shown. Sorts the tree. 0, -ENOMEM, or -EINTR. */
+/* Puts the rows, in JSON `"rows": [...], "paths_merged": ...`, and in text says what is not shown. Sorts the tree. 0, -ENOMEM, or
+ * -EINTR. */
 int ada_graph_put(struct ada_graph *graph, struct ada_output *output);
 #endif

@@ -127,7 +127,7 @@ static void fill_row(struct row *row, const struct ada_function_stats *function)
 	cells[MAX].number = durations->max;
 }
 
-/* Falls back on the name, so that the order is the same every time. */
+/* Rows that are equal sort by name, so that the order is the same every time. */
 static int compare_rows(const void *left, const void *right, void *context)
 {
 	const struct row *a = *(struct row *const *)left, *b = *(struct row *const *)right;
