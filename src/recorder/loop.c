@@ -37,6 +37,7 @@
 #define SESSION_NS 200000000ull	  /* how often session.json is: process trees change it all the time */
 #define DRAIN_NS 5000000ull	  /* so long the others may wait while one is prepared or finished */
 #define WAITS_NS 1000000000ull	  /* behind the program's end, until it is said who goes on */
+#define SETTLES 2000		  /* of 1 ms, at most: conversations are about to be done with their providers */
 #define STOP_WAIT_MS 20		  /* for the agent's threads to see `stop` */
 
 /* --mark-signal */
@@ -244,11 +245,16 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	}
 }
 
+static bool has_settled(const struct ada_provider *provider)
+{
+	return __atomic_load_n(&provider->settled, __ATOMIC_ACQUIRE);
+}
+
 /* Those that have come. */
 static void take_in(struct ada_loop *loop)
 {
 	struct ada_provider *provider;
-	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && !ada_array_push(&loop->live, provider))
+	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) && !ada_array_push(&loop->live, provider))
 		loop->taken++;
 }
 
@@ -381,6 +387,9 @@ void ada_loop_end(struct ada_loop *loop)
 	recorder->closing = true;
 	pthread_mutex_unlock(&recorder->lock);
 	pthread_mutex_unlock(&recorder->starting);
+	for (size_t i = 0, waits = 0; (provider = ada_provider_at(recorder, i)); i++)
+		while (!has_settled(provider) && waits++ < SETTLES)
+			poll(NULL, 0, 1);
 	const char *reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
 	if (leave_all(recorder))
 		poll(NULL, 0, STOP_WAIT_MS);

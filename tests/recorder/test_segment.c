@@ -218,6 +218,32 @@ static void is_made_before_its_process_is_known(void **state)
 	ada_segment_destroy(&segment);
 }
 
+static blkcnt_t blocks(const struct ada_segment *segment)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(segment->fd, &file), 0);
+	return file.st_blocks;
+}
+
+/* Then its process's functions find their room there. */
+static void has_room_for_a_policy_ahead(void **state)
+{
+	struct ada_segment segment = create(1 << 20);
+	blkcnt_t before = blocks(&segment), ahead;
+
+	assert_int_equal(ada_segment_policy_ahead(&segment, 16384), 0);
+	ahead = blocks(&segment);
+	assert_true(ahead > before);
+	for (uint64_t table = 0; table <= ADA_POLICY_TABLE_BYTES; table += ADA_POLICY_TABLE_BYTES) {
+		assert_int_equal(ada_segment_policy_room(&segment, table + ADA_POLICY_CLASSES, 2 * 16384), 0);
+		assert_int_equal(ada_segment_policy_room(&segment, table + ADA_POLICY_FLAGS, 16384), 0);
+	}
+	assert_int_equal(blocks(&segment), ahead);
+	close(agent_fd);
+	ada_segment_destroy(&segment);
+}
+
 /* What has only just been forked mostly ends or executes something: until then it has what it began with. */
 static void a_young_one_gets_what_it_uses(void **state)
 {
@@ -540,6 +566,7 @@ int main(void)
 					    IN_BOTH(small_chunks),
 					    IN_BOTH(is_made_before_its_process_is_known),
 					    IN_BOTH(a_young_one_gets_what_it_uses),
+					    IN_BOTH(has_room_for_a_policy_ahead),
 					    IN_BOTH(grows_ahead_of_use),
 					    IN_BOTH(agent_outruns_growth),
 					    IN_BOTH(agent_makes_chunks),

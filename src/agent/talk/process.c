@@ -71,6 +71,7 @@ bool ada_process_is_confined(void)
 void ada_process_start(void)
 {
 	ada_process.tracer_at_start = ada_process_tracer();
+	ada_process.filters_at_start = filters_count();
 }
 
 void ada_process_is(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
@@ -79,7 +80,6 @@ void ada_process_is(struct ada_shm *shm, uint64_t bytes, uint32_t flags)
 	ada_process.segment_bytes = bytes;
 	ada_process.welcome_flags = flags;
 	ada_process.pid = ada_sys_pid();
-	ada_process.filters_at_start = filters_count();
 }
 
 uint32_t ada_process_pid(void)

@@ -92,6 +92,8 @@ bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32
 /* A chunk that is HELD: FREE again, and the agent's. */
 void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk);
 
+/* All that the tables of a policy need of so many functions, if only few are named: for one whose process isn't known yet. 0 or -errno. */
+int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions);
 /* Pages for bytes [offset, offset + bytes) of the policy area. 0 or -errno. */
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes);
 

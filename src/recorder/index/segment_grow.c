@@ -309,6 +309,17 @@ int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64
 	return ada_segment_room(segment, segment->policy + first, end - first);
 }
 
+int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions)
+{
+	int status = 0;
+
+	for (uint64_t table = 0; table < ADA_POLICY_STATES && !status; table += ADA_POLICY_TABLE_BYTES)
+		status = ada_segment_policy_room(segment, table, ADA_POLICY_MASKS + ADA_PAGE)			?:
+				 ada_segment_policy_room(segment, table + ADA_POLICY_CLASSES, 2ull * functions) ?:
+				 ada_segment_policy_room(segment, table + ADA_POLICY_FLAGS, functions);
+	return status;
+}
+
 static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 {
 	uint32_t count = 0;

@@ -187,6 +187,8 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
 		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
 	int status = welcome(talk, agent_fd);
+	if (talk->provider && parent)
+		ada_provider_settle(talk->provider, parent);
 	/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
 	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
 	ada_recorder_wake(recorder);

@@ -40,6 +40,17 @@ static void read_identity(struct ada_provider *provider)
 		provider->command = NULL;
 }
 
+/* A fork's child is what its parent is; and it waits, or may have ended. */
+static void inherit_identity(struct ada_provider *provider, const struct ada_provider *parent)
+{
+	memcpy(provider->program, parent->program, sizeof provider->program);
+	provider->command = parent->command ? malloc(parent->command_bytes + 1) : NULL;
+	if (!provider->command)
+		return;
+	memcpy(provider->command, parent->command, parent->command_bytes);
+	provider->command_bytes = parent->command_bytes;
+}
+
 /* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->starting. */
 static int make_directory(struct ada_provider *provider, struct ada_error *error)
 {
@@ -63,10 +74,9 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 		       0;
 }
 
-/* The child of a fork has its parent's modules at the same places: the table goes with it, and so do the names. */
+/* The child of a fork has its parent's modules at the same places: the table goes with it. */
 static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 {
-	char from[PATH_MAX], to[PATH_MAX];
 	pthread_mutex_lock(&parent->lock);
 	if (parent->mapped) {
 		uint32_t count = ada_segment_module_count(&parent->segment);
@@ -75,15 +85,28 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 	}
 	pthread_mutex_unlock(&parent->lock);
 	pthread_mutex_lock(&parent->facts);
-	for (size_t i = 0; i < parent->modules.count; i++) {
+	for (size_t i = 0; i < parent->modules.count; i++)
 		if (ada_array_push(&provider->modules, parent->modules.items[i]))
 			break;
-		if (!parent->modules.items[i].symbols || ada_path(from, "%s/modules/%zu.tsv", parent->directory, i) ||
-		    ada_path(to, "%s/modules/%zu.tsv", provider->directory, i))
-			continue;
-		provider->modules.items[i].symbols = !link(from, to);
-	}
 	pthread_mutex_unlock(&parent->facts);
+	provider->inherited = provider->modules.count;
+}
+
+static bool link_symbols(const struct ada_provider *provider, const struct ada_provider *parent, size_t module)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	return !ada_path(from, "%s/modules/%zu.tsv", parent->directory, module) &&
+	       !ada_path(to, "%s/modules/%zu.tsv", provider->directory, module) && !link(from, to);
+}
+
+void ada_provider_settle(struct ada_provider *provider, const struct ada_provider *parent)
+{
+	pthread_mutex_lock(&provider->facts);
+	for (size_t i = 0; i < provider->inherited; i++)
+		provider->modules.items[i].symbols = provider->modules.items[i].symbols && link_symbols(provider, parent, i);
+	pthread_mutex_unlock(&provider->facts);
+	__atomic_store_n(&provider->settled, true, __ATOMIC_RELEASE);
 }
 
 /* Where the segment got no detail lane the index alone is recorded. */
@@ -174,11 +197,15 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 					   .segment.fd = -1,
 					   .start_ns = ada_clock_boottime_ns(),
 					   .conversations = 1,
-					   .starting = true };
+					   .starting = true,
+					   .settled = !parent };
 	pthread_mutex_init(&provider->lock, NULL);
 	pthread_mutex_init(&provider->facts, NULL);
 	provider->pidfd = pidfd_open(pid, 0);
-	read_identity(provider);
+	if (parent)
+		inherit_identity(provider, parent);
+	else
+		read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
 	provider->number = (uint32_t)recorder->providers.count; /* which only grows here */
 	struct ada_segment_options segment;

@@ -4,9 +4,13 @@
 #include "recorder/state/state.h"
 
 /* Server threads. Makes directory and segment; *agent_fd is what the agent gets. `parent` (may be NULL): the provider it
- * was forked from, whose modules it has. Becomes visible to the main thread at once; the caller wakes that one. */
+ * was forked from, whose modules it has. The main thread has a program's at
+ * once, a fork's child's from ada_provider_settle on; the caller wakes that thread. */
 int ada_provider_start(struct ada_provider **provider, struct ada_recorder *recorder, pid_t pid, pid_t thread_id, pid_t parent_pid,
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error);
+
+/* What a fork's child needn't wait for: the names of its parent's modules. From then on the main thread takes it in. */
+void ada_provider_settle(struct ada_provider *provider, const struct ada_provider *parent);
 
 /* Main thread. */
 size_t ada_provider_drain(struct ada_provider *provider); /* sealed chunks taken */

@@ -10,6 +10,7 @@
 
 #define AT_START 1u		    /* the program's own */
 #define AT_MOST 4u		    /* once processes come out of it */
+#define FUNCTIONS 16384u	    /* few programs have more */
 #define PLENTY_BYTES (1ull << 30)   /* that the recorder may still take: what lies ready is nobody's yet */
 #define LOOK_AGAIN_NS 1000000000ull /* where there was not as much */
 
@@ -56,7 +57,10 @@ static bool has_plenty(const struct ada_stock *stock)
 
 static bool make(const struct ada_stock *stock, struct ready *ready)
 {
-	return has_plenty(stock) && !ada_segment_create(&ready->segment, &stock->options, &ready->agent_fd, NULL);
+	if (!has_plenty(stock) || ada_segment_create(&ready->segment, &stock->options, &ready->agent_fd, NULL))
+		return false;
+	ada_segment_policy_ahead(&ready->segment, FUNCTIONS); /* what is missing is made when it is needed */
+	return true;
 }
 
 static void discard(struct ready *ready)

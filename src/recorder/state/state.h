@@ -65,6 +65,7 @@ struct ada_provider {
 	uint64_t allowed_ns;   /* when the grower last looked at the limits of the process */
 	pthread_mutex_t facts; /* guards modules; nothing under it takes long */
 	ADA_ARRAY(struct ada_module_state) modules;
+	size_t inherited;     /* of the modules: those that a fork's child has of its parent */
 	bool windows_changed; /* as `changed`, but because of windows; the main thread's */
 	/* Atomic */
 	bool changed;		/* the manifest is out of date */
@@ -72,6 +73,7 @@ struct ada_provider {
 	bool continued;		/* and that image is recorded: its provider stands for the process */
 	uint32_t conversations; /* under way: they still add to modules */
 	bool starting;		/* the first of them is under way: the agent may yet say why there is nothing to record */
+	bool settled;		/* what its first manifest tells of is there: the main thread takes it in */
 	uint64_t gone_ns;	/* when its end was first seen; 0: not yet (ada_provider_note_gone) */
 	/* Under `lock` */
 	ADA_ARRAY(struct ada_shm_heir) heirs;	  /* images announced, taken out of the segment, and not heard of (heir.h) */
