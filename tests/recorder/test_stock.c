@@ -61,7 +61,7 @@ static void each_is_taken_once(void **state)
 		char name[ADA_SHARED_NAME_BYTES];
 
 		take(&options, &segments[i], &agent_fds[i]);
-		ada_stock_refill(stock);
+		ada_stock_refill(stock, i % 2);
 		assert_int_equal(segments[i].shm->pid, 70 + i);
 		assert_int_equal(segments[i].shm->provider, i);
 		assert_true(ada_segment_in_use(&segments[i]));

@@ -192,7 +192,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
 	ada_grower_wake(recorder); /* now, not when the main thread comes by: the program is about to run */
 	ada_recorder_wake(recorder);
-	ada_stock_refill(recorder->stock);
+	ada_stock_refill(recorder->stock, talk->fork);
 	if (agent_fd >= 0)
 		close(agent_fd);
 	return status;

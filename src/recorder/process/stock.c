@@ -8,8 +8,8 @@
 #include "recorder/host/limit.h"
 #include "recorder/index/space.h"
 
-#define AT_START 1u		    /* the program's own */
-#define AT_MOST 4u		    /* once processes come out of it */
+#define AT_START 1u		    /* the program's own, or the next one's that is executed */
+#define AT_MOST 4u		    /* once there are children of forks */
 #define FUNCTIONS 16384u	    /* few programs have more */
 #define PLENTY_BYTES (1ull << 30)   /* that the recorder may still take: what lies ready is nobody's yet */
 #define LOOK_AGAIN_NS 1000000000ull /* where there was not as much */
@@ -155,12 +155,13 @@ int ada_stock_take(struct ada_stock *stock, const struct ada_segment_options *op
 	return 0;
 }
 
-void ada_stock_refill(struct ada_stock *stock)
+void ada_stock_refill(struct ada_stock *stock, bool forks)
 {
 	if (!stock)
 		return;
 	pthread_mutex_lock(&stock->lock);
-	stock->wanted = AT_MOST;
+	if (forks)
+		stock->wanted = AT_MOST;
 	pthread_cond_signal(&stock->changed);
 	pthread_mutex_unlock(&stock->lock);
 }

@@ -11,6 +11,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 /* One that was made so, assigned to options->pid. *agent_fd: as ada_segment_create. -ENOENT: none is ready, or options ask for another;
  * another error: it is gone, and none was assigned. `stock` NULL: there is none. */
 int ada_stock_take(struct ada_stock *stock, const struct ada_segment_options *options, struct ada_segment *segment, int *agent_fd);
-void ada_stock_refill(struct ada_stock *stock); /* somebody has taken one, and waits for it no more */
+/* Somebody has taken one, and waits for it no more. `forks`: there will be others, soon. */
+void ada_stock_refill(struct ada_stock *stock, bool forks);
 void ada_stock_close(struct ada_stock *stock);
 #endif
