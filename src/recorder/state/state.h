@@ -5,6 +5,7 @@
  *   control         `ada trigger`: changes the policy, and with it segments, under provider->lock; hands all else to main
  *   late            one a late patch: holds the process by ptrace, and ends with it
  *   grower          allocates shared memory ahead of use
+ *   stock           makes segments ahead of processes (process/stock.h)
  *   presence        holds what tells agents that the recorder lives
  *   scribe          a few threads that write the manifests and session.json that main has put together (scribe.h)
  *
