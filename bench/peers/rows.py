@@ -110,7 +110,7 @@ class Redis(Whole):
                     if server.poll() is not None or time.monotonic() > deadline:
                         raise Skipped("the server does not answer")
                     time.sleep(0.02)
-                requests = max(int(80000 * self.scale), 1000)
+                requests = max(int(30000 * self.scale), 1000)
                 seconds = run(["redis-benchmark", "-s", place / "socket", "-q", "-P", "16", "-n", requests, "-t", "set,get"],
                               place).seconds
                 subprocess.run([*client, "shutdown", "nosave"], capture_output=True)
@@ -124,7 +124,7 @@ class Redis(Whole):
 
 class Start(Row):
     """What a command costs from fork to exit, ms; of many, each."""
-    kind = "start"
+    kind, rounds = "start", 5
 
     def __init__(self, key, title, scale, words, parts, times):
         super().__init__(key, title, scale)
@@ -181,7 +181,7 @@ class Memory(Row):
 
 
 MICRO = {"leaf": ("leaf", ["leaf"]), "fib": ("fib", ["fib"]), "callers": ("64 callers", ["popular"]), "deep": ("30 deep", ["deep"]),
-         "busy": ("busy body", ["busy"]), "threads": ("two threads", ["leaf"]), "cold": ("8 million calls, cold", ["leaf"])}
+         "busy": ("busy body", ["busy"]), "threads": ("two threads", ["leaf"]), "cold": ("8 million calls, cold", [])}
 
 
 def text_file(place, size):
@@ -242,7 +242,7 @@ def all_rows(place, scale, cpus):
     micro, idle = programs.Program(place, "micro.c", [HERE.parent / "floor.S"]), programs.Program(place, "idle.c")
     rows = [Micro(key, title, scale, micro, cpus, functions) for key, (title, functions) in MICRO.items()]
     floor = rows[0].floor_ns
-    rows[-1].ada_options = ("--on-full=block", "--index-buffer=1G")
+    rows[-1].ada_options, rows[-1].rounds = ("--on-full=block", "--index-buffer=1G"), 3
     scripts = HERE / "scripts"
 
     def n(count):
@@ -250,10 +250,10 @@ def all_rows(place, scale, cpus):
 
     rows += [
         Whole("lua", "lua", scale, floor, lambda at: [scripts / "work.lua", n(800)], lambda: programs.lua(place)),
-        Whole("sqlite", "sqlite", scale, floor, lambda at: [":memory:", query(n(40000))],
+        Whole("sqlite", "sqlite", scale, floor, lambda at: [":memory:", query(n(15000))],
               lambda: programs.sqlite(place)),
         Whole("python", "python3.11", scale, floor,
-              lambda at: [present(PYTHON, "python3.11"), "-BS", scripts / "work.py", n(70)]),
+              lambda at: [present(PYTHON, "python3.11"), "-BS", scripts / "work.py", n(400)]),
         Redis("redis", "redis", scale, floor, redis_words),
         Whole("zstd", "zstd", scale, floor,
               lambda at: [present(shutil.which("zstd"), "zstd"), "-q5fo", "/dev/null", text_file(place, 24e6 * scale)]),

@@ -202,7 +202,7 @@ class Perf(Untraced):
     def check(self, row):
         need("perf", "unshare")
         if not row.functions:
-            raise Skipped("probes are put into the small workloads alone: an event takes about a microsecond")
+            raise Skipped("only in the first rows: an event takes microseconds")
 
     def command(self, argv, place, row):
         probes = " ".join(f"--add '{self.GROUP}:{name}_in={name}' --add '{self.GROUP}:{name}_out={name}%return'" for name in row.functions)
