@@ -140,13 +140,20 @@ def short_cell(cell):
     return text + (f", {kept:.0%} kept" if kept is not None and kept < 0.995 else "")
 
 
+SHORT_HEADS = {"micro": "ns an event (times the floor, {})", "program": "times untraced, ns added an event (floor {})"}
+
+
+def floors(rows):
+    """How far it went: it is the same everywhere, on a machine that does nothing else."""
+    found = [statistics.median(row["floor"]) for row in rows if row.get("floor")]
+    if not found:
+        return "not measured"
+    least, most = number(min(found)), number(max(found))
+    return f"{least} ns" if least == most else f"{least} to {most} ns"
+
+
 def short(results):
     """README's tables: a line a row, a column a tool, and what was left out with its reason."""
-    heads = {
-        "micro": "ns an event (times the floor)",
-        "program": "times untraced, ns added an event",
-        "start": "ms", "memory": "MiB",
-    }
     parts = []
     for kinds in (["micro"], ["program"], ["start", "memory"]):
         rows = [row for row in results["rows"] if row["kind"] in kinds]
@@ -154,7 +161,7 @@ def short(results):
                  if any("skipped" not in row["cells"].get(tool, {"skipped": True}) for row in rows)]
         if not tools:
             continue
-        first = heads[kinds[0]] if len(kinds) == 1 else ""
+        first = SHORT_HEADS.get(kinds[0], "").format(floors(rows))
         last = ["ada, of the fastest peer"] if any(map(is_peer, tools)) else []
         parts.append("\n".join([line([first, *[results["tools"][tool] for tool in tools], *last]),
                                 line(["---"] * (1 + len(tools) + len(last))), *[short_line(row, tools, last) for row in rows]]))

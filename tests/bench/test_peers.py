@@ -71,12 +71,18 @@ def test_without_the_untraced_figure_nothing_is_said_to_be_added():
 
 def test_the_short_tables_have_a_line_a_row():
     micro, program, memory, left_out = table.short(RESULTS).split("\n\n")
-    assert lines(micro)[0] == ["ns an event (times the floor)", "untraced", "ada, index", "uftrace -P .", "LTTng-UST",
+    assert lines(micro)[0] == ["ns an event (times the floor, 11.0 ns)", "untraced", "ada, index", "uftrace -P .", "LTTng-UST",
                                "ada, of the fastest peer"]
     assert lines(micro)[2] == ["leaf", "2.00", "13.0 (1.18), 75% kept", "112 (10.2)", "57.0 (5.18)", "0.200"]
     assert lines(program)[2] == ["lua", "0.500 s", "3.00x, 20.0 ns", "9.00x, 100 ns", "1.02x, 10.0 ns, 0% kept", "0.200"]
     assert lines(memory)[2] == ["1,000 idle threads, MiB", "9.00", "73.0"]
     assert left_out == "Not measured:\n- perf uprobes: leaf, lua: perf is not installed\n"
+
+
+def test_how_far_the_floor_went_is_told():
+    quiet, busy = MICRO, {**MICRO, "floor": [29, 31, 30]}
+    assert table.floors([quiet, busy, MEMORY]) == "11.0 to 30.0 ns"
+    assert table.floors([MEMORY]) == "not measured"
 
 
 def test_each_reason_is_told_once():
