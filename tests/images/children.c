@@ -1,0 +1,76 @@
+/* children HOW N [PROGRAM]: N children of forks, each of which calls leaf() once before anything else.
+ *   turn, chain, crowd   one behind the other; each the last one's child; all at once, held until the last one is there
+ *   exec                 in turn, and each executes PROGRAM then
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline)) static int leaf(int number)
+{
+	__asm__ volatile("" : "+r"(number));
+	return number;
+}
+
+static int chain(int left)
+{
+	pid_t child;
+	int status;
+
+	if (!left)
+		return 0;
+	child = fork();
+	if (!child) {
+		leaf(left);
+		_exit(chain(left - 1));
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : 1;
+}
+
+static int turn(int count, char *program)
+{
+	char *const arguments[] = { program, NULL };
+	int status, failed = 0;
+
+	for (int i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			leaf(i);
+			if (program)
+				execv(program, arguments);
+			_exit(program ? 1 : 0);
+		}
+		failed |= waitpid(child, &status, 0) != child || status;
+	}
+	return failed;
+}
+
+static int crowd(int count)
+{
+	int gate[2], status, failed = 0;
+	char byte;
+
+	if (pipe(gate))
+		return 1;
+	for (int i = 0; i < count; i++)
+		if (!fork()) {
+			leaf(i);
+			close(gate[1]);
+			_exit(read(gate[0], &byte, 1) != 0);
+		}
+	close(gate[1]);
+	while (wait(&status) > 0)
+		failed |= status;
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 0;
+
+	if (argc < 3)
+		return 2;
+	return !strcmp(argv[1], "chain") ? chain(count) : !strcmp(argv[1], "crowd") ? crowd(count) : turn(count, argv[3]);
+}

@@ -1,0 +1,35 @@
+"""Children of forks, as fast as they come: each is recorded from its first call on, with the names of its functions."""
+import json
+import pathlib
+import subprocess
+
+import pytest
+from harness import check_recording
+
+TRUE = "/bin/true"
+SMALL = ("--detail=off", "--index-buffer=1M")       # of each process: there are many
+
+
+@pytest.fixture(scope="module")
+def children(tmp_path_factory):
+    path = tmp_path_factory.mktemp("children") / "children"
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-o", path, pathlib.Path(__file__).with_name("children.c")], check=True)
+    return path
+
+
+@pytest.mark.parametrize("how, images, options", [(("turn", 60), 61, ()), (("chain", 30), 31, SMALL), (("crowd", 200), 201, SMALL),
+                                                  (("exec", 30, TRUE), 61, SMALL)], ids=["turn", "chain", "crowd", "exec"])
+def test_children_of_forks(ada, children, tmp_path, how, images, options):
+    if ada is None:
+        pytest.skip("tests ada itself")
+    result = ada.trace(tmp_path / "out", [children, *how], *options, timeout=300)
+    assert result.status == 0, result.stderr.decode()
+    recording = check_recording(ada, tmp_path / "out")
+    manifests = recording.manifests()
+    assert len(manifests) == images and recording.lost() == 0
+    assert json.loads((recording.path / "session.json").read_text())["notRecorded"] == []
+    calls = [row["calls"] for row in ada.rows("report", recording.path) if row["function"] == "leaf"]
+    assert calls == [how[1]]
+    for name, manifest in manifests.items():
+        traced = [module for module in manifest["modules"] if module["traced"]]
+        assert traced and all((recording.path / name / module["symbols"]).exists() for module in traced)
