@@ -1,21 +1,22 @@
 /* Slow paths: begin and end, and the stack of their own that they run on.
  *
- * The program may have little stack left where a hook comes: a thread's last bytes, or an alternate stack that is as large as
- * its handler needs and no larger. So what a slow path does it does in its thread's room (room.c), between ada_slow_begin and
- * ada_slow_end, with signals blocked, those too that an instruction may raise: a handler of the program would find no room there, and one
- * with an alternate stack that this thread is on just now would overwrite it. For the kernel looks at the stack pointer.
+ * The program may have little stack left where a hook comes: a thread's last bytes, or an alternate stack that is just large enough for
+ * its handler. So a slow path works in its thread's room (room.c), between ada_slow_begin and ada_slow_end. Signals are blocked
+ * meanwhile, those too that an instruction may raise: a handler of the program would find no room there. And a handler with an alternate
+ * stack that this thread is on just now would overwrite that stack, for the kernel looks at the stack pointer.
  *
- * Whatever finds that stack in use, or none, runs where it is: a thread without a room, a handler for SIGSYS, one of two threads that share their thread-local data. What isn't an event (life.h) then tries the process's spare stack.
+ * A slow path that finds this stack in use, or none, runs where it is: on a thread without a room, in a handler for SIGSYS, on one of two
+ * threads that share their thread-local data. Work that isn't an event (life.h) then tries the process's spare stack.
  *
- * A wait with signals open (--on-full=block) goes back to the program's stack for so long. Handlers in between have slow paths
- * too: they begin below what the wait has left here, and where that is too little they run where they are. A handler may also
- * fork: what the slow path was at work on isn't there in the child, nor is what it left here, so there it ends with the wait.
+ * A wait with signals open (--on-full=block) goes back to the program's stack for its time. Handlers in between have slow paths, too:
+ * these begin below what the wait has left here, and where too little is left they run where they are. A handler may also fork: the child
+ * has neither what the slow path was at work on nor what it left here, so in the child the slow path ends with the wait.
  */
 #include "agent/core/state.h"
 
-#define LEAST_BYTES 16384 /* free of a stack, for a slow path to begin there */
+#define LEAST_BYTES 16384 /* so much of a stack must be free for a slow path to begin there */
 #define SPARE_BYTES 65536
-#define OPEN ~0ull /* instead of a mask: signals are not blocked, and stay so */
+#define OPEN ~0ull /* instead of a mask: signals are and stay open */
 
 /* The slow path that this thread is in: its thread, the program's signal mask, where its frame is, the lock that it holds. */
 static __thread struct {
@@ -29,12 +30,12 @@ static __thread struct {
 	uint64_t bottom, end, top, wait_sp, program;
 	uint32_t busy, given_up;
 } stack;
-static __thread struct ada_thread *hidden; /* what ada_self was when a vfork child restrained itself; NULL: none has */
-/* The thread, where its hooks may not write by themselves (rseq.c): ada_self is no one then. NULL: they may. */
+static __thread struct ada_thread *hidden; /* ada_self before a vfork child restrained itself; NULL: none has */
+/* The thread, if its hooks may not write by themselves (rseq.c): then ada_self is no one. NULL: they may. */
 static __thread struct ada_thread *unseen;
-static uint64_t spare; /* the process's, for who has none; 0: there is none */
+static uint64_t spare; /* the process's stack for threads that have none; 0: there is none */
 static uint32_t spare_busy;
-static uint32_t forks; /* how many this process is away from the first */
+static uint32_t forks; /* how many forks this process is away from the first one */
 
 /* --- begin and end ----------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +76,7 @@ void ada_core_show(void)
 	hidden = NULL;
 }
 
-/* In the thread itself, not in ada_self: a hook that this handler interrupted goes on with the pointer that it has. */
+/* Changes the thread itself, not ada_self: a hook that this handler interrupted goes on with the pointer that it has. */
 void ada_core_leave(void)
 {
 	ada_slow_thread()->index = 0;
@@ -97,7 +98,7 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 
 	if (ada_slow_forbidden())
 		return NULL;
-	/* Above it on the same stack, it can't be going on: it was left by a jump that we weren't told of. */
+	/* We are above the slow path on the same stack, so it can't be going on: a jump has left it that we weren't told of. */
 	if (slow.thread && sp > slow.sp && own_stack(slow.thread, slow.sp, sp))
 		ada_slow_abandoned();
 	if (slow.thread || !ada_quiet_enter())
@@ -110,7 +111,7 @@ struct ada_thread *ada_slow_begin(uint64_t sp)
 	return slow.thread;
 }
 
-/* In an order that a handler's hooks may come between. */
+/* Sets both in an order that lets a handler's hooks come in between. */
 static void self_set(struct ada_thread *thread)
 {
 	if (thread == &ada_no_thread || ada_rseq_usable()) {
@@ -170,10 +171,10 @@ void ada_slow_forked(void)
 	forks++;
 	ada_self = &ada_no_thread;
 	hidden = unseen = NULL;
-	if (slow.thread) /* the slow path that found out: it has no thread any more */
+	if (slow.thread) /* the slow path that found out has no thread any more */
 		slow.thread = &ada_no_thread;
 	if ((uint64_t)__builtin_frame_address(0) - spare >= SPARE_BYTES)
-		spare_busy = 0; /* another thread of the parent's was on it */
+		spare_busy = 0; /* another thread of the parent's was on the spare stack */
 }
 
 /* --- the stack ---------------------------------------------------------------------------------------------------------- */
@@ -195,7 +196,7 @@ static bool run_on_own(void (*work)(void *), void *argument)
 {
 	uint64_t here = (uint64_t)__builtin_frame_address(0), top, wait_sp;
 
-	/* As in ada_slow_begin: the wait was left by a jump. */
+	/* As in ada_slow_begin: a jump has left the wait. */
 	if (stack.wait_sp && here > stack.wait_sp && own_stack(ada_slow_thread(), stack.wait_sp, here))
 		ada_slow_stack(stack.bottom, stack.end);
 	if (stack.top - stack.bottom < LEAST_BYTES || __atomic_exchange_n(&stack.busy, 1, __ATOMIC_ACQUIRE))
@@ -255,7 +256,7 @@ static bool is_child(uint32_t forks_before)
 	return forks != forks_before || !ada_core->present;
 }
 
-/* False: this is a child of who began to wait. */
+/* False: this is a child of the process that began to wait. */
 static bool pause_run(const struct pause *pause)
 {
 	uint32_t before = forks;
@@ -270,7 +271,7 @@ static bool pause_run(const struct pause *pause)
 	return !is_child(before);
 }
 
-/* On the program's stack. In a child, nothing that lay on the other one counts. */
+/* Runs on the program's stack. In a child nothing on the other stack counts. */
 static void pause_run_apart(void *argument)
 {
 	const struct pause pause = *(const struct pause *)argument;

@@ -1,4 +1,4 @@
-/* The state of the process that all hooks share: whether it records, and where to; and what is lost. */
+/* The state of the process that all hooks share: whether and where it records, and what is lost. */
 #include "agent/core/state.h"
 
 struct ada_above ada_above = { .stubs = (const char *)(1ull << 63) }; /* where no code is: an unwinder may come before the start */
@@ -9,7 +9,7 @@ struct ada_setup ada_setup;
 __thread struct ada_thread *ada_self = &ada_no_thread;
 __thread uint64_t ada_sequence, ada_lost_told;
 
-static bool silent; /* as ada_core_is_silent: private, so a fork's child knows */
+static bool silent; /* see ada_core_is_silent; private memory, so a fork's child knows */
 
 struct ada_shm *ada_core_shm(void)
 {
@@ -48,7 +48,7 @@ bool ada_core_recording(void)
 		return false;
 	if (!ada_presence_gone())
 		return true;
-	/* Nobody will ever empty the pool, of this process or of one that comes out of it. */
+	/* Nobody will ever empty the pool of this process, or of one that comes out of it. */
 	ada_core_disable(ADA_DISABLE_NO_RECORDER);
 	ada_above.pass_calls();
 	return false;

@@ -1,4 +1,4 @@
-/* The core's own layouts: what hook.S, stubs.S and the C slow paths share, and no one outside the process sees.
+/* The core's own layouts, which hook.S, stubs.S and the C slow paths share, and no one outside the process sees.
  *
  *   struct ada_hook    one a trampoline, in the region's data half     written once, then the cache word
  *   struct ada_site    one a (return address, function) pair           immutable once published in the hash
@@ -28,7 +28,7 @@
 #define ADA_EVENT_BYTES 32
 #define ADA_FRAME_BYTES 32					   /* equal: one word holds both cursors */
 #define ADA_EVENT_FIRST (ADA_CHUNK_HEADER_BYTES / ADA_EVENT_BYTES) /* number of the event at offset 64, by offset */
-#define ADA_NEAR_BYTES (1 << 20)				   /* a slot this little below the innermost frame's needs no second look */
+#define ADA_NEAR_BYTES (1 << 20) /* a slot no further than this below the innermost frame's needs no second look */
 #define ADA_FRAME_UNRETURNED (1ull << 63)
 #define ADA_TAIL_CALLS_MAX 32	       /* frames that may share one slot: an endless tail loop stays bounded */
 #define ADA_SHADOW_FRAMES (256 * 1024) /* calls in progress a thread */
@@ -48,9 +48,9 @@
 #define ADA_TRAMPOLINE_NO_STUB 21	/* enters the body without an exit stub */
 #define ADA_TRAMPOLINE_BODY 26		/* ... to here: the relocated prologue, which a stub calls */
 #define ADA_TRAMPOLINE_LEAD 8		/* before hook.start, where a red zone is left alone */
-#define ADA_TRAMPOLINE_BELOW_NO_STUB 18 /* then entered here without an exit stub; the other one is but a word for it */
+#define ADA_TRAMPOLINE_BELOW_NO_STUB 18 /* entry without an exit stub where there is a red zone; the other is then only a sign for it */
 #define ADA_RED_ZONE_BYTES 128
-#define ADA_BLOCK_BYTES (1 << 20) /* trampolines; their hooks lie this far behind, the next block behind these */
+#define ADA_BLOCK_BYTES (1 << 20) /* trampolines; their hooks lie this far behind, and the next block behind the hooks */
 
 struct ada_frame {
 	/* Address of the return slot on the machine stack; less 1: watched (shadow.c). With ADA_FRAME_UNRETURNED: of a call without a
@@ -58,7 +58,7 @@ struct ada_frame {
 	uint64_t slot;
 	uint64_t counter; /* of the call; without a stub, its return address */
 	uint64_t function_id;
-	uint32_t depth;	 /* of its CALL: frames below may go first (fibers) */
+	uint32_t depth;	 /* of its CALL, for frames below may go first (fibers) */
 	uint32_t number; /* of the function, in the policy's tables (abi/policy.h); 0: it has none */
 };
 static_assert(sizeof(struct ada_frame) == ADA_FRAME_BYTES, "frame");
@@ -76,10 +76,10 @@ static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
 
 struct ada_hook {
 	uint64_t function_id;
-	struct ada_site *cache; /* one word: key and value can't disagree. Filled once, kept */
+	struct ada_site *cache; /* one word, so that key and value can't disagree. Filled once, kept */
 	uint64_t entry;		/* ada_entry, ada_entry_below, or an intercept's replacement */
 	uint64_t target;	/* of a GOT hook: what its body jumps to */
-	/* For unwinders: region.S. No cache line of hooks holds code, and no two share one. */
+	/* For unwinders: region.S. No cache line of hooks holds code, and no two hooks share one. */
 	uint64_t start;		/* of the trampoline that has this cell, behind a lead; later cells have no more */
 	uint64_t original;	/* what the body's start is a copy of */
 	const uint8_t *origins; /* struct ada_plan_origin, of the rest of the body */
@@ -101,14 +101,14 @@ struct ada_thread {
 	/* The hook reads these where a stack snapshot would cross a page. */
 	uint64_t stack_low, stack_high; /* of the thread's own stack; 0: not known */
 	/* Slow paths only. */
-	uint64_t news;	       /* what chunk_news() said when no chunk was free */
+	uint64_t news;	       /* value of chunk_news() when no chunk was free */
 	uint64_t shadow_limit; /* end of the shadow stack; shadow_end may be lower: shadow.c */
-	uint64_t last_counter; /* of its newest event in a sealed chunk; 0: none */
+	uint64_t last_counter; /* of the thread's newest event in a sealed chunk; 0: none */
 	uint32_t stack_tries;
 	uint32_t tid;
 	uint32_t number;	      /* in the table of threads of this process */
 	uint32_t chunk;		      /* that index points to */
-	uint32_t dropping;	      /* enum ada_lack: no chunk was to be had at the last look */
+	uint32_t dropping;	      /* enum ada_lack: why the last look found no chunk */
 	uint32_t sweep_frames;	      /* look for dead frames of other stacks when there are more than this */
 	struct ada_shm_thread *entry; /* in the shared table */
 	uint32_t detail_chunk;	      /* that detail points to */

@@ -6,11 +6,11 @@
  *   | struct room   (memory ...) | shadow stack ->         |             <- slow paths   |
  *   +----------------------------+-------------------------+----------------------------+
  *
- * Little is reserved, since a limit of address space counts what is reserved: a shadow stack that is full goes on in a mapping
- * of its own, four times as large. Where it was stays mapped: a hook that a handler interrupted behind its commit may look at
- * a frame there once more. Stacks that come too far down meet frames, which no control flow depends on.
+ * A room reserves little, since a limit of address space counts what is reserved. A full shadow stack goes on in a mapping of its own,
+ * four times as large. Its old place stays mapped: a hook that a handler interrupted behind its commit may look at a frame there once
+ * more. A slow path's stack that grows too far down meets frames, which no control flow depends on.
  *
- * A fork's child may still be on its thread's stack (a handler in the midst of a wait), so it keeps that room, whatever place it
+ * A fork's child may still be on its thread's stack (a handler in the midst of a wait), so the child keeps that room, whatever place it
  * gets.
  */
 #include <sys/mman.h>
@@ -21,14 +21,14 @@
 #define GROWN_FACTOR 4
 #define WORDS 512    /* pointers of an environment */
 #define JUDGEMENTS 3 /* of handlers that came in between */
-#define SPARED 8     /* of the address space that is left a shadow stack takes this part at most */
+#define SPARED 8     /* a shadow stack takes at most one part in so many of the address space that is left */
 
 struct room {
 	uint64_t shadow, shadow_bytes; /* where it lies now */
 	uint32_t number;	       /* of the place */
-	uint32_t words_tid;	       /* who has taken the words last */
+	uint32_t words_tid;	       /* the last to take the words */
 	uint32_t judging;	       /* how many of the places below are in use, from the first on */
-	uint64_t judges[JUDGEMENTS];   /* where on the stack who has each of them is */
+	uint64_t judges[JUDGEMENTS];   /* where on the stack the holder of each place is */
 	uint32_t reserved[2];
 	uint64_t words[WORDS];
 	struct {
@@ -121,8 +121,8 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames)
 	return true;
 }
 
-/* A vfork's child has its parent's room, but not its number: the words are the child's, but where a handler made it that came
- * between the parent and its exec. Who has taken them, and is neither, is gone. */
+/* A vfork's child has its parent's room, but not its number. The child may have the words, unless a handler made the child, between its
+ * parent's taking them and the parent's exec. A taker that is neither of the two is gone. */
 uint64_t *ada_room_words(size_t count)
 {
 	uint32_t tid = ada_sys_tid();
@@ -139,7 +139,7 @@ void ada_room_words_return(const uint64_t *words)
 		own->words_tid = 0;
 }
 
-/* Who has it was left by a jump: on the same stack, whoever comes later and is not above it came in between. */
+/* Whether a jump has left the holder: one who comes later on the same stack, and is not above the holder, came in between. */
 static bool is_left(uint32_t number, uint64_t sp)
 {
 	const struct ada_thread *thread = &ada_core->threads[own->number];
@@ -147,8 +147,8 @@ static bool is_left(uint32_t number, uint64_t sp)
 	return sp >= own->judges[number] && sp < thread->stack_high && own->judges[number] >= thread->stack_low;
 }
 
-/* Handlers come in between and are done before this goes on: the last one taken is the first to be returned. Those that were left
- * by a jump are returned with the one before, or when the next one finds them. */
+/* Handlers come in between and are done before this goes on: the last place taken is the first returned. Places whose holders were left
+ * by a jump are returned with the place before, or when the next holder finds them. */
 void *ada_judge_room(void)
 {
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);

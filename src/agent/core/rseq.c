@@ -1,9 +1,9 @@
-/* Restartable sequences: whose area the kernel knows on a thread. The hooks of hook.S need one, at the same offset on all threads.
+/* Restartable sequences: which area the kernel knows on a thread. The hooks of hook.S need one, at the same offset on all threads.
  *
- * libc registers one on each thread, unless told not to (GLIBC_TUNABLES=glibc.pthread.rseq=0): then the kernel's only slot is the
- * program's own, and it is never taken. A program that registers its own through libc's syscall() lends us that; the first one
- * says at which offset, where it lies in thread-local data that every thread has. A thread without, or with one elsewhere, or
- * with another signature, records each event by the slow path (aside.c).
+ * libc registers one on each thread, unless told not to (GLIBC_TUNABLES=glibc.pthread.rseq=0): then the kernel's only slot belongs to the
+ * program, and we never take it. A program that registers its own area through libc's syscall() lends us that one. The first such area,
+ * if it lies in thread-local data that every thread has, says at which offset. A thread without an area, or with one elsewhere or with
+ * another signature, records each event by the slow path (aside.c).
  */
 #include <link.h>
 #include "agent/core/state.h"
@@ -17,9 +17,9 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default"))
 extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
 static __thread uint64_t area;						       /* its address, AS_LIBC or NONE */
-static __thread char nowhere[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES))); /* what hooks write to where there is none */
+static __thread char nowhere[RSEQ_BYTES] __attribute__((aligned(RSEQ_BYTES))); /* what hooks write to where there is no area */
 static bool libc_has, adopted;
-static size_t modules_max; /* of those whose data lies at the same offset on all threads */
+static size_t modules_max; /* of modules whose data lies at the same offset on all threads */
 
 static uint64_t thread_pointer(void)
 {
@@ -66,7 +66,7 @@ bool ada_rseq_usable(void)
 	return area != NONE && area == thread_pointer() + ada_setup.rseq_offset;
 }
 
-/* Other threads write through the offset, too, though the kernel doesn't know of it there. Nobody has used the one before. */
+/* Other threads write through the offset, too, though the kernel doesn't know of an area there. Nobody has used the offset before. */
 static void adopt(uint64_t address)
 {
 	struct search search = { .address = address };

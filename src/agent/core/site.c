@@ -1,14 +1,14 @@
-/* Sites: which stub belongs to a (return address, function) pair. Interned once, immutable, never given back: a stub may
- * be in a frame for as long as the program runs.
+/* Sites: which stub belongs to a (return address, function) pair. A site is interned once, immutable, and never given back: a stub may be
+ * in a frame for as long as the program runs.
  */
 #include "agent/core/state.h"
 
 #define HASH_MASK ((1u << ADA_SITE_HASH_BITS) - 1)
 
-/* A slot may hold anything, also 0 where a fiber's first function has no caller. But not where our own data lies. */
+/* A slot may hold anything, also 0 where a fiber's first function has no caller; but never an address of our own data. */
 struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
 uint32_t ada_site_limit = ADA_STUB_COUNT;
-static uint32_t sites_used = 1; /* an unwinder may look just below a stub, and the first has none there */
+static uint32_t sites_used = 1; /* an unwinder may look just below a stub, and below the first there is none */
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -52,7 +52,7 @@ static uint64_t *refused_place(uint64_t return_address)
 	return &ada_sites_refused[hash(return_address, 0) % ADA_REFUSED];
 }
 
-/* Known to get no stub; 0 always is. */
+/* Whether the address is known to get no stub; 0 always is. */
 static bool is_refused(uint64_t return_address)
 {
 	return __atomic_load_n(refused_place(return_address), __ATOMIC_RELAXED) == return_address;

@@ -1,14 +1,14 @@
-/* Where the thread's own stack lies: looked up in /proc/self/maps when a decision first needs it, and not before.
+/* Where the thread's own stack lies: we look it up in /proc/self/maps when a decision first needs to know, and not before.
  *
- * The first thread's is the mapping that the kernel names [stack], down to its limit (the kernel keeps that room free). Any
- * other thread's is the mapping that holds its thread control block, which libc puts at the stack's upper end; below the
- * stack lies a guard page. A thread that is asked about while it runs elsewhere is asked again, but not often.
+ * The first thread's stack is the mapping that the kernel names [stack], down to its limit (the kernel keeps that room free). Any other
+ * thread's stack is the mapping that holds its thread control block, which libc puts at the stack's upper end; below the stack lies a
+ * guard page. For a thread that runs elsewhere just then we look again, but not often.
  */
 #include <sys/resource.h>
 #include "agent/core/state.h"
 
 #define TRIES_MAX 8
-#define LINE_BYTES 128 /* enough for what is wanted of a line; longer paths are cut */
+#define LINE_BYTES 128 /* enough for the part of a line that we want; longer paths are cut */
 
 struct mapping {
 	uint64_t start, end;

@@ -3,8 +3,7 @@
  * Who excludes whom
  *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For SIGSYS, which is
  *                              open, ada_slow_begin hides the thread as well
- *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times only: whoever
- *                              held it may have been killed (vfork child), and then the caller goes on without
+ *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times: its holder may have been killed (vfork child), and then the caller goes on without
  *   free bitmap, sealed ring   atomic operations on the shared segment (record/pool.c)
  *   readers of sites           take no lock: a site is immutable, and published by one store
  */
@@ -26,14 +25,14 @@ struct ada_pool {
 	uint64_t *free_words;  /* bitmap, 1: free */
 	uint64_t *sealed;      /* ring: abi/wire.h */
 	uint64_t *head, *tail; /* of the ring */
-	uint32_t *front;       /* chunks from here on were in no one's hands yet: none of them is free */
+	uint32_t *front;       /* no one had the chunks from here on yet: none of them is free */
 	uint32_t step;	       /* taken of them at a time */
-	uint32_t share;	       /* of what the agent may make: one part in so many */
+	uint32_t share;	       /* share of what the agent may make: one part in so many */
 	uint32_t no_advice;    /* 1: this kernel can't make memory without the risk of a SIGBUS */
 	uint64_t *touched;     /* bitmap: chunks this process has page tables for */
 };
-/* Why there is no chunk: all are in use; there is no memory for more; or (--on-full=block) they are in the hands of threads that did
- * nothing for so long that they may be waiting for this one. */
+/* Why there is no chunk: all are in use; there is no memory for more; or (--on-full=block) threads have them that did nothing for so long
+ * that they may be waiting for this one. */
 enum ada_lack { ADA_LACK_NONE = 0, ADA_LACK_FULL = 1, ADA_LACK_MEMORY = 2, ADA_LACK_HELD = 3 };
 
 /* All that a fork's child must not take over, in memory that reads as zero there (MADV_WIPEONFORK). */
@@ -44,8 +43,8 @@ struct ada_core {
 	struct ada_pool small, detail_small; /* numbered from 0 */
 	struct ada_pool ring;		     /* of all sealed index chunks, and nothing else */
 	struct ada_shm_thread *entries;
-	uint64_t *entries_free;	 /* bitmap of those whose threads are over and drained */
-	uint64_t detail_scanned; /* detail_returned + 1 when no free detail chunk was found; 0: look */
+	uint64_t *entries_free;	 /* bitmap of entries whose threads are over and drained */
+	uint64_t detail_scanned; /* detail_returned + 1 at the last look that found no free detail chunk; 0: look */
 	uint64_t small_touched[ADA_SMALL_MAX / 64], detail_small_touched[ADA_SMALL_MAX / 64];
 	uint64_t held; /* `returned` + 1 when a thread gave up waiting for what others hold */
 	uint32_t threads_lock, sites_lock;
@@ -59,26 +58,27 @@ struct ada_core {
 extern struct ada_core *ada_core;	     /* NULL before the first segment */
 extern __thread struct ada_thread *ada_self; /* never NULL */
 extern __thread uint64_t ada_sequence;	     /* events of this thread in sealed chunks */
-extern __thread uint64_t ada_lost_told;	     /* of its entry's `lost`: what LOST events say so far */
+extern __thread uint64_t ada_lost_told;	     /* how much of its entry's `lost` LOST events have told so far */
 extern struct ada_thread ada_no_thread;
 extern struct ada_setup ada_setup;
 
 /* --- aside.c */
 bool ada_lock(uint32_t *lock); /* false: gave up */
 void ada_unlock(uint32_t *lock);
-/* Begins a slow path: signals blocked, and `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the
- * midst of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: of the caller, any address. */
+/* Begins a slow path: blocks signals, and keeps `ada_self` out of reach of hooks until ada_slow_end. NULL: this is a handler in the midst
+ * of another slow path, or no system call may be made; do nothing. Else a thread, perhaps not attached (index 0). `sp`: any address in
+ * the caller's frame. */
 struct ada_thread *ada_slow_begin(uint64_t sp);
 bool ada_slow_forbidden(void); /* no system call may be made: no slow path begins, the event is lost */
 void ada_slow_end(struct ada_thread *thread);
-void ada_slow_abandoned(void);	     /* a jump leaves this thread's slow path, if it was in one */
+void ada_slow_abandoned(void);	     /* a jump leaves this thread's slow path, if the thread was in one */
 void ada_slow_lost(uint64_t events); /* for the thread whose slow path it is, or for the calling one */
-/* In the slow path of `thread`: calls work(argument) on this thread's stack of ours, or where it is. Returns whose slow path it
- * is now: another's where the work was given up in a fork's child. */
+/* In the slow path of `thread`: calls work(argument) on our stack of this thread, or on the present one. Returns the thread whose slow
+ * path it is now: another where a fork's child has given up the work. */
 struct ada_thread *ada_slow_run(struct ada_thread *thread, void (*work)(void *), void *argument);
 bool ada_slow_has_stack(void); /* ada_slow_run will find it */
-/* In a slow path, anywhere: calls wait(argument) as if the slow path had ended, on the program's stack. In the child of a fork
- * in between it goes on behind ada_slow_run; or returns false, where there was none. */
+/* Anywhere in a slow path: calls wait(argument) as if the slow path had ended, on the program's stack. In the child of a fork in between,
+ * control goes on behind ada_slow_run or, where there was no such call, this returns false. */
 bool ada_slow_pause(struct ada_thread *thread, void (*wait)(void *), void *argument);
 struct ada_thread *ada_slow_thread(void);	    /* whose slow path it is, or ada_self */
 void ada_slow_stack(uint64_t bottom, uint64_t end); /* this thread's stack from now on; both 0: it has none */
@@ -92,7 +92,7 @@ void ada_call_libc(const void *function, long a, long b); /* all three: switch.S
 bool ada_room_take(struct ada_thread *thread); /* for its place: shadow stack and stack. False: no memory */
 void ada_room_leave(void);		       /* the thread ends */
 void ada_room_forked(void);		       /* in a fork's child */
-/* Room for so many frames; what was known of a frame's address is not true any more. False: too deep, or no memory. */
+/* Makes room for so many frames; addresses of frames change. False: too deep, or no memory. */
 bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 
 /* --- rseq.c */
@@ -128,7 +128,7 @@ static inline uint64_t ada_frame_slot(const struct ada_frame *frame)
 	return (frame->slot & ~ADA_FRAME_UNRETURNED) + (frame->slot & 1);
 }
 
-/* Nobody will see its return. Not to be asked of what lies below frame 0. */
+/* Whether nobody will see the call's return. Don't ask it below frame 0. */
 static inline bool ada_frame_is_unreturned(const struct ada_frame *frame)
 {
 	return frame->slot & ADA_FRAME_UNRETURNED;
@@ -139,18 +139,18 @@ bool ada_stack_own(struct ada_thread *thread, uint64_t slot); /* known to lie on
 bool ada_stack_readable(uint64_t address);		      /* whether there is memory */
 
 /* --- site.c */
-extern struct ada_site ada_no_site;		       /* what a hook's cache holds until it knows a caller: fits no call */
+extern struct ada_site ada_no_site;		       /* in a hook's cache until that knows a caller: fits no call */
 uint64_t ada_site_return_address(uint64_t slot_value); /* the caller's, where a slot holds a stub */
 extern uint32_t ada_site_limit;			       /* stubs to be used at most: ADA_STUB_COUNT, but for tests */
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id); /* NULL: not interned */
-/* How many events a call from there has: 2, or 1 where its return isn't recorded. */
+/* How many events a call from that address has: 2, or 1 where its return isn't recorded. */
 uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address);
-/* With signals blocked. NULL: no stub is to be had. */
+/* Called with signals blocked. NULL: there is no stub. */
 struct ada_site *ada_site_intern(struct ada_hook *hook, uint64_t return_address);
 
 /* --- ground/state.S */
 extern struct ada_site ada_sites[ADA_STUB_COUNT], *ada_site_hash[1 << ADA_SITE_HASH_BITS];
-extern uint64_t ada_sites_refused[ADA_REFUSED];	      /* by hash; the newer displaces the older */
+extern uint64_t ada_sites_refused[ADA_REFUSED];	      /* by hash; a newer address displaces an older */
 extern uint64_t ada_rooms[ADA_THREADS_MAX];	      /* of each place (room.c); 0: none yet */
-extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX]; /* as a policy's: no rule names anything */
+extern const uint8_t ada_no_flags[ADA_FUNCTIONS_MAX]; /* flags as a policy has them, where no rule names anything */
 #endif

@@ -4,7 +4,7 @@
  *  2. System calls directly (sys.h); errno is never touched.
  *  3. C code is built -ffreestanding -mgeneral-regs-only and links nothing; what it needs of libc are weak symbols.
  *  4. Where it can't go on: ada_core_disable(reason), and the program runs on as if untraced.
- *  5. Slow paths are noinline, named _slow, and run with all signals blocked where they change what a handler's hook reads.
+ *  5. Slow paths are noinline, named _slow, and block all signals where they change what a handler's hook reads.
  *
  * Rooms, each with one header that says what it does for those above: ground (memory, system calls), core (the process's state, a
  * thread's room, the slow path), judge (is it a mark), record (events), hook (assembly, trampolines, unwinding), talk (with the

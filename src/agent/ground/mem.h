@@ -16,6 +16,6 @@ ADA_HIDDEN int memcmp(const void *one, const void *two, size_t bytes);
 size_t ada_string_bytes(const char *string); /* without the 0 */
 bool ada_string_equal(const char *one, const char *two);
 bool ada_string_begins(const char *string, const char *prefix);
-/* Cuts what doesn't fit; always ends in 0. Bytes copied without it. */
+/* Cuts what doesn't fit; always ends in 0. Returns the bytes copied without that 0. */
 size_t ada_string_copy(char *to, size_t capacity, const char *from);
 #endif

@@ -1,15 +1,15 @@
-/* Whether the recorder lives, and whether it stands still. Words in memory: no descriptor, no system call, and true at once, also
- * where its parent has not waited for it (abi/wire.h).
+/* Whether the recorder lives, and whether it stands still: by words in memory, without descriptor or system call. They are true at once,
+ * even where the recorder's parent has not waited for it (abi/wire.h).
  */
 #include <sys/mman.h>
 #include "abi/wire.h"
 #include "agent/ground/sys.h"
 
-#define STANDS_NS 5000000000ull /* of waiting without a beat */
+#define STANDS_NS 5000000000ull /* so much waiting without a beat */
 
 static const struct ada_presence unknown = { .owner = 1 };
 static const struct ada_presence *presence = &unknown;
-static uint64_t stood; /* beats + 1 when it stood still; 0: it never did */
+static uint64_t stood; /* beats + 1 when the recorder stood still; 0: it never did */
 
 bool ada_presence_take(int fd)
 {

@@ -1,13 +1,13 @@
-/* Where the agent must not make a system call: it would end the program, or the program, or who traces it, would see it.
+/* Where the agent must not make a system call: the call would end the program, or the program, or its tracer, would see the call.
  *
  *   the process    while its program installs a filter that forbids what we need, and from then on; once its parent traces it
  *   a vfork child  that has restrained itself: it lives in our memory and on its parent's thread, which is to record again when
  *                  it is gone. The kernel says so: it clears the word that set_tid_address names
  *   a thread       whose system calls are dispatched to user space, as long as its selector says so
  *
- * A filter may be for all threads at once (SECCOMP_FILTER_FLAG_TSYNC), of which some are in the midst of a slow path just then. So
- * whoever makes system calls is counted from before the first until behind the last, and who installs the filter first forbids new
- * ones (held), then waits until there are none: one of the two always sees the other.
+ * A filter may be for all threads at once (SECCOMP_FILTER_FLAG_TSYNC), some of which may be in the midst of a slow path. So a thread that
+ * makes system calls is counted from before the first until behind the last; a thread that installs a filter first forbids new slow paths
+ * (held), then waits until none is left. One of the two always sees the other.
  *
  * Nothing here makes a system call but ada_quiet_guest_begin, ada_quiet_settle, and ada_quiet_guest_end where the child was refused.
  */
@@ -19,10 +19,10 @@
 #endif
 #define SELECTOR_ALLOWS 0 /* SYSCALL_DISPATCH_FILTER_ALLOW */
 #define SETTLE_NS 100000
-#define SETTLES_MAX 20000 /* longer than any slow path but a conversation whose recorder is at a large plan */
+#define SETTLES_MAX 20000 /* longer than any slow path except a conversation while the recorder makes a large plan */
 
 static uint32_t held, filtered, at_work;
-static __thread uint32_t own_work; /* of at_work this thread's; a handler's that was left by a jump may stay */
+static __thread uint32_t own_work; /* this thread's part of at_work; that of a handler which was left by a jump may stay */
 static __thread uint32_t guest;	   /* pid of the child; the kernel's word */
 static __thread struct ada_dispatch dispatch;
 
@@ -83,7 +83,7 @@ void ada_quiet_guest_begin(void)
 	uint64_t others = 0;
 
 	guest = ada_sys_pid();
-	/* Where the program waits on a word of its own, that is left alone, and the parent's thread stays quiet. */
+	/* Where the program waits on a word of its own we leave that alone, and the parent's thread stays quiet. */
 	if (ada_sys_failed(ada_sys4(SYS_prctl, PR_GET_TID_ADDRESS, (long)&others, 0, 0)) || !others)
 		ada_sys4(SYS_set_tid_address, (long)&guest, 0, 0, 0);
 }

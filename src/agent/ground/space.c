@@ -1,11 +1,12 @@
-/* What of the address space is the agent's: space.h.
+/* Which parts of the address space are the agent's: space.h.
  *
- * Each mapping of ours is noted, so that mlockall leaves it out (lock.c). Places of the table are found by address, without locks;
- * where none is free nearby a mapping is counted only.
+ * We note each mapping of ours, so that mlockall leaves it out (lock.c). An address finds its place in the table without locks; a mapping
+ * without a free place nearby is only counted.
  *
- * A limit of address space that the program sets itself counts what the agent has mapped by then. So the kernel gets the program's
- * figure plus what is ours, and the program its own back. What the agent maps later raises the soft limit by as much; the hard one, which
- * can't be raised again, has a reserve for that. Where the kernel's hard limit is in the way ours counts as the program's.
+ * A limit of address space that the program sets itself also counts what the agent has mapped by then. So the kernel gets the program's
+ * figure plus what is ours, and the program gets its own figure back. What the agent maps later raises the soft limit by as much; the
+ * hard limit, which can't be raised again, has a reserve for that. Where the kernel's hard limit is in the way, our mappings count as the
+ * program's.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -53,7 +54,7 @@ static void limit_set(const struct rlimit *limit)
 	ada_sys4(SYS_prlimit64, 0, RLIMIT_AS, (long)limit, 0);
 }
 
-/* `now` is what we told the kernel in place of the program's. Else someone else has set it since, from outside. */
+/* Whether `now` is the limit that we told the kernel in place of the program's. If not, someone has set another since, from outside. */
 static bool is_ours(const struct rlimit *now)
 {
 	uint64_t most = __atomic_load_n(&mapped_most, __ATOMIC_RELAXED) + RESERVE_BYTES;
@@ -62,7 +63,7 @@ static bool is_ours(const struct rlimit *now)
 	       now->rlim_max <= plus(own.rlim_max, most);
 }
 
-/* The soft limit follows what is mapped. Whoever changes that meanwhile comes here, too. */
+/* Makes the soft limit follow what is mapped. A thread that maps meanwhile comes here, too. */
 static void limit_follow(void)
 {
 	struct rlimit now;
@@ -91,7 +92,7 @@ bool ada_space_limit_dress(const struct rlimit *asked, struct rlimit *kernel)
 		hard = now.rlim_max;
 	else if (asked->rlim_max < was)
 		hard = less(hard, now.rlim_max);
-	else if (hard <= now.rlim_max) /* more than it has: the kernel is to judge that */
+	else if (hard <= now.rlim_max) /* more than it has: let the kernel judge that */
 		hard = plus(now.rlim_max, PAGE);
 	*kernel = (struct rlimit){ less(plus(asked->rlim_cur, bytes), hard), hard };
 	return true;
@@ -194,12 +195,12 @@ void ada_space_expect(uint64_t bytes)
 {
 	uint64_t now = __atomic_add_fetch(&mapped, whole(bytes), __ATOMIC_SEQ_CST);
 
-	if (now > mapped_most) /* a little less where two come at once: RESERVE_BYTES is more */
+	if (now > mapped_most) /* a little too low where two threads come at once: RESERVE_BYTES covers that */
 		mapped_most = now;
 	limit_follow();
 }
 
-/* One thread is there when the first is noted. */
+/* There is one thread when the first mapping is noted. */
 static void table_make(void)
 {
 	const uint64_t bytes = sizeof *table << PLACE_BITS;
@@ -240,7 +241,7 @@ void ada_space_forget(uint64_t start, uint64_t bytes)
 	limit_follow();
 }
 
-/* A heap whose root is the last of them, put in order from `at` down. */
+/* Restores the order of a heap from `at` down; its root is the range with the highest address. */
 static void sift(struct ada_range *ranges, size_t at, size_t count)
 {
 	struct ada_range range = ranges[at];

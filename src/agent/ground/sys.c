@@ -12,7 +12,7 @@ static bool future_locked;
 
 uint64_t ada_sys_signals_block(void)
 {
-	/* Not SIGSYS: of a filter that was installed past libc, the program's handler may make what it likes of our system calls. */
+	/* Not SIGSYS: where a filter was installed past libc, the program's handler may do what it likes with our system calls. */
 	uint64_t all = ~(1ull << (SIGSYS - 1)), old = 0;
 
 	ada_sys4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&old, sizeof all);
@@ -29,7 +29,7 @@ bool ada_sys_future_locked(bool locked)
 	return __atomic_exchange_n(&future_locked, locked, __ATOMIC_SEQ_CST);
 }
 
-/* What can't be accessed is locked, but not filled. */
+/* Memory that can't be accessed is locked, but not filled. */
 static long map_unlocked(void *wish, size_t bytes, int protection, int flags, int fd)
 {
 	long memory = ada_sys6(SYS_mmap, (long)wish, bytes, PROT_NONE, flags, fd, 0), status;

@@ -39,39 +39,39 @@ static inline uint64_t ada_sys_counter(void)
 }
 
 /* --- quiet.c: where no system call of ours may be made */
-bool ada_quiet(void);	     /* on this thread, now. Whoever may make one anywhere asks first */
-void ada_quiet_hold(int by); /* 1: on no thread of this process, until it is taken back by -1 */
-/* Around system calls of ours on whatever thread. False: there may be none, and there is nothing to leave. */
+bool ada_quiet(void);	     /* no system calls on this thread now. Ask first wherever one may be forbidden */
+void ada_quiet_hold(int by); /* 1: no system calls on any thread of this process, until -1 takes that back */
+/* Called around system calls of ours on any thread. False: there may be none, and there is nothing to leave. */
 bool ada_quiet_enter(void);
 void ada_quiet_leave(void);
-void ada_quiet_settle(void);	  /* while it is held: waits until no other thread is between the two */
+void ada_quiet_settle(void);	  /* while held: waits until no other thread is between enter and leave */
 bool ada_quiet_filtered(void);	  /* the program has put filters of seccomp on itself */
 void ada_quiet_filter(int by);	  /* one more, or -1: the kernel refused it */
 uint32_t ada_quiet_guest(void);	  /* pid of a vfork child on this thread that has restrained itself; 0: none */
-void ada_quiet_guest_begin(void); /* in the child, before it does; ends when it is gone, ... */
+void ada_quiet_guest_begin(void); /* in the child, before it restrains itself; ends when the child is gone, ... */
 void ada_quiet_guest_end(void);	  /* ... or by this, where the kernel refused it */
-/* The program's system calls on this thread are dispatched to user space, ours among them; and now, by the selector. */
+/* Whether system calls on this thread, ours among them, are dispatched to user space; `now`: by the selector, at present. */
 struct ada_dispatch {
 	bool on;
 	const volatile uint8_t *selector;
 };								  /* selector NULL: always */
 struct ada_dispatch ada_quiet_dispatch(struct ada_dispatch next); /* what it was */
 bool ada_quiet_dispatched(void);
-void ada_quiet_forked(void); /* in a fork's child: its calls are not dispatched, its parent's threads are not there */
+void ada_quiet_forked(void); /* in a fork's child: no dispatch, and none of its parent's other threads */
 
 /* --- presence.c: whether the recorder lives (abi/wire.h, struct ada_presence). No system call but in ada_presence_take */
 bool ada_presence_take(int fd); /* its page, which a fork's child inherits; false: no memory */
 bool ada_presence_gone(void);	/* dead, or ended in order: for good */
-/* A recorder that is stopped is not to be waited for: asked by who has waited for it `wait_ns` more, since the last time that it asked
- * with this struct, which begins as zero. */
+/* Whether the recorder stands still, so that waiting makes no sense. The caller has waited `wait_ns` more since it asked last with this
+ * struct, which begins as zero. */
 struct ada_stand {
 	uint64_t beats, ns;
 };
 bool ada_presence_stands(struct ada_stand *stand, uint64_t wait_ns);
-bool ada_presence_stands_yet(void); /* nothing was heard of it since somebody was told so */
-#define ADA_WAIT_NS 20000000ull	    /* who waits for the recorder looks that often whether it lives */
+bool ada_presence_stands_yet(void); /* no beat has come since somebody was told that the recorder stands */
+#define ADA_WAIT_NS 20000000ull	    /* how often a thread that waits for the recorder looks whether it lives */
 
-/* All signals but SIGSYS; the two that libc keeps for itself included. What an instruction of ours raised would kill. */
+/* Blocks all signals but SIGSYS, also the two that libc keeps for itself. A signal that an instruction of ours raised would kill. */
 uint64_t ada_sys_signals_block(void); /* the mask before */
 void ada_sys_signals_restore(uint64_t mask);
 
@@ -79,7 +79,7 @@ void *ada_sys_map(size_t bytes);					 /* private, anonymous, read and write; NUL
 void *ada_sys_map_at(void *wish, size_t bytes, int protection);		 /* exactly there and only if nothing is; else NULL */
 void *ada_sys_map_fd(int fd, size_t bytes, int protection, bool shared); /* NULL on failure */
 long ada_sys_unmap(void *start, size_t bytes);				 /* of ours */
-/* Whether the kernel locks whatever is mapped from now on (mlockall): ours is unlocked again. Returns what it was. */
+/* Says whether the kernel locks whatever is mapped from now on (mlockall): then ours is unlocked again. Returns what held before. */
 bool ada_sys_future_locked(bool locked);
 long ada_sys_protect(void *start, size_t bytes, int protection);
 long ada_sys_advise(void *start, size_t bytes, int advice);

@@ -1,17 +1,17 @@
 /* The CPU time of calls, for CPU rules: the thread's clock at the call, kept until its return.
  *
- * A small table a thread, by return slot and function: calls that are in progress. On one stack a call below is over when one
- * above begins or ends, however it ended, so where there is no room such entries go first. The clock is a system call: once
- * the program has put filters of seccomp on itself there is no measuring any more.
+ * Each thread has a small table, by return slot and function, of calls that are in progress. On one stack a call further down is over,
+ * however it ended, when one further up begins or ends: where there is no room such entries go first. The clock is a system call: once
+ * the program has put filters of seccomp on itself nothing can be measured any more.
  */
 #include <time.h>
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
-#define CALLS 32 /* in progress at once that one thread measures: the outer ones */
+#define CALLS 32 /* calls in progress that one thread measures at once: the outer ones */
 
 struct call {
-	uint64_t slot; /* 0: free. Set last, so that a handler's hooks in between do no harm */
+	uint64_t slot; /* 0: free. Set last, so that a handler's hooks may come in between */
 	uint64_t ns;
 	uint32_t number;
 };

@@ -2,8 +2,8 @@
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
-#define FITS 4	   /* rules of one event that are copied out at once; more go one by one */
-#define TRIES 1000 /* each one failed means that the policy was swapped twice meanwhile */
+#define FITS 4	   /* rules of one event that are copied at once; further ones go one by one */
+#define TRIES 1000 /* each failed try means that the policy was swapped twice meanwhile */
 #define SAMPLED 63 /* one decision in 64 is timed */
 
 struct job {
@@ -22,7 +22,7 @@ struct decision {
 	struct ada_fit fits[FITS];
 };
 
-/* All that a judgement needs much memory for: in the thread's room, else on the stack, which is the program's. */
+/* What takes much memory in a judgement: lies in the thread's room, else on the stack, which is the program's. */
 struct work {
 	struct decision decision;
 	struct ada_fit fit; /* one that was not copied */
@@ -87,7 +87,7 @@ static bool call_fits(const struct ada_rule *rule, const struct job *job, uint64
 		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
 	case ADA_RULE_RATE: return true;
 	case ADA_RULE_NEW_CALLER: *value = event->return_address; return event->return_address;
-	case ADA_RULE_CPU: /* not a match: its beginning */ ada_cpu_begin(event->slot, event->number); return false;
+	case ADA_RULE_CPU: /* no match yet: the call's beginning */ ada_cpu_begin(event->slot, event->number); return false;
 	case ADA_RULE_EXCEPTION: return ada_type_matches(event, rule->name, sizeof rule->name, &job->work->names);
 	}
 	return false;
@@ -100,7 +100,7 @@ static bool return_fits(const struct ada_rule *rule, struct job *job, uint64_t *
 	switch (rule->kind) {
 	case ADA_RULE_RETURN:
 		if (event->kind != ADA_EVENT_RETURN || !event->registers)
-			return false; /* left by unwinding: it returned nothing */
+			return false; /* left by unwinding: nothing was returned */
 		*value = rule->type == ADA_VALUE_F64 || rule->type == ADA_VALUE_F32 ? event->xmm0 : event->registers->rax;
 		return ada_value_fits(*value, rule->type, rule->op, rule);
 	case ADA_RULE_LATENCY:
@@ -135,7 +135,7 @@ static bool is_unchanged(const struct ada_policy_table *table, uint64_t generati
 	return __atomic_load_n(&table->generation, __ATOMIC_RELAXED) == generation;
 }
 
-/* What the table says of the event, without changing anything. False: it was not one policy all the while. */
+/* Decides what the table says of the event, without changing anything. False: the policy changed meanwhile. */
 static bool decide(struct decision *decision, const struct ada_policy_table *table, struct job *job)
 {
 	uint64_t generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
@@ -174,7 +174,7 @@ static void rule_apply(struct ada_shm *shm, const struct ada_fit *fit, const str
 	ada_mark_add(mark, fit->slot, ada_fit_rule(fit));
 }
 
-/* The rules beyond the first few. One that is gone from the table by now, two swaps later, has nothing to say any more. */
+/* Applies the rules beyond the first few. A rule that is gone from the table by now, two swaps later, has nothing to say any more. */
 static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table, struct job *job)
 {
 	const struct decision *decision = &job->work->decision;
@@ -192,7 +192,7 @@ static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table
 	}
 }
 
-/* Apart from the decision, which most often is that nothing fits. */
+/* Stands apart from the decision, which mostly is that nothing fits. */
 static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ada_policy_table *table, struct job *job)
 {
 	const struct decision *decision = &job->work->decision;

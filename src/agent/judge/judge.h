@@ -1,8 +1,8 @@
 /* Whether an event that the policy's flags point at is a mark, and what then (abi/policy.h, abi/detail.h). judge.c.
  *
- * Called by hook.S and the slow paths after the event's commit, with the program's signals as they are: a handler's hooks may
- * come in between, so whatever is shared is changed by atomic operations, and locks are tried a bounded number of times. No
- * system call but for rules of CPU time. Never blocks; where a mark can't be entered it is counted.
+ * hook.S and the slow paths call the judge after the event's commit, with the program's signals as they are. A handler's hooks may come
+ * in between: so the judge changes shared things by atomic operations, and tries locks a bounded number of times. It makes no system call
+ * but for rules of CPU time, and never blocks; a mark that can't be entered is counted.
  */
 #ifndef ADA_AGENT_JUDGE_H
 #define ADA_AGENT_JUDGE_H
@@ -30,13 +30,13 @@ struct ada_judged {
 	uint64_t xmm0;			       /* low half; valid with registers */
 };
 void ada_judge(const struct ada_judged *event);
-/* In the handler of a signal that a rule names, or that is about to end the process (`fatal`), once: marks under `signal` and,
- * where it is fatal, `crash` rules. thread ADA_NONE: not recorded. seq: of the thread's last event; UINT64_MAX: none. */
+/* Called once in the handler of a signal that a rule names, or that is about to end the process (`fatal`): marks under `signal` rules
+ * and, where fatal, `crash` rules. thread ADA_NONE: not recorded. seq: of the thread's last event; UINT64_MAX: none. */
 void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread, uint64_t seq);
-uint64_t ada_judge_signals(void); /* that `signal` rules of the policy in force name: bit n - 1 */
-/* The calling thread opens a chunk (chunk.c), with signals blocked: what pre-rolls counted in events reach back by. */
+uint64_t ada_judge_signals(void); /* signals that the policy in force names: bit n - 1 */
+/* The calling thread opens a chunk (chunk.c), with signals blocked: remembers its beginning for pre-rolls counted in events. */
 void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter);
-/* Does an unsettled mark want what lies between the two counters? Asked of a CLAIMED chunk that the pin holds. */
+/* Whether an unsettled mark wants what lies between the two counters. Asked for a CLAIMED chunk that the pin holds. */
 bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter);
 void ada_judge_forked(void); /* in a fork's child: its parent's marks aren't its own */
 #endif

@@ -1,8 +1,8 @@
-/* Marks: into the ring, and the pin around what they want kept (abi/policy.h, abi/detail.h).
+/* Enters marks into the ring, and widens the pin around what they want kept (abi/policy.h, abi/detail.h).
  *
- * Everything here is lock-free, since a signal handler's hooks may mark while a mark is being entered, and since whoever is
- * in the midst of one may be killed. A place of the ring is reserved before it is written; the recorder waits for `ready`, or
- * for the process's end. A mark that finds no room is added to the missed ones, and pins all the same.
+ * Everything here is lock-free: a signal handler's hooks may mark while a mark is being entered, and a thread may be killed in the midst
+ * of entering one. A place of the ring is reserved before it is written; the recorder waits for `ready`, or for the process's end. A mark
+ * that finds no room is added to the missed ones, and pins all the same.
  */
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
@@ -15,8 +15,8 @@ static __thread struct {
 } history[HISTORY];
 static __thread uint64_t history_count;
 
-/* Post-rolls in events that this thread's marks wait for. A handler in between may cost one of them its entry: then the
- * recorder ends it. */
+/* Post-rolls in events that this thread's marks wait for. A handler in between may cost one its entry: then the recorder ends that
+ * post-roll. */
 #define PENDING 16
 static __thread struct {
 	struct ada_mark *mark;
@@ -36,7 +36,7 @@ static void pending_add(struct ada_mark *place, uint64_t ready, const struct ada
 	pending_count = count + 1;
 }
 
-/* A chunk begins with event first_seq: what waited for those before it is over. */
+/* A chunk begins with event first_seq: ends the post-rolls that waited for earlier events. */
 static void pending_end(uint64_t first_seq, uint64_t first_counter)
 {
 	uint32_t kept = 0;
@@ -68,7 +68,7 @@ void ada_judge_chunk(uint64_t first_seq, uint64_t first_counter)
 	history_count++;
 }
 
-/* A time not after that event; 0: not known. A fork's child finds its own chunks, which begin anew at 0, before its parent's. */
+/* A time not later than that event; 0: not known. A fork's child finds its own chunks, which begin anew at 0, before its parent's. */
 static uint64_t counter_of_event(uint64_t seq)
 {
 	for (uint64_t n = history_count; n && n + HISTORY > history_count; n--)
@@ -128,8 +128,8 @@ static void miss(struct ada_mark_control *control, const struct ada_mark *mark)
 	__atomic_fetch_add(&control->missed, 1, __ATOMIC_RELEASE);
 }
 
-/* Makes the pin hold the mark's bounds. The epoch rises even where they lie inside: the recorder, about to narrow it, then
- * looks at the marks again. */
+/* Makes the pin hold the mark's bounds. The epoch rises even where they lie inside: so a recorder that is about to narrow the pin looks
+ * at the marks again. */
 static void pin_widen(struct ada_pin *pin, uint64_t start, uint64_t end)
 {
 	const uint64_t epoch_mask = (1ull << ADA_PIN_EPOCH_BITS) - 1;
@@ -186,10 +186,10 @@ bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t
 		const struct ada_mark *mark = &ring[n % ADA_MARKS];
 
 		if (__atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) != n + 1)
-			return true; /* being written: it may want anything */
+			return true; /* the mark is being written and may want anything */
 		if (ada_ticks_overlap(mark->pin_start, __atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED), first_counter, last_counter))
 			return true;
 	}
-	/* A place that was overwritten meanwhile says nothing of the mark that was there. */
+	/* Where a place was overwritten meanwhile, it says nothing of the mark that was there. */
 	return __atomic_load_n(&shm->marks.head, __ATOMIC_ACQUIRE) - settled > ADA_MARKS;
 }

@@ -1,8 +1,8 @@
 /* What the files of the judge share: judge.c decides and applies, value.c compares, state.c is what rules remember,
  * type.c knows exceptions' types, cpu.c measures, mark.c enters marks and pins.
  *
- * A rule is judged in two steps. First whether it fits the event, by the rule and the event alone: that may be done twice, when
- * the policy changes meanwhile. Then, once, what it remembers is brought up to date and says whether it marks.
+ * A rule is judged in two steps. The first, by the rule and the event alone, says whether the rule fits: it may be done twice, when the
+ * policy changes meanwhile. The second, done once, brings up to date what the rule remembers, which says whether it marks.
  */
 #ifndef ADA_AGENT_JUDGE_PARTS_H
 #define ADA_AGENT_JUDGE_PARTS_H
@@ -27,14 +27,14 @@ static inline const struct ada_rule *ada_fit_rule(const struct ada_fit *fit)
 struct ada_cpu_time {
 	bool known, asked;
 	uint64_t ns;
-}; /* of the call that ends; known: its beginning was seen */
+}; /* duration of the call that ends; known: its beginning was seen */
 
 /* --- value.c */
 bool ada_value_fits(uint64_t raw, enum ada_value_type type, enum ada_rule_op op, const struct ada_rule *rule);
 bool ada_value_compare(uint64_t value, enum ada_rule_op op, uint64_t operand); /* unsigned */
 
 /* --- type.c */
-/* The type that is thrown by this event (a call of __cxa_throw) matches the glob; an empty one matches whatever is thrown. */
+/* Whether the type that this event (a call of __cxa_throw) throws matches the glob; an empty glob matches every throw. */
 #define ADA_TYPE_NAME_BYTES 256 /* of a mangled name; a longer one is cut */
 struct ada_type_names {
 	char mangled[ADA_TYPE_NAME_BYTES], plain[ADA_TYPE_NAME_BYTES + 32];
@@ -56,7 +56,7 @@ bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct
 void ada_mark_add(struct ada_mark *mark, uint32_t slot, const struct ada_rule *rule);
 void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark); /* into the ring, then the pin */
 
-/* Two words at once; `old` is what was there where it fails. Alone it needs to be aligned, to 16. */
+/* Swaps two words at once; after a failure `old` has what was there. The pair must be aligned to 16. */
 static inline bool ada_swap_pair(void *pair, uint64_t old[2], uint64_t first, uint64_t second)
 {
 	bool done;

@@ -1,8 +1,8 @@
-/* What rules remember from event to event, in shared memory, and whether they mark for it.
+/* What rules remember from event to event, in shared memory, and whether that makes them mark.
  *
- * Several threads, and handlers in their midst, change a state at once, without locks: a place of the sample area is taken by
- * counting, sums follow by what each change makes of them. Counts (after, every, limit) are exact. Whether a bound is
- * exceeded may be told one sample late where threads sample at the very same time.
+ * Several threads, and handlers in their midst, change a state at once, without locks: counting takes a place of the sample area, and
+ * each change adds its difference to the sums. Counts (after, every, limit) are exact. Where threads sample at the very same time, the
+ * answer whether a bound is exceeded may come one sample late.
  *
  *   percentile   a bit a sample, round and round: does it exceed the operand?       exceeding = how many bits are set
  *   rate         N <= 1024: counters of the last N calls: the Nth before this one within `per` means more than N
@@ -33,7 +33,7 @@ static void overlook(struct ada_rule_state *state)
 	__atomic_fetch_add(&state->overlooked, 1, __ATOMIC_RELAXED);
 }
 
-/* True for the one that turns it. */
+/* True for the thread that turns it. */
 static bool turns_above(struct ada_rule_state *state, bool above)
 {
 	uint32_t old = !above;
@@ -43,8 +43,8 @@ static bool turns_above(struct ada_rule_state *state, bool above)
 	return __atomic_compare_exchange_n(&state->above, &old, above, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) && above;
 }
 
-/* Nearest rank: of n durations, the percentile is the ceil(p * n)th from below; it exceeds the operand where more than the
- * n - ceil(p * n) above it do. For < and <=, the other way round. */
+/* Nearest rank: of n durations the percentile is the ceil(p * n)th from below. It exceeds the operand where more than n - ceil(p * n)
+ * durations do. For < and <= the other way round. */
 static bool percentile_turns(struct ada_rule_state *state, uint64_t *samples, const struct ada_rule *rule, uint64_t duration)
 {
 	const bool below = rule->op == ADA_OP_LT || rule->op == ADA_OP_LE;
@@ -71,7 +71,8 @@ static uint64_t bucket_calls(const uint64_t *buckets, uint32_t number)
 	return bucket >> 32 == number ? (uint32_t)bucket : 0;
 }
 
-/* One more call in its bucket; how many there are. 0: the bucket is another's by now, the caller was held up for long. */
+/* Counts one more call in its bucket; returns how many there are. 0: the bucket has another number by now, for the caller was held up
+ * long. */
 static uint64_t bucket_count(uint64_t *bucket, uint32_t number)
 {
 	uint64_t old = __atomic_load_n(bucket, __ATOMIC_RELAXED), calls;
@@ -86,7 +87,7 @@ static uint64_t bucket_count(uint64_t *bucket, uint32_t number)
 	return calls;
 }
 
-/* The window ends now and begins within the oldest bucket, of which that share counts. */
+/* The window ends now and begins within the oldest bucket, of which only the share inside counts. */
 static bool rate_exceeds_coarse(struct ada_rule_state *state, uint64_t *buckets, const struct ada_rule *rule, uint64_t counter)
 {
 	uint64_t width = rule->per_ticks / BUCKETS_A_WINDOW + 1, into = counter % width, older = 0;
@@ -147,7 +148,7 @@ static bool caller_is_new(struct ada_rule_state *state, uint64_t *callers, const
 	return false;
 }
 
-/* Counts the match, if the state is still this rule's. *number: how many there were before. */
+/* Counts the match, if the state is still this rule's. *number: matches before this one. */
 static bool match_count(struct ada_rule_state *state, uint32_t incarnation, uint64_t *number)
 {
 	uint64_t old[2] = { __atomic_load_n((uint64_t *)state, __ATOMIC_RELAXED), __atomic_load_n(&state->matches, __ATOMIC_RELAXED) };
@@ -192,7 +193,7 @@ bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct
 
 	if (__atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) != rule->incarnation)
 		return false; /* its slot is another's by now */
-	/* The thread may have been preempted behind the event, and judges it by rules that are newer. */
+	/* The thread may have been preempted behind the event, and may judge it by newer rules. */
 	if (event->counter < __atomic_load_n(&state->since_counter, __ATOMIC_RELAXED))
 		return false;
 	if (rule->kind == ADA_RULE_PERCENTILE && !percentile_turns(state, samples, rule, fit->value))

@@ -1,15 +1,14 @@
-/* What is thrown: the name of its type, as the C++ ABI has it, against the glob of an exception rule.
+/* Compares the name of a thrown type, as the C++ ABI has it, with the glob of an exception rule.
  *
- * __cxa_throw(object, const std::type_info *type, destructor): the name is the second word of the type. Whatever the function
- * is really called with, its memory is only asked for. Other throws (a Rust panic, a rethrow) have no type: an empty glob
- * fits them.
+ * __cxa_throw(object, const std::type_info *type, destructor): the name is the second word of the type. The arguments may be anything, so
+ * their memory is only read through the kernel. Other throws (a Rust panic, a rethrow) have no type: an empty glob fits them.
  */
 #include "agent/ground/sys.h"
 #include "agent/judge/parts.h"
 
 #define PAGE 4096ull
 
-/* Up to the end of a page where the next one is missing. Always ends in 0; false: nothing there. */
+/* Reads a string, up to the end of a page where the next page is missing. Always ends in 0; false: nothing there. */
 static bool string_peek(char *string, size_t room, uint64_t address)
 {
 	long bytes = ada_sys_peek(string, address, room - 1);

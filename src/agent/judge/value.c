@@ -1,5 +1,5 @@
-/* Comparing what a register holds with a rule's operand, as the type says. The agent has no floating-point registers to use, so
- * real numbers are compared by their bits: of those that aren't NaN, sign and magnitude order them as integers.
+/* Compares what a register holds with a rule's operand, by the type. The agent may not use floating-point registers, so it compares real
+ * numbers by their bits: apart from NaN, sign and magnitude order them like integers.
  */
 #include "agent/judge/parts.h"
 

@@ -1,4 +1,4 @@
-/* A thread pointer of the program's own: from then on there is no thread-local data of ours, and no hook may look for it. */
+/* The program sets a thread pointer of its own: from then on our thread-local data is out of reach, and no hook may look for it. */
 #include <asm/prctl.h>
 #include "agent/life/life.h"
 

@@ -1,8 +1,8 @@
 /* Seccomp: what the program's own filters leave us.
  *
- * A filter may end the program for a system call that only a slow path of ours makes. So each one is tried out before it is
- * installed (restraint.c), on the calls that we might make, by the rules of the kernel's own interpreter. Whatever isn't
- * understood here forbids.
+ * A filter may end the program for a system call that only a slow path of ours makes. So we try out each filter before it is installed
+ * (restraint.c), on the calls that we might make, by the rules of the kernel's own interpreter. A filter that we don't understand counts
+ * as forbidding.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -18,7 +18,7 @@
 
 #define PROGRAM_MAX 4096 /* instructions, as the kernel has it */
 
-/* What recording needs, crash records and ends of threads too. Pointers mean nothing to a filter: 0 does. */
+/* The system calls that recording needs, also for crash records and ends of threads. Pointers mean nothing to a filter: 0 will do. */
 static const struct seccomp_data needs[] = {
 	{ .nr = SYS_rt_sigprocmask, .args = { SIG_BLOCK, 0, 0, 8 } },
 	{ .nr = SYS_rt_sigprocmask, .args = { SIG_SETMASK, 0, 0, 8 } },
@@ -78,7 +78,7 @@ static bool holds(uint16_t code, uint32_t a, uint32_t operand)
 	}
 }
 
-/* What the filter answers. Jumps lead forward only, so it comes to an end. */
+/* What the filter answers. Jumps lead forward only, so the loop ends. */
 static uint32_t run(const struct sock_filter *program, uint32_t length, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = { 0 };
@@ -138,7 +138,7 @@ static bool allows(const struct sock_filter *program, uint32_t length)
 	return true;
 }
 
-/* The program may give us any pointer, and is to get the kernel's answer to it. */
+/* The program may give us any pointer, and must get the kernel's answer to it. */
 enum ada_filter_verdict ada_filter_try(uint64_t address)
 {
 	const size_t bytes = PROGRAM_MAX * sizeof(struct sock_filter);

@@ -1,11 +1,11 @@
 /* Fatal signals: a record of the crash in the segment, a mark, then the death that the program would have died without us.
  *
- * Where the program leaves a fatal signal at its default, our handler is installed and libc's sigaction hides it (see
- * intercept.c): the program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back
- * and queues the very same signal again, so that exit status, core dump and siginfo are as without us: the signal is blocked
- * while the handler runs, and is delivered where it struck. A handler of the program's own, or SIG_IGN, is the program's.
- * A tracer that has attached meanwhile would see that signal twice: so there a thread that nobody traces dies of it.
- * So it is done, too, with signals that a rule names and whose default is the process's end: they mark, without a record.
+ * Where the program leaves a fatal signal at its default, our handler is installed and libc's sigaction hides it (see intercept.c): the
+ * program reads SIG_DFL and sets SIG_DFL. The handler writes struct ada_crash once, puts the default back and queues the very same signal
+ * again, so that exit status, core dump and siginfo are as without us: the signal is blocked while the handler runs, and is delivered
+ * where it struck. A handler of the program's own, or SIG_IGN, is the program's. A tracer that has attached meanwhile would see that
+ * signal twice: so there a thread that nobody traces dies of it. The same holds for signals that a rule names and whose default is the
+ * process's end: they mark, without a record.
  */
 #include <sched.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ struct kernel_action {
 #define LAST_SIGNAL 64
 
 static const uint64_t crashes = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS);
-/* Those whose default is not the process's end, those that can't be caught, and libc's own two. */
+/* Signals whose default is not the process's end, those that can't be caught, and libc's own two. */
 static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
 				 BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
 
@@ -61,7 +61,7 @@ static void crash_write(struct ada_crash *crash, const siginfo_t *info, const uc
 	uint64_t sp = context->uc_mcontext.gregs[REG_RSP];
 	long bytes = ada_sys_peek(crash->stack, sp, sizeof crash->stack);
 
-	/* A read that ends in a missing page says how far it came only page by page; less is better than nothing. */
+	/* A read that ends in a missing page tells only by pages how far it came; less is better than nothing. */
 	if (ada_sys_failed(bytes)) {
 		uint64_t left = 4096 - sp % 4096;
 
@@ -101,16 +101,16 @@ static void end_note(struct ada_shm *shm, int number, const siginfo_t *info, con
 	ada_judge_signal(number, ada_crash_signal(number), counter, thread, seq);
 }
 
-/* A fault recurs by itself where this fails; a sent signal must not get lost. */
+/* Where this fails a fault recurs by itself, but a sent signal must not get lost. */
 static void send_again(int number, const siginfo_t *info)
 {
 	if (ada_sys_failed(ada_sys4(SYS_rt_tgsigqueueinfo, ada_sys_pid(), ada_sys_tid(), number, (long)info)))
 		ada_sys4(SYS_tgkill, ada_sys_pid(), ada_sys_tid(), number, 0);
 }
 
-/* The tracer has seen the signal and let it come here. A thread that it does not trace takes it, which is the end of the process
- * as ever; meanwhile this one waits, and what lies below here on its stack is the other's. Returns where that was not the end:
- * no such thread is to be had, or the program has changed what the signal does.
+/* The tracer has seen the signal and let it come here. A thread that it does not trace takes the signal, which ends the process as ever.
+ * Meanwhile this thread waits, and the other one uses the stack below here. Returns where that was not the end: there is no such thread,
+ * or the program has changed what the signal does.
  */
 static __attribute__((noinline)) void die_unseen(int number, const siginfo_t *info)
 {

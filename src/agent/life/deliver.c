@@ -1,19 +1,19 @@
 /* Signals that a rule names, where the program has a handler of its own: each delivery marks, then the handler runs as it
  * would without us.
  *
- * The kernel is given a thunk in the handler's place, one a handler: it marks and jumps on, with the arguments, the stack and
- * the return address that the kernel made. So mask, flags and stack are the kernel's business as ever, nothing has to agree
- * with the disposition of the moment, and unwinders see the program's handler. libc's sigaction hides the thunks (intercept.c).
+ * The kernel gets a thunk in the handler's place, one a handler. The thunk marks and jumps on, with the arguments, the stack and the
+ * return address that the kernel made. So mask, flags and stack are the kernel's business as ever, nothing has to agree with the
+ * disposition of the moment, and unwinders see the program's handler. libc's sigaction hides the thunks (intercept.c).
  *
- * SA_RESETHAND leaves the default in place, unseen by sigaction: there the thunk puts the handler of fatal signals (crash.c),
- * so for those signals such handlers are wrapped though no rule names them.
+ * SA_RESETHAND leaves the default in place, unseen by sigaction: then the thunk installs the handler of fatal signals (crash.c). So fatal
+ * signals' handlers with that flag are wrapped even where no rule names the signal.
  */
 #include <signal.h>
 #include "agent/judge/judge.h"
 #include "agent/life/life.h"
 
 #define THUNK_BYTES 16
-#define THUNKS 64 /* a class: handlers beyond them are left alone */
+#define THUNKS 64 /* thunks a class: further handlers are left alone */
 #define CLASSES 4 /* bit 0: takes siginfo; bit 1: SA_RESETHAND */
 
 typedef void handler_function(int);
@@ -57,7 +57,7 @@ __asm__(".text\n"
 	".size ada_signal_deliver,.-ada_signal_deliver\n");
 static_assert(CLASSES * THUNKS == 256, "thunks");
 
-/* The handler to go on into. */
+/* Returns the handler to go on into. */
 ADA_HIDDEN handler_function *ada_signal_seen(int number, uint32_t thunk);
 __attribute__((used)) handler_function *ada_signal_seen(int number, uint32_t thunk)
 {

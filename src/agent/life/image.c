@@ -1,6 +1,6 @@
-/* Can what is about to be executed take the agent, and if not, why? The loader would print an error for a library of the wrong class, musl's
- * would take it in and crash, and a static program would only find two strange variables in its environment; none of them may
- * see anything of ours.
+/* Whether an image that is about to be executed can take the agent, and if not, why. The loader would print an error for a library of the
+ * wrong class, musl's would take the agent in and crash, and a static program would find two strange variables in its environment: none
+ * of them may see anything of ours.
  *
  * When in doubt, yes: a file that can't be read can still be executed. Runs in vfork children and signal handlers.
  */
@@ -12,7 +12,7 @@
 
 #define SCRIPTS_MAX 4 /* the kernel's own limit on interpreters of interpreters */
 
-/* Is the loader, whose path lies at `offset`, glibc's? */
+/* Whether the loader, whose path lies at `offset`, is glibc's. */
 static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
 {
 	char path[PATH_MAX];
@@ -26,7 +26,7 @@ static bool loader_is_ours(int fd, uint64_t offset, uint64_t bytes)
 	return ada_string_equal(name, "ld-linux-x86-64.so.2");
 }
 
-/* A dynamically linked program of this machine: it names a loader. */
+/* Whether it is a dynamically linked program of this machine: such a program names a loader. */
 static enum ada_heir_kind elf_kind(int fd, const Elf64_Ehdr *header)
 {
 	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64 || header->e_phentsize != sizeof(Elf64_Phdr))
@@ -57,7 +57,7 @@ static char *script_interpreter(char *text)
 	return *start ? start : NULL;
 }
 
-/* Where they differ the loader takes no path from LD_PRELOAD. */
+/* Whether real and effective user differ: then the loader takes no path from LD_PRELOAD. */
 static bool user_changes(void)
 {
 	return ada_sys4(SYS_getuid, 0, 0, 0, 0) != ada_sys4(SYS_geteuid, 0, 0, 0, 0) ||

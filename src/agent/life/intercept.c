@@ -1,7 +1,8 @@
 /* The agent's own replacements of functions of libc: abi/intercept.h.
  *
- * Each goes on into the original, whose first instructions lie in a trampoline, so that errno, restarts and checks remain
- * libc's business. They run anywhere: in signal handlers, and in vfork children, which share our memory: no state of theirs.
+ * Each goes on into the original, whose first instructions lie in a trampoline, so that errno, restarts and checks remain libc's
+ * business. The replacements run anywhere: in signal handlers, and in vfork children, which share our memory. So they keep no state of
+ * their own.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -34,9 +35,8 @@ static bool may_be_executed(int directory, const char *path, int flags)
 	return !status || status == -ENOSYS;
 }
 
-/* Calls the original with the agent's entries added, and announces what it does to the recorder. The environment is built in the
- * thread's room, or on the stack, where it fits, because a vfork child that execs can't give memory back to the parent that it
- * borrowed it from.
+/* Calls the original with the agent's entries added, and announces the image to the recorder. The environment is built in the thread's
+ * room, or on the stack where it fits: a vfork child that execs can't give memory back to the parent from which it borrowed that memory.
  */
 static int exec_call(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
@@ -50,7 +50,8 @@ static int exec_call(enum ada_intercept which, int directory, const char *path, 
 	return ((execveat_function *)originals[which])(directory, path, arguments, environment, flags);
 }
 
-/* With the program's own limit of address space. A hard limit can't be taken back, so where the image is not there it is not lent. */
+/* Executes with the program's own limit of address space. A hard limit can't be taken back, so it isn't lent where the image is
+ * missing. */
 static int exec_with(enum ada_intercept which, int directory, const char *path, char *const *arguments, char *const *environment, int flags)
 {
 	bool lent = ada_space_is_limited() && may_be_executed(directory, path, flags) && ada_space_limit_lend();
@@ -71,7 +72,7 @@ static __attribute__((noinline)) int exec_small(enum ada_intercept which, int di
 	return exec_with(which, directory, path, arguments, (char *const *)words, flags);
 }
 
-/* What is about to be executed, and with what: all that can be found out with signals blocked, on a stack of ours. */
+/* What is about to be executed, and how: all that we can find out with signals blocked, on a stack of ours. */
 struct image {
 	int directory;
 	const char *path;
@@ -117,7 +118,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 		       int flags)
 {
 	struct image image = { .directory = directory, .path = path, .environment = environment, .flags = flags, .way = { .fd = -1 } };
-	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC; /* then no system call of ours is safe, and none is made */
+	bool restrained = ada_restraint_reason() != ADA_HEIR_EXEC; /* restrained: no system call of ours is safe, and none is made */
 	uint64_t mask;
 	int result;
 
@@ -128,7 +129,7 @@ static int exec_follow(enum ada_intercept which, int directory, const char *path
 	} else {
 		mask = ada_sys_signals_block();
 		ada_aside(image_prepare, &image);
-		ada_sys_signals_restore(mask); /* what is executed inherits it */
+		ada_sys_signals_restore(mask); /* the image inherits the mask */
 		ada_quiet_leave();
 	}
 	if (image.kind != ADA_HEIR_EXEC)
@@ -165,7 +166,7 @@ static int replace_fexecve(int file, char *const *arguments, char *const *enviro
 
 typedef int sigaction_function(int, const struct sigaction *, struct sigaction *);
 
-/* What the kernel is to be told instead of `action`. False: the very same. */
+/* What to tell the kernel instead of `action`. False: the very same. */
 static bool dress(int number, const struct sigaction *action, struct sigaction *ours)
 {
 	bool own = action->sa_handler != SIG_DFL;
@@ -263,7 +264,7 @@ typedef int getrlimit_function(unsigned, struct rlimit *);
 typedef int prlimit_function(int, unsigned, const struct rlimit *, struct rlimit *);
 typedef int mlockall_function(int);
 
-/* A vfork child has limits of its own, of which nothing is known here. */
+/* Not in a vfork child, which has limits of its own that we don't know. */
 static bool limit_is_own(int pid, unsigned resource)
 {
 	return resource == RLIMIT_AS && !ada_base_moved() && !ada_quiet() && !ada_quiet_filtered() && ada_process_is_own() &&
@@ -284,7 +285,7 @@ static const struct rlimit *limit_begin(struct limit_change *change, int pid, un
 	return change->dressed ? &change->kernel : asked;
 }
 
-/* `old`: what the kernel says that it was. */
+/* `old`: the former limit, as the kernel says. */
 static void limit_end(const struct limit_change *change, bool kept, struct rlimit *old)
 {
 	if (kept && change->own && old)
@@ -389,7 +390,8 @@ static enum ada_restraint_kind syscall_kind(long number, long a, long b)
 	return ADA_RESTRAINT_NONE;
 }
 
-/* Of a filter: a listener's descriptor is no error, the number of a thread that could not be synchronised is one. */
+/* Whether the kernel took the filter: a listener's descriptor is no error, the number of a thread that could not be synchronised is
+ * one. */
 static bool syscall_kept(long number, long a, long b, long result)
 {
 	if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER && (b & SECCOMP_FILTER_FLAG_NEW_LISTENER))
@@ -432,7 +434,7 @@ static long replace_syscall(long number, long a, long b, long c, long d, long e,
 		return ada_lock_all(a, syscall_mlockall);
 	if (number == SYS_prlimit64 || number == SYS_setrlimit || number == SYS_getrlimit)
 		return syscall_limit(number, a, b, c, d);
-	if (number == SYS_rseq && ada_process_is_own()) /* a vfork child has an area, or none, of its own */
+	if (number == SYS_rseq && ada_process_is_own()) /* not in a vfork child, which has an area, or none, of its own */
 		return syscall_rseq(a, b, c, d);
 	ada_restraint_begin(&restraint, kind, kind == ADA_RESTRAINT_DISPATCH ? e : c);
 	result = ((syscall_function *)originals[ADA_INTERCEPT_syscall])(number, a, b, c, d, e, f);

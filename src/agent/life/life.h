@@ -1,5 +1,5 @@
-/* The process's life: start, forks, what it executes, signals, crashes, seccomp, limits. Each is a file that intercept.c, whose functions
- * stand in the place of libc's, leads into.
+/* The process's life: start, forks, what it executes, signals, crashes, seccomp, limits. Each has a file; intercept.c, whose functions
+ * stand in place of libc's, leads into them.
  */
 #ifndef ADA_AGENT_LIFE_H
 #define ADA_AGENT_LIFE_H
@@ -13,7 +13,7 @@
 void ada_process_attach(struct ada_shm *shm, uint64_t bytes, uint32_t flags);
 void ada_process_watch_forks(void);
 ADA_SLOW void ada_process_forked_slow(void); /* in a fork's child: ada_above.forked_slow */
-/* ADA_HEIR_EXEC: exec of it may be given our environment; else why not. */
+/* ADA_HEIR_EXEC: the image may get our environment; else why not. */
 enum ada_heir_kind ada_image_kind(int directory, const char *path, int flags);
 
 /* --- restraint.c, confine.c: what the program forbids itself, or lets its parent see --- */
@@ -30,7 +30,7 @@ struct ada_restraint {
 	bool guest, held, forbids, watched;
 	struct ada_dispatch dispatch; /* as it was */
 };
-/* Around the call that asks for it. `kept`: the kernel did it. argument: of a filter, its address; of a dispatch, the selector's. */
+/* Called around the program's own call. `kept`: the kernel obeyed. argument: a filter's address, or a dispatch's selector's. */
 void ada_restraint_begin(struct ada_restraint *restraint, enum ada_restraint_kind kind, uint64_t argument);
 void ada_restraint_end(const struct ada_restraint *restraint, bool kept);
 enum ada_filter_verdict { ADA_FILTER_ALLOWS, ADA_FILTER_FORBIDS, ADA_FILTER_REFUSED }; /* REFUSED: by the kernel, it is none */
@@ -40,7 +40,7 @@ enum ada_filter_verdict ada_filter_try(uint64_t program);
 void ada_unwinder_start(void); /* finds the real dl_iterate_phdr */
 
 /* --- lock.c */
-/* mlockall without what is ours. `call`: mlockall as the program has called it, 0 or else errno is set. */
+/* mlockall without our memory. `call`: mlockall as the program has called it, 0 or else errno is set. */
 long ada_lock_all(long flags, long (*call)(long flags));
 
 /* --- base.c: a thread pointer of the program's own --- */
@@ -58,10 +58,10 @@ void ada_crash_watch(void);			  /* where sigaction is intercepted: else the prog
 bool ada_crash_unwatch(void);			  /* fatal signals are as without us from now on; false: they were */
 bool ada_crash_signal(int number);		  /* one that says that the program is broken */
 bool ada_crash_watches(int number);		  /* one that we handle where the program does not */
-void ada_crash_rewatch(int number);		  /* it may have become SIG_DFL without sigaction */
+void ada_crash_rewatch(int number);		  /* the signal may have become SIG_DFL without sigaction */
 void ada_crash_dress(struct sigaction *action);	  /* SIG_DFL becomes our handler */
 void ada_crash_undress(struct sigaction *action); /* our handler becomes SIG_DFL */
 bool ada_signal_named(int number);		  /* by a rule of the policy in force */
-void ada_deliver_dress(struct sigaction *action); /* the program's handler becomes one that marks and goes on into it */
+void ada_deliver_dress(struct sigaction *action); /* replaces the program's handler by one that marks and goes on into it */
 void ada_deliver_undress(struct sigaction *action);
 #endif

@@ -1,10 +1,9 @@
-/* mlockall, without what is ours: locked, the pools alone are hundreds of megabytes, and more than a limit (RLIMIT_MEMLOCK) permits
- * that is enough for the program.
+/* mlockall, without our memory: the pools alone would lock hundreds of megabytes, more than a limit (RLIMIT_MEMLOCK) permits that is
+ * enough for the program.
  *
- * What is mapped now is locked range by range, as /proc says, and ours are left out. The kernel is asked for everything only where the
- * program's own is more than its limit: it may be permitted all the same, or gets the error that it would get. Then nothing is touched
- * by it, and ours are unlocked again. What is mapped from now on is locked by the kernel (MCL_FUTURE), and what we map is unlocked before
- * it is touched (sys.c).
+ * We lock what is mapped now range by range, as /proc says, and leave ours out. Only where the program's own memory is more than its
+ * limit we ask the kernel for everything: it may permit that all the same, or gives the error that the program would get; afterwards ours
+ * is unlocked again. The kernel locks what is mapped from now on (MCL_FUTURE), and we unlock what we map before we touch it (sys.c).
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,13 +30,13 @@ static void range_count(struct job *job, uint64_t start, uint64_t end)
 	job->total += end - start;
 }
 
-/* Errors are those of memory that can't be touched: it is locked all the same, as by the kernel's. */
+/* Errors come from memory that can't be touched: it is locked all the same, as the kernel does it. */
 static void range_lock(struct job *job, uint64_t start, uint64_t end)
 {
 	ada_sys4(SYS_mlock2, start, end - start, job->flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0, 0);
 }
 
-/* What of [start, end) is not ours. */
+/* Calls each() for the parts of [start, end) that are not ours. */
 static void range_cut(struct job *job, uint64_t start, uint64_t end, void (*each)(struct job *, uint64_t, uint64_t))
 {
 	if (start >> 63) /* the kernel's: vsyscall */
@@ -69,7 +68,7 @@ static uint64_t hex_read(const char **at)
 	}
 }
 
-/* Whole lines only; returns the bytes of them. */
+/* Walks through whole lines only; returns their bytes. */
 static size_t lines_walk(struct job *job, size_t bytes, void (*each)(struct job *, uint64_t, uint64_t))
 {
 	size_t line = 0;
@@ -126,7 +125,7 @@ static void ours_unlock(const struct job *job)
 		ada_sys4(SYS_munlock, job->ours[i].start, job->ours[i].end - job->ours[i].start, 0, 0);
 }
 
-/* Whether the limit suffices for what is the program's. */
+/* Whether the limit suffices for the program's own memory. */
 static bool is_permitted(const struct job *job)
 {
 	struct rlimit limit;

@@ -1,9 +1,9 @@
 /* What the program forbids itself, or lets others see, and what the agent makes of it.
  *
- * Everything that needs a system call is done before the program's own call goes on: afterwards there may be none. Meanwhile no
- * thread's slow path begins (quiet.c), and those under way are waited for, since a filter may be for all threads at once; what is
- * not recorded in that time is counted. Where the kernel refuses (a probe, say), all is as before. A vfork child restrains only itself: its parent's thread
- * records again when it is gone.
+ * We do everything that needs a system call before the program's own call goes on: afterwards there may be none. Meanwhile no thread's
+ * slow path begins (quiet.c), and we wait for those under way, since a filter may be for all threads at once; what is not recorded in
+ * that time is counted. Where the kernel refuses (a probe, say), all is as before. A vfork child restrains only itself: its parent's
+ * thread records again when the child is gone.
  *
  * The strict mode of seccomp takes the TSC from the thread as well, as PR_SET_TSC does: there no hook may read it.
  */
@@ -24,7 +24,7 @@ static void guest_begin(enum ada_restraint_kind kind)
 	ada_quiet_guest_begin();
 }
 
-/* Only this thread, and nothing to be undone: the kernel refuses it to no one. */
+/* Concerns only this thread, and is never undone: the kernel refuses this call to no one. */
 static void counter_begin(void)
 {
 	ada_core_disable(ADA_DISABLE_NO_COUNTER);
@@ -32,8 +32,8 @@ static void counter_begin(void)
 	ada_core_leave();
 }
 
-/* Its events count as lost from here on wherever a slow path is forbidden. A crash is the program's business, since its
- * handler for SIGSYS would see ours. */
+/* From here on the thread's events count as lost wherever a slow path is forbidden. A crash is the program's business, since its handler
+ * for SIGSYS would see our system calls. */
 static void dispatch_begin(struct ada_restraint *restraint, uint64_t selector, bool mute)
 {
 	if (!mute) {
@@ -44,7 +44,7 @@ static void dispatch_begin(struct ada_restraint *restraint, uint64_t selector, b
 	restraint->dispatch = ada_quiet_dispatch((struct ada_dispatch){ true, (const volatile uint8_t *)selector });
 }
 
-/* `mute`: no system call may be made already, so nothing can be found out. */
+/* `mute`: system calls are forbidden already, so we can't find out anything. */
 static void begin(struct ada_restraint *restraint, uint64_t program, bool mute)
 {
 	enum ada_filter_verdict verdict = ADA_FILTER_FORBIDS;

@@ -6,14 +6,14 @@
  *   2. connect, and get the segment
  *   3. plan and apply, module by module; then the imports, which need the tables of all
  *   4. watch what changes a process's life: the loader, fork, exec, fatal signals
- * What fails leaves the program untouched from there on: the hooks that are in place pass through.
+ * A failure leaves the program alone from there on: the hooks that are in place pass through.
  */
 #include "agent/ground/space.h"
 #include "agent/life/life.h"
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-/* 0, or -errno where there is nothing of it. */
+/* 0, or -errno: then nothing is recorded. */
 static int life_begin(struct ada_conversation *conversation, const uint64_t *auxiliary)
 {
 	uint64_t bytes;

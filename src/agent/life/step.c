@@ -1,7 +1,7 @@
-/* libunwind's cursors, nongnu's and LLVM's, as the program moves them: over the frames of stubs and trampolines, so that it sees
- * exactly what it would see untraced. Replaced are the functions that set a cursor on a frame; each goes on into the real one, of
- * the very library that the cursor is of: there may be several, and a cursor's layout is each one's own. What a library steps
- * itself, it steps as it is.
+/* Moves libunwind's cursors, nongnu's and LLVM's, over the frames of stubs and trampolines when the program moves them, so that the
+ * program sees exactly what it would see untraced. We replace the functions that set a cursor on a frame; each goes on into the real one
+ * of the cursor's own library: there may be several libraries, each with its own layout of cursors. Steps that a library takes by itself
+ * stay as they are.
  */
 #include <dlfcn.h>
 #include "agent/life/life.h"
@@ -60,7 +60,7 @@ static uint64_t find(const char *name, uint64_t inside)
 	return found;
 }
 
-/* From a frame of ours on to one of the program's; `status` is the last step's. A cursor whose owner lies in no module is in
+/* Steps from a frame of ours on to one of the program's; `status` is the last step's. A cursor whose owner lies in no module is in
  * another process.
  */
 static int step_over(const struct library *library, void *cursor, int status)
@@ -91,8 +91,8 @@ static int step_from(const struct library *library, void *cursor, uint64_t calle
 	return status > 0 && !defined(ada_module_of(caller), library->step) ? step_over(library, cursor, status) : status;
 }
 
-/* nongnu libunwind writes where the return address was saved. That of a hooked call was not: so its slot gets it, as if the call
- * had returned already, and the cursor is told so.
+/* nongnu libunwind writes to where the return address was saved. A hooked call's address was not saved: so we put it into its slot, as if
+ * the call had returned already, and tell the cursor so.
  */
 static void settle(const struct library *library, uint64_t *cursor)
 {
@@ -119,7 +119,7 @@ static int set_with(const struct library *library, const char *name, void *curso
 	return set ? set(cursor, number, value) : -1;
 }
 
-/* A cursor that is yet to be filled has no owner: the library is the caller's, where it has a copy of its own. */
+/* A cursor that is yet to be filled has no owner: the library is the caller's own copy, if the caller has one. */
 static int init_with(const struct library *library, const char *name, void *cursor, void *context, int flag, uint64_t caller)
 {
 	init_function *init = (init_function *)find(name, caller);
@@ -180,7 +180,7 @@ int _Ux86_64_set_reg(void *cursor, int number, uint64_t value)
 	return set_with(&generic, "_Ux86_64_set_reg", cursor, number, value);
 }
 
-/* As nongnu's, but step by step: its short cut ends at the first frame of ours. */
+/* As nongnu's own, but step by step: that one's short cut ends at the first frame of ours. */
 int unw_backtrace(void **addresses, int size)
 {
 	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS], ip, caller = (uint64_t)__builtin_return_address(0);

@@ -1,8 +1,8 @@
-/* dl_iterate_phdr as unwinders call it: those that don't ask _dl_find_object (LLVM's, nongnu libunwind, libgcc before 12) learn
- * from it of our regions, and nongnu libunwind of stubs as it reads them rightly (stubs.S). Each is an object of its own to them,
- * before all others. Whoever else calls sees what the loader says.
+/* dl_iterate_phdr as unwinders call it. Those that don't ask _dl_find_object (LLVM's, nongnu libunwind, libgcc before 12) learn of our
+ * regions here, and nongnu libunwind of stubs in the form that it reads rightly (stubs.S). Each is an object of its own to them, before
+ * all others. All other callers see what the loader says.
  *
- * Who calls is known by the function that it has called back: by its name, or by its library's exports.
+ * We know a caller by the function that it wants called: by that function's name, or by its library's exports.
  */
 #include <dlfcn.h>
 #include "agent/hook/view.h"

@@ -1,9 +1,9 @@
 /* From a plan to trampolines and patches.
  *
- * In two passes, so that a module is hooked whole or not at all: first every trampoline is built and the region sealed, then
- * the text is opened and the jumps are written. Nothing else runs in the module meanwhile: at the start there is one thread,
- * a library that is being loaded isn't executed yet, and later (late.c) the recorder has stopped every thread, outside the bytes
- * to be patched. An entry whose bytes aren't the planned ones is left alone.
+ * In two passes, so that a module is hooked whole or not at all: first every trampoline is built and the region sealed, then the text is
+ * opened and the jumps are written. Nothing else runs in the module meanwhile: at the start there is one thread, a library that is being
+ * loaded isn't executed yet, and later (late.c) the recorder has stopped every thread, outside the bytes to be patched. An entry whose
+ * bytes aren't as planned is left alone.
  */
 #include <sys/mman.h>
 #include "agent/patch/patch.h"
@@ -32,7 +32,7 @@ static bool is_intercept(const struct application *job, const struct ada_plan_ho
 	return ada_plan_function_at(job->module->plan, hook->function)->flags & ADA_FUNCTION_INTERCEPT;
 }
 
-/* Nothing in the plan may lead outside it: it was checked by the recorder, but this is the program's memory. */
+/* Nothing in the plan may lead outside it: the recorder has checked the plan, but this is the program's memory. */
 static bool hook_makes_sense(const struct ada_plan_header *plan, const struct ada_plan_hook *hook)
 {
 	return hook->function < plan->function_count && hook->body_offset <= plan->bodies_bytes &&
@@ -106,7 +106,7 @@ static int body_relocate(const struct ada_module *module, const struct ada_plan_
 	return 0;
 }
 
-/* A trampoline that holds the body, relocated. `replacement`: of an intercept, else 0. */
+/* Builds a trampoline that holds the body, relocated. `replacement`: of an intercept, else 0. */
 static int body_build(struct application *job, const struct ada_plan_hook *hook, uint64_t replacement, uint64_t *entry, uint8_t **body)
 {
 	struct ada_hook_spec spec = {
@@ -224,7 +224,7 @@ static bool is_applied(const struct application *job, uint32_t number)
 	return hook->function < job->module->plan->function_count && ada_module_applied(job->module, hook->function);
 }
 
-/* Takes out the hooks that can't be: out of reach, or with an island in the bytes of a hook that is not. */
+/* Takes out hooks that are impossible: those out of reach, and those with an island in the bytes of a hook that was taken out. */
 static void patches_check(struct application *job)
 {
 	const struct ada_plan_header *plan = job->module->plan;
@@ -267,8 +267,8 @@ static void patches_write(struct application *job)
 	}
 }
 
-/* For the next time that the module is loaded. Without memory it is not hooked then. By function, since a later plan of the module
- * may have other hooks. */
+/* Keeps entries for the next time that the module is loaded; without memory the module is not hooked then. By function, since a later
+ * plan of the module may have other hooks. */
 static void entries_keep(struct application *job)
 {
 	struct ada_module *module = job->module;

@@ -1,8 +1,8 @@
 /* Calls into libraries that are not traced themselves, caught in the caller's GOT slots.
  *
- * A slot is changed only where its true target is known for certain: it is bound already, or the symbol that the loader
- * would bind is found the way the loader finds it. Everything else keeps its slot. A call is recorded under the callee's own
- * number in its module; an ifunc under the name that callers use, not the implementation's.
+ * A slot is changed only where its true target is certain: the slot is bound already, or we find the symbol that the loader would bind
+ * the way the loader does. All other slots stay. A call is recorded under the callee's own number in its module; an ifunc under the name
+ * that callers use, not the implementation's.
  */
 #include <sys/mman.h>
 #include "agent/patch/patch.h"
@@ -35,7 +35,7 @@ static bool is_ifunc(const struct binding *binding)
 	return ELF64_ST_TYPE(binding->symbol->st_info) == STT_GNU_IFUNC;
 }
 
-/* Being preloaded, the agent stands before every library, wherever the list of modules has it. */
+/* The agent is preloaded, so it stands before every library, wherever the list of modules has it. */
 static bool agent_defines(const char *name, const char *version)
 {
 	for (uint32_t id = 0; id < ada_module_count(); id++)
@@ -44,8 +44,8 @@ static bool agent_defines(const char *name, const char *version)
 	return false;
 }
 
-/* What the loader would bind. For a module there from the start that is the first definition in the order of loading. What
- * dlopen brought may have a scope of its own, which only the loader knows: then it counts only if there is no other.
+/* What the loader would bind. For a module there from the start that is the first definition in the order of loading. A module that
+ * dlopen brought may have a scope of its own, which only the loader knows: then a definition counts only if there is no other.
  */
 static bool symbol_bind(struct binding *found, const struct ada_module *importer, const char *name, const char *version)
 {
@@ -72,7 +72,7 @@ static bool symbol_bind(struct binding *found, const struct ada_module *importer
 	return found->symbol;
 }
 
-/* Still bound to its own PLT entry: [endbr64] push number; [bnd] jmp PLT0. */
+/* Whether the slot is still bound to its own PLT entry: [endbr64] push number; [bnd] jmp PLT0. */
 static bool is_lazy(const struct ada_module *module, uint64_t value)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -86,7 +86,7 @@ static bool is_lazy(const struct ada_module *module, uint64_t value)
 	return code[0] == 0x68 && (code[5] == 0xe9 || (code[5] == 0xf2 && code[6] == 0xe9));
 }
 
-/* libc's and libm's resolvers only look at the CPU. Another's may need constructors that haven't run: it isn't called. */
+/* libc's and libm's resolvers only look at the CPU. Another module's may need constructors that haven't run: we don't call it. */
 static bool resolver_is_safe(const struct ada_module *module)
 {
 	const char *path = module->map->l_name, *name = path;
@@ -114,7 +114,7 @@ static uint32_t bound_number(struct ada_module *module, const struct binding *bi
 	return ada_plan_find(module->plan, value - module->bias, false);
 }
 
-/* Its own hook records the call. Asked by address: an ifunc's implementation may be hooked under its own name. */
+/* Whether the function's own hook records the call. Asked by address: an ifunc's implementation may be hooked under its own name. */
 static bool entry_is_hooked(const struct ada_module *module, uint64_t value)
 {
 	uint32_t number = ada_plan_find(module->plan, value - module->bias, false);
@@ -147,7 +147,7 @@ static bool target_find(struct target *target, const struct ada_module *importer
 	return true;
 }
 
-/* The pages that the loader made read-only after relocation, opened or closed again. */
+/* Opens, or closes again, the pages that the loader made read-only after relocation. */
 static int relro_protect(const struct ada_module *module, bool open)
 {
 	for (uint32_t i = 0; i < module->segment_count; i++) {
@@ -208,7 +208,7 @@ static int trampolines_build(struct ada_module *module, struct target *targets, 
 	return status || !wanted ? status : ada_region_seal(region);
 }
 
-/* Trampolines that the module had when it was loaded before, where the slot leads to the same function again. */
+/* Takes the trampolines that the module had when it was loaded before, where the slot leads to the same function again. */
 static uint32_t entries_reuse(const struct target *targets, uint64_t *entries, const struct target *kept, uint32_t count)
 {
 	const uint64_t *kept_entries = (const uint64_t *)(kept + count);
@@ -256,7 +256,7 @@ void ada_got_apply(struct ada_module *module, uint32_t id)
 	module->imports = targets;
 }
 
-/* The slots stay: who has read one already takes the same way. */
+/* The slots stay as they are: a caller that has read one already takes the same way. */
 static void slot_forward(const struct ada_module *from, const struct ada_plan_import *import, const struct ada_module *to, uint32_t id,
 			 const uint64_t *entries)
 {

@@ -1,9 +1,9 @@
 /* Hooks put in while the program runs: the agent's side of a late patch (abi/wire.h).
  *
- * The recorder has stopped every thread and borrows one: it sets its registers to late_entry and late_stack, lets it run alone
- * until it says that it is done, and puts everything back. So nothing here may wait for another thread, and nothing of libc or of the core's
- * thread-local state is touched. Whatever another thread was in the midst of stays as it is: where that is our own table of
- * modules, or the loader's, there is nothing to be done now, and the answer is -EAGAIN.
+ * The recorder has stopped every thread and borrows one: it sets the thread's registers to late_entry and late_stack, lets that thread
+ * run alone until the thread says that it is done, and puts everything back. So nothing here may wait for another thread, or touch libc
+ * or the core's thread-local state. Whatever another thread was in the midst of stays as it is: where that is our own table of modules,
+ * or the loader's, nothing can be done now, and the answer is -EAGAIN.
  */
 #include <time.h>
 #include "agent/patch/patch.h"
@@ -24,7 +24,7 @@ static bool same_hooks(const struct ada_plan_header *one, const struct ada_plan_
 	return same_functions(one, two) && one->flags == two->flags && one->hook_count == two->hook_count;
 }
 
-/* The plan that counts from now on: what there is, where it is as good, since trampolines and numbers refer to it. */
+/* Chooses the plan that counts from now on: the present one, if it is as good, since trampolines and numbers refer to it. */
 static bool plan_choose(struct ada_module *module, const struct ada_plan_header *plan)
 {
 	if (!module->plan || (same_functions(module->plan, plan) && !(module->plan->flags & ADA_PLAN_DECODED))) {
@@ -90,9 +90,9 @@ __attribute__((used)) static long late_run(void)
 	return status;
 }
 
-/* From here the recorder takes the thread, and gives it its own registers. Returns where that is dead: then the thread is to do so
- * itself, and the kernel lets go of it and of the others. Sleeps where a conversation has shown that system calls may be made; by no
- * futex, whose time would take the place of the one that the program's own call may have left to be begun anew (restart_syscall). */
+/* From here the recorder takes the thread, and gives it its own registers back. Returns where the recorder is dead: then the thread must
+ * do that itself, and the kernel lets go of all threads. Sleeps where a conversation has shown that system calls may be made. It doesn't
+ * sleep on a futex: that would overwrite what the kernel keeps to restart the program's own call (restart_syscall). */
 __attribute__((used)) static void late_end(struct ada_late_frame *frame, long status)
 {
 	__atomic_store_n(&frame->ended, 1 - status, __ATOMIC_RELEASE);
@@ -106,7 +106,7 @@ __attribute__((used)) static void late_end(struct ada_late_frame *frame, long st
 	}
 }
 
-/* Begins at a struct ada_late_frame, on a stack that is aligned, and with whatever was in the registers. */
+/* Begins at a struct ada_late_frame, on an aligned stack, with arbitrary registers. */
 __attribute__((naked)) static void ada_late_slow(void)
 {
 	__asm__("cld\n\t"

@@ -21,7 +21,7 @@ static void imports_follow(void *unused)
 	ada_module_scan_imports();
 }
 
-/* In the place of a module's DT_INIT: it and all that came with it are relocated now. */
+/* Runs in place of a module's DT_INIT: this module, and all that came with it, are relocated now. */
 static void init_called(int argument_count, char **arguments, char **environment, const struct ada_module *module)
 {
 	uint64_t mask;
@@ -53,7 +53,7 @@ static void thunk_write(struct init_thunk *thunk, const struct ada_module *modul
 	};
 }
 
-/* Not yet protected by the loader, which does that after relocation. */
+/* The loader protects the entry only after relocation. */
 static Elf64_Dyn *init_entry(const struct ada_module *module)
 {
 	const Elf64_Phdr *segment = ada_module_segment(module, (uint64_t)module->map->l_ld);
@@ -66,7 +66,7 @@ static Elf64_Dyn *init_entry(const struct ada_module *module)
 	return NULL;
 }
 
-/* A module's is made once, however often it is loaded. */
+/* Each module's thunk is made once, however often the module is loaded. */
 static void thunks_make(uint32_t count)
 {
 	size_t bytes = count * sizeof(struct init_thunk);
@@ -109,7 +109,7 @@ static void watch_init(void)
 	}
 }
 
-/* No conversation: what is new stays unhooked for good, and the program goes on. */
+/* Without a conversation new modules stay unhooked for good, and the program goes on. */
 static void modules_changed(void *unused)
 {
 	struct ada_conversation *conversation = NULL;
@@ -122,7 +122,7 @@ static void modules_changed(void *unused)
 	if (!ada_module_changed())
 		return;
 	status = ada_process_is_confined() ? -EPERM : ada_connect(&conversation, ADA_HELLO_RESUME, NULL);
-	if (status && status != -EAGAIN) /* who has waited in vain has counted it */
+	if (status && status != -EAGAIN) /* a wait in vain has been counted already */
 		ada_count_error();
 	if (ada_module_scan(conversation, NULL))
 		ada_count_error();
@@ -133,7 +133,7 @@ static void modules_changed(void *unused)
 		ada_connect_end(conversation);
 }
 
-/* With the loader's lock held, from the program's own dlopen or dlclose. */
+/* Called with the loader's lock held, from the program's own dlopen or dlclose. */
 static void loader_changed(void)
 {
 	uint64_t mask;

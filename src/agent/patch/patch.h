@@ -1,8 +1,8 @@
 /* The modules of this process and the hooks in them: the table behind the one in the segment, the loader's list, the text whose calls
  * get a stub, and patches, trampolines and GOT slots by the recorder's plans.
  *
- * Who runs when: at the start one thread, before any constructor. Later the loader calls in (loader.c) with its lock held,
- * so module table and plans have one writer at a time. Only the text ranges are read by others, at any time.
+ * Who runs when: at the start one thread, before any constructor. Later the loader calls in (loader.c) with its lock held, so module
+ * table and plans have one writer at a time. Other threads read only the text ranges, at any time.
  */
 #ifndef ADA_AGENT_PATCH_H
 #define ADA_AGENT_PATCH_H
@@ -48,7 +48,7 @@ struct ada_module {	/* same number as in the segment's table */
 	uint32_t function_base; /* number in the policy's tables of its function 0; 0: none has one */
 	uint8_t *applied;	/* bit by function: its entry is patched; NULL: no one's is */
 	struct ada_symbols symbols;
-	/* Kept when it is unloaded, for the same file at the same place again */
+	/* Kept when the module is unloaded, for the same file at the same place again */
 	uint64_t *entries; /* by function: where its entry's jump goes; 0: not hooked. NULL: none is */
 	void *imports;	   /* got.c's: targets and trampolines of its GOT slots */
 	const void *thunk; /* loader.c's, for its DT_INIT; NULL: none yet */
@@ -56,17 +56,17 @@ struct ada_module {	/* same number as in the segment's table */
 	bool refused;	   /* there was no room for its trampolines, or some of them */
 };
 
-/* --- module.c: the table. Modules are numbered in the order of their finding. A module that is unloaded keeps its number, and with it
- * plan, trampolines and stubs: the same file at the same place is this module again, so that a plugin that comes and goes costs
- * nothing each time. Where the table is full a module is left alone, and counted. --- */
+/* --- module.c: the table. Modules are numbered as they are found. A module that is unloaded keeps its number, plan, trampolines and
+ * stubs: the same file at the same place is this module again, so a plugin that comes and goes costs nothing more. A module that finds
+ * the table full is left alone, and counted. --- */
 extern struct ada_module ada_modules[ADA_MODULES_MAX]; /* state.S */
 struct ada_module *ada_module_at(uint32_t id);
 struct ada_shm_module *ada_module_entry(uint32_t id); /* its half in the segment */
 uint32_t ada_module_count(void);
-extern uint32_t ada_life_busy;			    /* threads that change the table: one at most, but for a moment */
-struct ada_module *ada_module_of(uint64_t address); /* the one whose span holds it; NULL: none */
-void ada_module_add(struct ada_shm *shm);	    /* the one at ada_module_count, which is filled in */
-void ada_module_refuse(struct ada_module *module);  /* what its plan says can't all be hooked: counted */
+extern uint32_t ada_life_busy;			    /* threads that change the table: one at most, except for a moment */
+struct ada_module *ada_module_of(uint64_t address); /* the module whose span holds the address; NULL: none */
+void ada_module_add(struct ada_shm *shm);	    /* adds the module at ada_module_count, which is filled in */
+void ada_module_refuse(struct ada_module *module);  /* counts a module whose plan can't be applied whole */
 void ada_module_copy_table(struct ada_shm *to, const struct ada_shm *from);		     /* a fork's child has its parent's modules */
 bool ada_module_filter(const struct ada_module *module, uint32_t bit);			     /* false: the user left it out */
 bool ada_module_applied(const struct ada_module *module, uint32_t function);		     /* its entry is patched */
@@ -81,8 +81,8 @@ const Elf64_Phdr *ada_module_segment(const struct ada_module *module, uint64_t a
 struct ada_place {
 	const struct link_map *map; /* NULL: none */
 	uint64_t bias;
-	uint32_t id;	/* of its module; ADA_NONE: there was no room for it */
-	uint32_t round; /* module.c's, when it was last seen */
+	uint32_t id;	/* of its module; ADA_NONE: the module table had no room */
+	uint32_t round; /* module.c's round in which it was seen last */
 };
 struct ada_place *ada_place_find(const struct link_map *map); /* NULL: it wasn't there */
 bool ada_place_put(const struct link_map *map, uint32_t id);  /* which isn't there. False: no memory */
@@ -104,16 +104,17 @@ const Elf64_Sym *ada_symbols_find(const struct ada_symbols *symbols, const char 
 
 /* --- scan.c --- */
 bool ada_module_move_agent_last(void); /* our own entry of the link map; false: not found */
-/* Its first definition behind the agent, as the loader finds one for RTLD_NEXT: a definition before it may call ours. 0: none. */
+/* The name's first definition behind the agent, as the loader finds one for RTLD_NEXT: a definition before the agent may call ours. 0:
+ * none. */
 uint64_t ada_module_find_symbol(const char *name);
-/* Link map against table: new ones are planned and their entries hooked, gone ones marked. `auxiliary`: the kernel's vector,
- * at the start only. `conversation` NULL: they are entered in the table, and left alone for good. */
+/* Compares link map and table: plans new modules and hooks their entries, marks those that are gone. `auxiliary`: the kernel's vector, at
+ * the start only. `conversation` NULL: new modules are entered in the table, and left alone for good. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary);
-void ada_module_scan_imports(void); /* of modules that were planned and have been relocated since */
+void ada_module_scan_imports(void); /* hooks the imports of modules that were planned and have been relocated since */
 
 /* --- apply.c, got.c --- */
-/* start.c says: the agent's own function in the place of the one at `address` (of the file), or NULL; and where to put its original's
- * way on. NULL: there are none. */
+/* Set by start.c: returns the agent's own function for the one at `address` (of the file), or NULL; and where to put the way on into the
+ * original. NULL: there are none. */
 typedef void *ada_replacement_function(const struct ada_module *module, uint64_t address, void ***original);
 extern ada_replacement_function *ada_apply_replacement;
 /* Patches those entries of a module that its plan, reply and filter say and that aren't patched yet. `late`: while the program
@@ -121,12 +122,12 @@ extern ada_replacement_function *ada_apply_replacement;
 int ada_apply(struct ada_module *module, uint32_t id, bool late);
 int ada_apply_again(struct ada_module *module);		    /* the same patches, after the module was loaded again */
 void ada_got_apply(struct ada_module *module, uint32_t id); /* needs the module relocated */
-/* GOT hooks that lead to a function of module `to` whose entry is patched by now go on behind its hook: one event a call.
- * entries: by hook number, its trampoline; 0: none. */
+/* Lets GOT hooks that lead to a function of module `to` whose entry is patched by now go on behind that entry's hook: one event a call.
+ * entries: trampolines by hook number; 0: none. */
 void ada_got_forward(const struct ada_module *to, uint32_t id, const uint64_t *entries);
 
 /* --- loader.c, late.c --- */
-/* Asks for the hooks of a module that the policy has come to name since its plan was applied. 0 or -errno. */
+/* Asks for hooks of a module that the policy has come to name since the module's plan was applied. 0 or -errno. */
 int ada_late_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags); /* LATE, AGAIN */
 void ada_late_attach(struct ada_shm *shm); /* the recorder may have hooks put in from now on */
 void ada_late_forbid(void);		   /* no longer */

@@ -1,7 +1,7 @@
-/* The loader's list as it was when it was last looked at: which module each entry is, found by the entry's address. So a dlopen costs
- * no more where thousands of modules are loaded, and one that found the table of modules full is remembered, too, and counted once.
+/* The loader's list as it was at the last look: which module each entry is, found by the entry's address. So a dlopen costs no more where
+ * thousands of modules are loaded. A module that found the table of modules full is remembered, too, and counted once.
  *
- * A table by hash, at most half full, that is searched from an entry's place on; it has one user at a time (patch.h).
+ * A hash table, at most half full, searched from an entry's place on; it has one user at a time (patch.h).
  */
 #include "agent/patch/patch.h"
 
@@ -17,7 +17,7 @@ static uint32_t home_of(const struct link_map *map)
 	return (uint32_t)(((uint64_t)map * 0x9E3779B97F4A7C15ull) >> 32) & (room - 1);
 }
 
-/* Where it is, or would be. */
+/* Where the entry is, or would be. */
 static struct ada_place *slot_of(const struct link_map *map)
 {
 	uint32_t at = home_of(map);
@@ -61,7 +61,7 @@ bool ada_place_put(const struct link_map *map, uint32_t id)
 	return true;
 }
 
-/* What is behind a gap and would not be found any more moves into it. */
+/* Entries behind a gap that would not be found any more move into it. */
 static void take_out(uint32_t gap)
 {
 	for (uint32_t at = (gap + 1) & (room - 1); places[at].map; at = (at + 1) & (room - 1)) {

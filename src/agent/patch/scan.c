@@ -1,12 +1,12 @@
-/* The loader's link map against the table: what is new gets its place, its plan and its hooks; what is gone is marked.
+/* Compares the loader's link map with the table: new modules get their place, plan and hooks; modules that are gone are marked.
  *
- * The loader's list is read where it can't change: at the start, and in the loader's own call when it is consistent. What a
- * module is made of (segments, notes, symbols) is read from memory; a list entry whose ELF header isn't readable is left out.
+ * We read the loader's list where it can't change: at the start, and in the loader's own call when the list is consistent. A module's
+ * parts (segments, notes, symbols) are read from memory; a list entry whose ELF header isn't readable is left out.
  */
 #include <sys/auxv.h>
 #include "agent/patch/patch.h"
 
-/* Unloaded, and what is loaded at its place now may be it again. */
+/* Whether the module is unloaded, and the one now at its place may be the same again. */
 static bool may_be_again(const struct ada_module *module, const struct link_map *map)
 {
 	return module->state == ADA_MODULE_GONE && module->bias == map->l_addr;
@@ -133,7 +133,7 @@ static void path_find(const struct ada_module *module, struct ada_shm_module *en
 	ada_string_copy(entry->path + used, sizeof entry->path - used, module->map->l_name);
 }
 
-/* One more entry of both tables, and its number. A module that can't be read has no span, and is never asked for. */
+/* Adds an entry to both tables, and returns its number. A module that can't be read has no span, and is never asked for. */
 static uint32_t module_add(const struct link_map *map, struct ada_shm *shm, const uint64_t *auxiliary)
 {
 	struct ada_module *module = &ada_modules[ada_module_count()];
@@ -176,7 +176,7 @@ static bool is_same_file(const struct ada_module *module, const struct ada_shm_m
 	       !memcmp(entry->build_id, known->build_id, entry->build_id_bytes) && entry->path[at] == known->path[at];
 }
 
-/* NULL: none of those that were at its place is it. */
+/* The former module at the same place that is this one; NULL: none is. */
 static struct ada_module *module_before(struct ada_module *found)
 {
 	struct ada_shm_module entry = { .present = 0 };
@@ -196,7 +196,7 @@ static struct ada_module *module_before(struct ada_module *found)
 	return NULL;
 }
 
-/* The module that this one was before it was unloaded: the same file at the same place. ADA_NONE: there is none. */
+/* The number of the module that this one was before it was unloaded: the same file at the same place. ADA_NONE: none. */
 static uint32_t module_again(const struct link_map *map, struct ada_conversation *conversation)
 {
 	struct ada_module found = { .map = map, .bias = map->l_addr };
@@ -226,7 +226,7 @@ static bool build_id_equal(const struct ada_plan_header *plan, const struct ada_
 	       (plan->build_id_bytes == entry->build_id_bytes && !memcmp(plan->build_id, entry->build_id, entry->build_id_bytes));
 }
 
-/* The filter is needed again when the imports' time comes. */
+/* Keeps the filter, which is needed again when the imports' time comes. */
 static int filter_keep(struct ada_module *module, const uint8_t *filter, uint32_t bytes)
 {
 	uint8_t *copy = filter ? ada_sys_map(bytes) : NULL;
@@ -267,7 +267,7 @@ static int module_plan(struct ada_conversation *conversation, uint32_t id)
 	return ada_connect_applied(conversation, id);
 }
 
-/* What is in the loader's list is known to be, and what was is forgotten. */
+/* Notes what is in the loader's list, and forgets what was. */
 static void modules_remove_gone(struct ada_conversation *conversation)
 {
 	static uint32_t round;
@@ -291,7 +291,7 @@ static void modules_remove_gone(struct ada_conversation *conversation)
 	ada_places_keep(round);
 }
 
-/* What is known is planned too, or never: code that may be running by now is not patched any more. */
+/* A module that is known is planned already, or never will be: code that may be running by now is not patched any more. */
 int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxiliary)
 {
 	struct ada_shm *shm = ada_core_shm();
@@ -314,7 +314,7 @@ int ada_module_scan(struct ada_conversation *conversation, const uint64_t *auxil
 	}
 	if (status)
 		ada_core_disable(ADA_DISABLE_NO_MEMORY);
-	/* All are in the table before the first is hooked: an event may only name a module that the segment holds. */
+	/* All modules are in the table before the first is hooked: an event may only name a module that the segment holds. */
 	for (uint32_t id = first; conversation && id < ada_module_count() && !status; id++)
 		if (ada_modules[id].state == ADA_MODULE_KNOWN)
 			status = module_plan(conversation, id);

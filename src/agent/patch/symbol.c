@@ -50,7 +50,7 @@ static const char *version_name(const struct ada_symbols *symbols, uint32_t inde
 	return NULL;
 }
 
-/* As the loader decides: the very version, or a definition without any (an interposer's), if it isn't hidden. */
+/* As the loader decides: the very version fits, or a definition without version (an interposer's) that isn't hidden. */
 static bool version_matches(const struct ada_symbols *symbols, uint32_t number, const char *version)
 {
 	const char *name;

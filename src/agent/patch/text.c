@@ -1,8 +1,8 @@
 /* Which return addresses may be given a stub: a sorted array of ranges of code, looked up without a lock by any thread.
  *
- * A range is an executable segment of a module, less what the plan says belongs to a run-time that keys on return addresses
- * (flag RUNTIME: Go, OCaml, GHC, V8's builtins). Memory of no module (JIT) is in no range. Each change of the module table fills
- * the array that isn't published, and publishes it. Who was still reading that one sees its generation change, and looks again.
+ * A range is an executable segment of a module, without the parts that the plan gives to a run-time that keys on return addresses (flag
+ * RUNTIME: Go, OCaml, GHC, V8's builtins). Memory of no module (JIT) is in no range. Each change of the module table fills the array that
+ * isn't published, and publishes it. A thread that was still reading that array sees its generation change, and looks again.
  */
 #include <sys/mman.h>
 #include "agent/patch/patch.h"
@@ -86,8 +86,8 @@ static uint64_t module_ranges(struct ranges *ranges, uint64_t count, const struc
 	return count;
 }
 
-/* Each module's ascend already, but modules come in the order of loading, and that is often from above down: insertion at
- * distances, for thousands of them. */
+/* Each module's ranges ascend already, but modules come in the order of loading, which often descends: insertion at distances (Shell),
+ * since there may be thousands. */
 static void ranges_sort(struct ranges *ranges)
 {
 	for (uint64_t gap = ranges->count / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
@@ -102,7 +102,7 @@ static void ranges_sort(struct ranges *ranges)
 	}
 }
 
-/* One with room for so many: the one not published, or a larger one in its place, since someone may be reading that. */
+/* An array with room for so many: the one not published or, since someone may be reading that, a larger one in its place. */
 static struct ranges *ranges_take(uint64_t count)
 {
 	struct ranges *ranges = spare;

@@ -1,8 +1,8 @@
 /* The agent's end of the socket: one conversation of abi/wire.h, from HELLO to DONE.
  *
- * The descriptor is close-on-exec and lives as short as the conversation. Every wait has an end, and is made of short ones: a
- * recorder that dies is noticed though something may hold its socket open yet, one that is stopped is given up after seconds, one
- * that hangs after more of them; and each time the program goes on untraced.
+ * The descriptor is close-on-exec and lives only as long as the conversation. Every wait has an end, and consists of short waits. So the
+ * agent notices a recorder that dies, even if something still holds its socket open; it gives up a stopped recorder after some seconds,
+ * and a hanging one after more. Each time the program goes on untraced.
  */
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -29,9 +29,9 @@ struct ada_conversation { /* the first bytes of a mapping of its own */
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static uint8_t secret[ADA_SECRET_BYTES];
-static struct ada_heir_ticket own_ticket; /* that this image was given */
+static struct ada_heir_ticket own_ticket; /* the ticket that this image was given */
 static bool heard;
-static uint32_t first_user; /* whose the program was when it began: it may change, as its recorder doesn't */
+static uint32_t first_user; /* the user at the program's beginning: the program's may change, its recorder's doesn't */
 
 bool ada_connect_set_path(const char *path)
 {
@@ -53,7 +53,7 @@ void ada_connect_set_ticket(const struct ada_heir_ticket *ticket)
 	own_ticket = *ticket;
 }
 
-/* What has been waited for one answer. */
+/* How long we have waited for one answer. */
 struct patience {
 	uint64_t ns;
 	struct ada_stand stand;
@@ -85,7 +85,7 @@ static int message_send(struct ada_conversation *conversation, const struct ada_
 	return sent == message->bytes ? 0 : ada_sys_failed(sent) ? (int)sent : -EPROTO;
 }
 
-/* One message into conversation->message. *fd: its descriptor, or -1. */
+/* Receives one message into conversation->message. *fd: its descriptor, or -1. */
 static int message_receive_any(struct ada_conversation *conversation, int *fd)
 {
 	union {
@@ -115,7 +115,7 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 		for (size_t i = 1; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
 			ada_sys_close(fds[i]);
 	}
-	if (header.msg_flags & MSG_CTRUNC) { /* all that we send fits: the process may have no more descriptors */
+	if (header.msg_flags & MSG_CTRUNC) { /* the recorder's messages fit: the process may have no descriptor left */
 		if (*fd >= 0)
 			ada_sys_close(*fd);
 		return -EMFILE;
@@ -128,7 +128,7 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 	return 0;
 }
 
-/* A file shorter than was said would be a SIGBUS in the program. */
+/* A file shorter than announced would mean a SIGBUS in the program. */
 static bool file_holds(int fd, uint64_t bytes)
 {
 	struct stat file;
@@ -145,7 +145,7 @@ static int presence_take(int fd)
 	return status;
 }
 
-/* A recorder that still works on its answer says so now and then: the time that this may take begins anew. */
+/* A recorder that still works on its answer says so now and then: then the time for the answer begins anew. */
 static int message_receive(struct ada_conversation *conversation, uint32_t type, uint32_t bytes_min, int *fd)
 {
 	const struct ada_message *message = (void *)conversation->message;
@@ -202,7 +202,7 @@ static struct ada_shm *segment_map(int fd, uint64_t bytes)
 	return (struct ada_shm *)start;
 }
 
-/* A table of what lies behind the header, whole and aligned. */
+/* Whether a table lies behind the header, whole and aligned. */
 static bool fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t bytes)
 {
 	return offset >= sizeof(struct ada_shm) && offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
@@ -297,8 +297,8 @@ static int welcome(struct ada_conversation *conversation, bool segment)
 	return status;
 }
 
-/* What the other side says is done to the program: it must be its own user's, or root's. Another's socket is there where the recorder
- * has gone, and its directory's name is free again. */
+/* The agent does to the program what the other side says: so that must be the program's own user, or root. Another user's socket may be
+ * there when the recorder has gone, and its directory's name is free again. */
 static bool peer_is_recorder(int socket)
 {
 	struct ucred peer = { 0 };
@@ -341,7 +341,7 @@ void ada_connect_fail(struct ada_conversation *conversation, int status)
 	conversation_free(conversation);
 }
 
-/* By its path; or, where that is out of reach, by the abstract name, which knows neither roots nor users. */
+/* Connects by the path or, where that is out of reach, by the abstract name, which knows neither roots nor users. */
 static long recorder_reach(int socket)
 {
 	struct sockaddr_un abstract = { .sun_family = AF_UNIX };

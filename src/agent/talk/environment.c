@@ -1,7 +1,7 @@
 /* The agent's two environment variables: taken out before the program's first instruction, put back at exec.
  *
- * In place, in the array that the kernel made: the program, libc's environ and main's third argument all see the same one.
- * The order of what remains is the user's own, so that a program that prints its environment prints what it would untraced.
+ * We change the array that the kernel made, in place: the program, libc's environ and main's third argument all see the same array. The
+ * order of what remains is the user's own, so that a program that prints its environment prints what it would untraced.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -116,7 +116,7 @@ static bool connect_prepare(void)
 	return ada_connect_set_path(path);
 }
 
-/* Remembers which file it is, and gives a descriptor back that it came by. */
+/* Remembers which file the agent is, and gives back the descriptor that it may have come by. */
 static void preload_note(void)
 {
 	const char *path = preload_entry + sizeof PRELOAD - 1;
@@ -158,7 +158,7 @@ enum ada_heir_kind ada_environment_way(struct ada_way *way)
 	way->preload = preload_entry;
 	if (opens_itself(preload_entry + sizeof PRELOAD - 1))
 		return ADA_HEIR_EXEC;
-	/* Here already: the new image sees the same /proc as long as it has the same root. */
+	/* Ask here already: the new image sees the same /proc as long as it has the same root. */
 	if (ada_sys_failed(ada_sys4(SYS_faccessat, AT_FDCWD, (long)"/proc/self/fd", R_OK, 0)))
 		return ADA_HEIR_ROOT;
 	fd = ada_connect_agent();
@@ -215,7 +215,7 @@ size_t ada_environment_words(char *const *environment)
 	return pointers + (bytes + 7) / 8;
 }
 
-/* The end of what it wrote, with its 0. */
+/* Returns the end of what it wrote, behind the 0. */
 static char *socket_write(char *text, const struct ada_heir_ticket *ticket)
 {
 	size_t bytes = ada_string_bytes(socket_entry);

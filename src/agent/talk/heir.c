@@ -1,8 +1,8 @@
-/* Announcements of what comes out of this process (abi/wire.h, struct ada_shm_heir): an image before it is executed, a fork's
- * child that has no recording. So the recorder can name what it never hears of.
+/* Announces what comes out of this process (abi/wire.h, struct ada_shm_heir): an image before it is executed, a fork's child that has no
+ * recording. So the recorder can name processes that it never hears of.
  *
- * Runs in vfork children, which share our memory, in signal handlers, and under seccomp: stores to the segment, and system
- * calls only where the program has not confined itself.
+ * All this runs in vfork children, which share our memory, in signal handlers, and under seccomp: so it only stores to the segment, and
+ * makes system calls only where the program has not confined itself.
  */
 #include <fcntl.h>
 #include "agent/ground/mem.h"

@@ -7,7 +7,7 @@ static bool table_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t 
 	return offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
 }
 
-/* So that whoever follows them from any place in the table stays inside. */
+/* Whether the origins end inside the table, so that a walk from any place stays inside. */
 static bool origins_end(const struct ada_plan_header *plan)
 {
 	const struct ada_plan_origin *origins = (const void *)((const char *)plan + plan->origins_offset);

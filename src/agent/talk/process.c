@@ -1,4 +1,5 @@
-/* Who this process is to the recorder: attached to which segment, itself or a vfork child in its memory, traced, confined. */
+/* Who this process is to the recorder: which segment it is attached to; whether it is itself, or a vfork child in its memory; whether
+ * traced, confined. */
 #include "agent/ground/mem.h"
 #include "agent/ground/sys.h"
 #include "agent/talk/talk.h"
@@ -6,7 +7,7 @@
 struct ada_process ada_process;
 __thread enum ada_heir_kind ada_guest_reason;
 
-/* Filters of seccomp on this thread, as far as the kernel tells. Reading a file is what dlopen has just done too. */
+/* How many filters of seccomp this thread has, as far as the kernel tells. It may read a file: dlopen has just done the same. */
 static uint32_t filters_count(void)
 {
 	static const char key[] = "\nSeccomp_filters:";
@@ -48,7 +49,7 @@ bool ada_process_is_traced(void)
 {
 	uint32_t tracer = ada_process_tracer();
 
-	/* The recorder itself traces for a moment, to put hooks in. */
+	/* The recorder itself traces for a moment, when it puts hooks in. */
 	return tracer && tracer != ada_process.tracer_at_start && ada_process.segment &&
 	       ada_sys4(SYS_tgkill, ada_process.segment->recorder_pid, tracer, 0, 0) == -ESRCH;
 }

@@ -9,11 +9,12 @@
 
 /* --- connect.c --- */
 struct ada_conversation; /* one connection to the recorder */
-/* parent: of a fork's child, its parent's segment; else NULL. */
+/* parent: in a fork's child its parent's segment; else NULL. */
 int ada_connect(struct ada_conversation **conversation, enum ada_hello_kind kind, const struct ada_shm *parent);
 struct ada_shm *ada_connect_segment(const struct ada_conversation *conversation, uint64_t *bytes); /* NULL: none came */
 uint32_t ada_connect_flags(const struct ada_conversation *conversation);			   /* enum ada_welcome_flag */
-/* The plan of a module; *plan NULL where the recorder has none. reply->filter_bytes of filter live until the next call. 0 or -errno. */
+/* Asks for the plan of a module; *plan NULL where the recorder has none. The reply->filter_bytes of filter live until the next call. 0 or
+ * -errno. */
 int ada_connect_module(struct ada_conversation *conversation, uint32_t id, uint32_t flags, struct ada_plan_reply *reply,
 		       const struct ada_plan_header **plan, const uint8_t **filter);
 int ada_connect_applied(struct ada_conversation *conversation, uint32_t id);
@@ -22,11 +23,11 @@ void ada_connect_end(struct ada_conversation *conversation);		  /* DONE, and clo
 void ada_connect_fail(struct ada_conversation *conversation, int status); /* FAILED, and closes */
 bool ada_connect_was_heard(void);		 /* the last ada_connect said HELLO, so the recorder knows of this process */
 enum ada_disable ada_connect_reason(int status); /* of a failure, as -errno */
-bool ada_connect_set_path(const char *path);	 /* of the socket; false: too long */
+bool ada_connect_set_path(const char *path);	 /* the socket's path; false: too long */
 const char *ada_connect_path(void);
 void ada_connect_set_secret(const uint8_t secret[ADA_SECRET_BYTES]);
 int ada_connect_agent(void);					   /* a descriptor of the agent's file, close-on-exec; or -errno */
-void ada_connect_set_ticket(const struct ada_heir_ticket *ticket); /* that this image was given */
+void ada_connect_set_ticket(const struct ada_heir_ticket *ticket); /* the ticket that this image was given */
 
 /* --- plan.c --- */
 const struct ada_plan_function *ada_plan_function_at(const struct ada_plan_header *plan, uint32_t number);
@@ -42,32 +43,33 @@ struct ada_process {
 	uint32_t welcome_flags;
 	uint32_t filters_at_start; /* a container's own, under which sockets work */
 	uint32_t tracer_at_start;  /* of ada, too, as it goes */
-	uint32_t pid;		   /* as this process sees itself: a namespace may number it otherwise */
-	bool traced;		   /* by its parent, as it has asked for */
+	uint32_t pid;		   /* as this process sees itself: outside of its namespace it may have another */
+	bool traced;		   /* by its parent, as the process has asked */
 };
 extern struct ada_process ada_process;
 extern __thread enum ada_heir_kind ada_guest_reason;			  /* of a vfork child on this thread that has restrained itself */
 void ada_process_is(struct ada_shm *shm, uint64_t bytes, uint32_t flags); /* from now on */
 void ada_process_start(void);						  /* in a new image, before it is attached */
-/* The thread that traces the calling one, as /proc says: 0 where it is in a pid namespace outside ours, too. */
+/* The thread that traces the calling one, as /proc says; also 0 where the tracer is in a pid namespace outside ours. */
 uint32_t ada_process_tracer(void);
 bool ada_process_is_traced(void); /* since it began, and not by the recorder */
 uint32_t ada_process_pid(void);	  /* of the process that records here: a vfork child's is another */
 bool ada_process_is_own(void);	  /* false: a vfork child that runs in our memory */
-/* It has put seccomp filters on itself since the start: a socket could be the end of it, so there is no more conversation. */
+/* Whether the process has put seccomp filters on itself since the start: a socket could be its end, so there is no more conversation. */
 bool ada_process_is_confined(void);
 bool ada_process_follows(void);		       /* exec'd images are to be recorded too */
-enum ada_heir_kind ada_restraint_reason(void); /* why what is executed from here is not given the agent; ADA_HEIR_EXEC: it may be */
+enum ada_heir_kind ada_restraint_reason(void); /* why an image executed from here doesn't get the agent; ADA_HEIR_EXEC: it may */
 /* A broken invariant or something that could not be done: counted, and the program goes on. */
 void ada_count_error(void);
 
 /* --- environment.c --- */
-bool ada_environment_take(char **environment); /* ours out of the program's environment; false: it isn't for us */
+/* takes our variables out of the program's environment; false: this isn't a process of ours */
+bool ada_environment_take(char **environment);
 /* Words (8 bytes) that ada_environment_give needs for this environment. */
 size_t ada_environment_words(char *const *environment);
-/* Begins with the new array of pointers. The image that gets it says in its HELLO which announcement it is. */
+/* Fills `words`, beginning with the new array of pointers. The image that gets them says in its HELLO which announcement it is. */
 void ada_environment_give(char *const *environment, uint64_t *words, const char *preload, const struct ada_heir_ticket *ticket);
-/* How an image that is executed now finds the agent: by its path, or by a descriptor of it, where the path leads elsewhere. */
+/* How an image that is executed now finds the agent: by the agent's path or, where that leads elsewhere, by a descriptor. */
 struct ada_way {
 	const char *preload; /* the entry in the environment */
 	int fd;		     /* open for it; -1: none */
