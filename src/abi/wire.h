@@ -48,7 +48,7 @@
 #include "abi/record.h"
 
 #define ADA_NONE UINT32_MAX
-#define ADA_WIRE_VERSION 6
+#define ADA_WIRE_VERSION 7
 #define ADA_SHM_MAGIC "ADASHM01"
 #define ADA_CHUNK_BYTES 32768u	   /* small, so that a thousand threads fit; costs 2 to 3 % over 256 KiB */
 #define ADA_CHUNK_HEADER_BYTES 64u /* two events' room: event offsets stay multiples of 32 */
@@ -251,7 +251,7 @@ struct ada_shm {
 	uint32_t detail_scale;	     /* bytes of a detail record / 32; even (abi/detail.h) */
 	uint32_t detail_stack_bytes; /* captured at most: a multiple of 16 */
 	uint32_t detail_mode;	     /* enum ada_detail_mode */
-	uint32_t reserved0;
+	uint32_t poison;	     /* 1: hooks fill what plans call free with garbage (--debug-poison) */
 	/* Written by the recorder while the agent runs */
 	uint32_t stop;		  /* 1: record no more (atomic) */
 	uint32_t returned;	  /* counts chunks and entries of threads given back; futex of --on-full=block (atomic) */

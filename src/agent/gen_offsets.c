@@ -22,6 +22,7 @@ static void detail_offsets(void)
 	OFFSET(SETUP_STACK, struct ada_setup, detail_stack);
 	OFFSET(SETUP_CALL, struct ada_setup, detail_call);
 	OFFSET(SETUP_RETURN, struct ada_setup, detail_return);
+	OFFSET(SETUP_POISON, struct ada_setup, poison);
 	OFFSET(DETAIL_COUNTER, struct ada_detail, counter);
 	OFFSET(DETAIL_FUNCTION_ID, struct ada_detail, function_id);
 	OFFSET(DETAIL_LR, struct ada_detail, lr);
@@ -36,6 +37,34 @@ static void detail_offsets(void)
 	CONSTANT(ADA_EVENT_CALL);
 	CONSTANT(ADA_EVENT_RETURN);
 	printf("#define ADA_NO_DETAIL -1\n"); /* an immediate of 32 bits */
+}
+
+static void stubs_constants(void)
+{
+	CONSTANT(ADA_STUB_SAVING);
+	CONSTANT(ADA_STUB_FLAGS);
+	CONSTANT(ADA_STUB_LEAN);
+	CONSTANT(ADA_STUB_COUNT);
+	CONSTANT(ADA_STUB_RETURN);
+	CONSTANT(ADA_STUB_BYTES);
+	CONSTANT(ADA_EXIT_PASS);
+}
+
+/* The bit field behind `number`, the entry's set first. */
+static void registers_offsets(void)
+{
+	CONSTANT(ADA_REGISTER_RAX);
+	CONSTANT(ADA_REGISTER_RCX);
+	CONSTANT(ADA_REGISTER_RDX);
+	CONSTANT(ADA_REGISTER_RSI);
+	CONSTANT(ADA_REGISTER_RDI);
+	CONSTANT(ADA_REGISTER_R8);
+	CONSTANT(ADA_REGISTER_R9);
+	CONSTANT(ADA_REGISTER_R10);
+	CONSTANT(ADA_REGISTER_R11);
+	CONSTANT(ADA_REGISTER_FLAGS);
+	CONSTANT(ADA_REGISTER_COUNT);
+	printf("#define CELL_FREE %zu\n", ADA_BLOCK_BYTES + offsetof(struct ada_hook, number) + sizeof(uint32_t));
 }
 
 static void judged_offsets(void)
@@ -63,9 +92,7 @@ int main(void)
 	CONSTANT(ADA_FRAME_BYTES);
 	CONSTANT(ADA_NEAR_BYTES);
 	CONSTANT(ADA_TAIL_CALLS_MAX);
-	CONSTANT(ADA_STUB_COUNT);
-	CONSTANT(ADA_STUB_RETURN);
-	CONSTANT(ADA_STUB_BYTES);
+	stubs_constants();
 	CONSTANT(ADA_SITE_HASH_BITS);
 	CONSTANT(ADA_REFUSED);
 	CONSTANT(ADA_THREADS_MAX);
@@ -83,6 +110,7 @@ int main(void)
 	HOOK(HOOK_FUNCTION_ID, function_id);
 	HOOK(HOOK_CACHE, cache);
 	HOOK(HOOK_NUMBER, number);
+	registers_offsets();
 	CONSTANT(ADA_TRAMPOLINE_BYTES);
 	CONSTANT(ADA_TRAMPOLINE_BODY);
 	CONSTANT(ADA_TRAMPOLINE_JUMP);

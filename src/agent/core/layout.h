@@ -36,9 +36,16 @@
 #define ADA_ROOM_BYTES 65536
 
 #define ADA_STUB_BYTES 16
-#define ADA_STUB_COUNT 262144
+/* Stubs are of three classes, which differ in where they lead behind the return (hook/variant.c): the exit hook that saves all, the one
+ * that may use the flags, and the one that may use registers. What finds its own class full is served by the one before. */
+#define ADA_STUB_SAVING 262144
+#define ADA_STUB_FLAGS 131072
+#define ADA_STUB_LEAN 131072
+#define ADA_STUB_COUNT (ADA_STUB_SAVING + ADA_STUB_FLAGS + ADA_STUB_LEAN)
+#define ADA_SITES_MAX 262144  /* in use at most, of all classes */
+#define ADA_EXIT_PASS 16      /* so far before an exit hook that saves nothing lies what it becomes by ada_region_pass() */
 #define ADA_STUB_RETURN 6     /* offset of a stub's return point */
-#define ADA_SITE_HASH_BITS 19 /* twice as many as stubs */
+#define ADA_SITE_HASH_BITS 19 /* twice as many as sites */
 #define ADA_REFUSED 4096      /* return addresses that are known to get no stub */
 
 #define ADA_TRAMPOLINE_BYTES 64
@@ -77,14 +84,15 @@ static_assert(sizeof(struct ada_site) == 32, "hook.S shifts by 5");
 struct ada_hook {
 	uint64_t function_id;
 	struct ada_site *cache; /* one word, so that key and value can't disagree. Filled once, kept */
-	uint64_t entry;		/* ada_entry, ada_entry_below, or an intercept's replacement */
+	uint64_t entry;		/* an entry hook (variant.c), ada_entry_below, or an intercept's replacement */
 	uint64_t target;	/* of a GOT hook: what its body jumps to */
 	/* For unwinders: region.S. No cache line of hooks holds code, and no two hooks share one. */
 	uint64_t start;		/* of the trampoline that has this cell, behind a lead; later cells have no more */
 	uint64_t original;	/* what the body's start is a copy of */
 	const uint8_t *origins; /* struct ada_plan_origin, of the rest of the body */
 	uint32_t number;	/* as a frame's */
-	uint32_t reserved;
+	/* Registers that nobody needs, as the plan says (enum ada_register), and the class of its stubs. */
+	uint32_t free_at_entry : 10, free_at_exit : 10, stub_class : 2;
 };
 static_assert(sizeof(struct ada_hook) == ADA_TRAMPOLINE_BYTES, "hooks and trampolines have one stride");
 
@@ -126,5 +134,6 @@ struct ada_setup {
 	uint64_t detail_scale;		     /* 0: no detail lane, and no thread has a detail chunk */
 	uint64_t detail_stack;		     /* bytes of the stack in a record: 0 to 256, a multiple of 16 */
 	uint64_t detail_call, detail_return; /* kind, stack_size and flags of a whole record: one word */
+	uint64_t poison;		     /* 1: what a plan calls free is filled with garbage by each hook */
 } __attribute__((aligned(64)));
 #endif

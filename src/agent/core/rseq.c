@@ -59,6 +59,11 @@ void ada_rseq_choose(void)
 		ada_above.visit_modules(module_count, NULL);
 }
 
+bool ada_rseq_is_fixed(void)
+{
+	return libc_has;
+}
+
 bool ada_rseq_usable(void)
 {
 	if (area == AS_LIBC)

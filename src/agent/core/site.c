@@ -7,8 +7,17 @@
 
 /* A slot may hold anything, also 0 where a fiber's first function has no caller; but never an address of our own data. */
 struct ada_site ada_no_site = { .return_address = (uint64_t)&ada_no_site };
-uint32_t ada_site_limit = ADA_STUB_COUNT;
-static uint32_t sites_used = 1; /* an unwinder may look just below a stub, and below the first there is none */
+uint32_t ada_site_limit = ADA_SITES_MAX;
+
+/* Stubs by class. An unwinder may look just below a stub, and the first has none there. */
+static struct kind {
+	uint32_t used, end;
+} kinds[] = {
+	{ 1, ADA_STUB_SAVING },
+	{ ADA_STUB_SAVING, ADA_STUB_SAVING + ADA_STUB_FLAGS },
+	{ ADA_STUB_SAVING + ADA_STUB_FLAGS, ADA_STUB_COUNT },
+};
+static uint32_t sites_used = 1; /* more than the sites of all classes */
 
 static uint32_t hash(uint64_t return_address, uint64_t function_id)
 {
@@ -80,14 +89,22 @@ static void refuse(uint64_t return_address)
 	__atomic_store_n(refused_place(return_address), return_address, __ATOMIC_RELAXED);
 }
 
+/* There are as many of the first class as sites at all. */
+static uint32_t number_take(uint32_t kind)
+{
+	while (kinds[kind].used == kinds[kind].end)
+		kind--;
+	return kinds[kind].used++;
+}
+
 static struct ada_site *site_make(struct ada_hook *hook, uint64_t return_address)
 {
-	struct ada_site *site = &ada_sites[sites_used];
-	uint32_t at = hash(return_address, hook->function_id);
+	uint32_t at = hash(return_address, hook->function_id), number = number_take(hook->stub_class);
+	struct ada_site *site = &ada_sites[number];
 
 	site->function_id = hook->function_id;
 	site->target = hook->start + ADA_TRAMPOLINE_BODY;
-	site->entry = (uint64_t)ada_above.stubs + (uint64_t)sites_used * ADA_STUB_BYTES;
+	site->entry = (uint64_t)ada_above.stubs + (uint64_t)number * ADA_STUB_BYTES;
 	if (ada_stub_is_return(return_address)) /* a tail call: the slot holds a stub already, and keeps it */
 		site->entry = hook->start + ADA_TRAMPOLINE_NO_STUB;
 	site->return_address = return_address;

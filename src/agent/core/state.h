@@ -98,6 +98,7 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 /* --- rseq.c */
 void ada_rseq_choose(void);
 bool ada_rseq_usable(void); /* hooks on this thread may commit by themselves */
+bool ada_rseq_is_fixed(void); /* ada_setup.rseq_offset stays as it is */
 
 /* --- core.c */
 void ada_event_lost(struct ada_thread *thread, uint64_t events);
@@ -141,7 +142,7 @@ bool ada_stack_readable(uint64_t address);		      /* whether there is memory */
 /* --- site.c */
 extern struct ada_site ada_no_site;		       /* in a hook's cache until that knows a caller: fits no call */
 uint64_t ada_site_return_address(uint64_t slot_value); /* the caller's, where a slot holds a stub */
-extern uint32_t ada_site_limit;			       /* stubs to be used at most: ADA_STUB_COUNT, but for tests */
+extern uint32_t ada_site_limit;			       /* to be used at most: ADA_SITES_MAX, but for tests */
 struct ada_site *ada_site_find(uint64_t return_address, uint64_t function_id); /* NULL: not interned */
 /* How many events a call from that address has: 2, or 1 where its return isn't recorded. */
 uint64_t ada_site_events(const struct ada_hook *hook, uint64_t return_address);

@@ -1,6 +1,6 @@
 # The hot path: what runs at each call and each return of a hooked function.
 #
-# Budget: about 80 instructions at entry and 70 at exit (22 of each save and restore), no locked one, no call. With detail 40
+# Budget: 83 instructions at entry and 73 at exit (22 of each save and restore), no locked one, no call. With detail 40
 # more at entry and 20 at exit, and four for each 16 bytes of the stack.
 #
 # Rules
@@ -39,6 +39,13 @@
 #define RSEQ_SIGNATURE 0x53053053	/* glibc registers with this one, and so does thread.c */
 
 # What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
+#define SAVED_FLAGS 0			/* as lahf and seto say them: ah, al */
+#define SAVED_RSI 8
+#define SAVED_R11 16
+#define SAVED_R10 24
+#define SAVED_RDX 32
+#define SAVED_RCX 40
+#define SAVED_RAX 48
 #define ENTRY_NEXT 56			/* where the trampoline jumps afterwards */
 #define ENTRY_HOOK 64			/* return address into the trampoline */
 #define ENTRY_SLOT (72+ENTRY_BELOW)	/* the function's return slot */
@@ -108,6 +115,31 @@
 	LOAD_ONE r8
 	LOAD_ONE rdi
 	.cfi_restore_state
+.endm
+
+# --debug-poison: garbage for the registers of the set ecx (enum ada_register), as RESTORE will put them back. \flags are inverted, as
+# lahf and seto give them: not the same at entry and exit, so that they are not put right by the second.
+.macro POISON_ONE register, saved
+	test $1<<\register,%ecx
+	jz .Lkept\@
+	mov %rax,\saved
+.Lkept\@:
+.endm
+.macro POISON flags
+	movabs $0xdead0000dead0001,%rax
+	POISON_ONE ADA_REGISTER_RAX, SAVED_RAX(%rsp)
+	POISON_ONE ADA_REGISTER_RCX, SAVED_RCX(%rsp)
+	POISON_ONE ADA_REGISTER_RDX, SAVED_RDX(%rsp)
+	POISON_ONE ADA_REGISTER_RSI, SAVED_RSI(%rsp)
+	POISON_ONE ADA_REGISTER_RDI, %rdi
+	POISON_ONE ADA_REGISTER_R8, %r8
+	POISON_ONE ADA_REGISTER_R9, %r9
+	POISON_ONE ADA_REGISTER_R10, SAVED_R10(%rsp)
+	POISON_ONE ADA_REGISTER_R11, SAVED_R11(%rsp)
+	test $1<<ADA_REGISTER_FLAGS,%ecx
+	jz .Lflags\@
+	xorw $\flags,SAVED_FLAGS(%rsp)
+.Lflags\@:
 .endm
 
 #include "detail.inc"
@@ -408,6 +440,9 @@ ada_exit:
 	cmp $1,%rax			# watched (shadow.c): 1
 	jbe .Lexit_again		# this slot's next frame: it tail-called the one just closed
 .Lexit_done:
+	cmpq $0,ada_setup+SETUP_POISON(%rip)
+	jne .Lexit_poison
+.Lexit_poisoned:
 	RESTORE
 	lea 8(%rsp),%rsp
 	.cfi_adjust_cfa_offset -8
@@ -434,9 +469,36 @@ ada_exit:
 	lea -32(%rbp),%rsi
 	SLOW_CALL ada_exit_slow, EXIT_SLOT
 	jmp .Lexit_done
+.Lexit_poison:
+	mov EXIT_SITE(%rsp),%ecx
+	lea ada_sites(%rip),%rax
+	shl $5,%ecx			# SITE_BYTES
+	jz .Lexit_poisoned
+	mov SITE_TARGET(%rax,%rcx),%rcx
+	and $-ADA_TRAMPOLINE_BYTES,%rcx	# the trampoline's first cell: its body begins there
+	mov CELL_FREE(%rcx),%ecx
+	shr $ADA_REGISTER_COUNT,%ecx	# ada_hook.free_at_exit
+	POISON 0x5400
+	jmp .Lexit_poisoned
 	RSEQ_DESCRIPTOR exit, plain, .Lexit_slow
 	RSEQ_DESCRIPTOR exit_detail, detail, .Lexit_slow
 	RSEQ_DESCRIPTOR exit_named, any, .Lexit_slow
 	.cfi_endproc
 	.size ada_exit,.-ada_exit
+
+# From an exit hook that gives up (lean.S): the return address is in the slot, where rsp is, and no stub's number is known.
+	.globl ada_exit_known
+	.hidden ada_exit_known
+	.type ada_exit_known,@function
+ada_exit_known:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 8
+	lea -8(%rsp),%rsp		# EXIT_SITE: 0 belongs to no one
+	.cfi_adjust_cfa_offset 8
+	movq $0,(%rsp)
+	SAVE
+	LOAD_THREAD
+	jmp .Lexit_again
+	.cfi_endproc
+	.size ada_exit_known,.-ada_exit_known
 	.section .note.GNU-stack,"",@progbits

@@ -16,6 +16,7 @@ struct ada_hook_spec {
 	uint64_t target;	/* body NULL: where the call goes (GOT hooks) */
 	uint64_t replacement;	/* an intercept: calls go here, and nothing is recorded; else 0 */
 	uint32_t number;	/* in the policy's tables (abi/policy.h); 0: none */
+	uint16_t free_at_entry, free_at_exit; /* registers that nobody needs (enum ada_register) */
 	bool red_zone;		/* whoever comes may have one, which must stay as it is */
 };
 uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone); /* that a trampoline takes */

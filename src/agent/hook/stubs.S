@@ -2,7 +2,7 @@
 #
 #   stub:      call *ada_sites[i].target(%rip)    6   the body; pushes the stub's return point
 #              push $i                            5   <- return point: the body has returned
-#              jmp ada_exit                       5
+#              jmp ada_exit                       5     or to the exit hook of its class (layout.h)
 #
 # The trampoline jumps to the stub with rsp = slot + 8, so the call rebuilds the return slot in place and
 # the CPU's return predictor knows both returns. Every stub has its own indirect call, so it is
@@ -39,21 +39,26 @@
 	.text
 	.p2align 12
 	.globl ada_stubs
-	.hidden ada_stubs, ada_sites, ada_exit, ada_unwound_slow
+	.hidden ada_stubs, ada_sites, ada_exit, ada_exit_lean, ada_exit_lean_flags, ada_unwound_slow
 	.type ada_stubs,@function
 ada_stubs:
 	.cfi_startproc
 	.cfi_escape STUB_CFA
 	.cfi_escape STUB_RETURN_ADDRESS
 	.set i,0
-	.rept ADA_STUB_COUNT
+	.macro STUBS count, hook
+	.rept \count
 	call *ada_sites+SITE_BYTES*i+SITE_TARGET(%rip)
 	.byte 0x68			# push imm32, never the short form
 	.long i
 	.byte 0xe9			# jmp rel32, never the short form
-	.long ada_exit-.-4
+	.long \hook-.-4
 	.set i,i+1
 	.endr
+	.endm
+	STUBS ADA_STUB_SAVING, ada_exit
+	STUBS ADA_STUB_FLAGS, ada_exit_lean_flags
+	STUBS ADA_STUB_LEAN, ada_exit_lean
 	.cfi_endproc
 	.size ada_stubs,.-ada_stubs
 

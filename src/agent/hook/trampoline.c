@@ -223,8 +223,13 @@ int ada_region_hook(struct ada_region *region, const struct ada_hook_spec *spec,
 				   .target = spec->target,
 				   .original = spec->body ? spec->original : spec->target,
 				   .origins = spec->origins ? spec->origins : (const uint8_t *)plain_origins,
-				   .number = spec->number < ADA_FUNCTIONS_MAX ? spec->number : 0 };
-	hook->entry = spec->replacement ? spec->replacement : (uint64_t)(spec->red_zone ? ada_entry_below : ada_entry);
+				   .number = spec->number < ADA_FUNCTIONS_MAX ? spec->number : 0,
+				   .free_at_entry = spec->free_at_entry,
+				   .free_at_exit = spec->free_at_exit,
+				   .stub_class = ada_variant_stub_class(spec->free_at_exit) };
+	hook->entry = spec->replacement ? spec->replacement :
+		      spec->red_zone	? (uint64_t)ada_entry_below :
+					  ada_variant_entry(spec->free_at_entry);
 	hook->start = (uint64_t)(spec->red_zone ? put_head_below(trampoline, hook) : put_head(trampoline, spec, hook));
 	for (uint32_t i = 1; i < cells; i++)
 		hook_of(trampoline + i * ADA_TRAMPOLINE_BYTES)->start = hook->start;
@@ -318,23 +323,10 @@ const struct ada_view *ada_region_view(const void **at, enum ada_view_kind kind,
 
 static void hook_pass(struct ada_hook *hook)
 {
-	if (hook->entry == (uint64_t)ada_entry)
+	if (ada_variant_is_entry(hook->entry))
 		__atomic_store_n(&hook->entry, (uint64_t)ada_pass, __ATOMIC_RELAXED);
 	else if (hook->entry == (uint64_t)ada_entry_below)
 		__atomic_store_n(&hook->entry, (uint64_t)ada_pass_below, __ATOMIC_RELAXED);
-}
-
-/* A short jump in one store: a thread that is behind the first instruction goes on in what is not changed. */
-static bool exit_pass(void)
-{
-	uint8_t *page = (uint8_t *)((uint64_t)ada_exit & ~(PAGE_BYTES - 1));
-	int64_t distance = ada_pass_exit - (ada_exit + 2);
-
-	if (distance != (int8_t)distance || ada_sys_failed(ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC)))
-		return false;
-	__atomic_store_n((uint16_t *)ada_exit, 0xeb | (uint16_t)((uint8_t)distance << 8), __ATOMIC_RELEASE);
-	ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_EXEC);
-	return true;
 }
 
 void ada_region_pass_calls(void)
@@ -350,5 +342,5 @@ void ada_region_pass_calls(void)
 bool ada_region_pass(void)
 {
 	ada_region_pass_calls();
-	return exit_pass();
+	return ada_variant_pass_exits();
 }

@@ -118,6 +118,8 @@ static int body_build(struct application *job, const struct ada_plan_hook *hook,
 			   hook->origin_first * sizeof(struct ada_plan_origin),
 		.replacement = replacement,
 		.number = ada_module_number(job->module, hook->function),
+		.free_at_entry = hook->free_at_entry,
+		.free_at_exit = hook->free_at_exit,
 		.red_zone = hook->flags & ADA_HOOK_RED_ZONE,
 	};
 	int status = ada_region_hook(job->region, &spec, entry, body);

@@ -45,6 +45,7 @@ static void setup_fill(const struct ada_shm *shm)
 	ada_setup.detail_stack = stack;
 	ada_setup.detail_call = ADA_EVENT_CALL | stack << 32 | (uint64_t)ADA_DETAIL_FLAG_VECTORS << 48;
 	ada_setup.detail_return = ADA_EVENT_RETURN | stack << 32;
+	ada_setup.poison = shm->poison;
 }
 
 static void small_attach(struct ada_core *core, struct ada_shm *shm)

@@ -31,6 +31,7 @@ enum key {
 	KEY_TRIGGER,
 	KEY_TRIGGER_FILE,
 	KEY_STRICT,
+	KEY_DEBUG_POISON,
 	KEY_NO_WAIT,
 	KEY_PRE_SEC,
 	KEY_PRE_EVENTS,
@@ -66,6 +67,7 @@ static const struct argp_option options_table[] = {
 	{ "on-full", KEY_ON_FULL, "drop|block", 0, "When the disk can't keep up (default: drop)", 0 },
 	{ "detail-buffer", KEY_DETAIL_BUFFER, "SIZE", 0, "Of detail (default: 64M; 4M to 64G)", 0 },
 	{ "detail-mode", KEY_DETAIL_MODE, "MODE", 0, "circular (default), oneshot, streaming", 0 },
+	{ "debug-poison", KEY_DEBUG_POISON, NULL, OPTION_HIDDEN, "Garbage in registers that nobody needs", 0 },
 	{ "segment-size", KEY_SEGMENT_SIZE, "SIZE", 0, "Begin a thread's next file there (64K to 1T)", 0 },
 	{ 0 },
 };
@@ -215,6 +217,7 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 		return add_string(&options->triggers, argument, error) ?: add_string(&options->trigger_origins, "--trigger", error);
 	case KEY_TRIGGER_FILE: return take_trigger_file(argument, words);
 	case KEY_STRICT: options->strict = true; return 0;
+	case KEY_DEBUG_POISON: options->poison = true; return 0;
 	case KEY_PRE_SEC: return take_seconds("pre-roll-sec", argument, &options->pre_roll_ns, error);
 	case KEY_POST_SEC: return take_seconds("post-roll-sec", argument, &options->post_roll_ns, error);
 	case KEY_PRE_EVENTS: return take_events("pre-roll-events", argument, &options->pre_roll_events, &options->pre_roll_ns, error);

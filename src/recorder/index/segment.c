@@ -189,6 +189,7 @@ int ada_segment_create(struct ada_segment *segment, const struct ada_segment_opt
 	}
 	layout.index_mode = options->index_mode;
 	layout.on_full = options->on_full;
+	layout.poison = options->poison;
 	layout.pid = options->pid;
 	layout.provider = options->provider;
 	layout.recorder_pid = (uint32_t)getpid();

@@ -60,6 +60,7 @@ struct ada_segment_options {
 	bool scarce;   /* limits leave little memory: it begins with about a megabyte */
 	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
+	bool poison; /* --debug-poison */
 	bool named; /* in `shared`, by its provider's number */
 };
 

@@ -41,6 +41,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					     .detail_stack_bytes = options->detail_stack_bytes,
 					     .detail_mode = options->detail_mode,
+					     .poison = options->poison,
 					     .allowed_bytes = 0 };
 }
 

@@ -85,6 +85,7 @@ static json_object *options_of(const struct ada_trace_options *options)
 	ada_json_count(object, "index-buffer", options->index_buffer_bytes);
 	json_object_object_add(object, "on-full", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(object, "segment-size", options->segment_bytes);
+	json_object_object_add(object, "debug-poison", json_object_new_boolean(options->poison));
 	add_detail_options(object, options);
 	return object;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "abi/plan.h"
 #include "agent/hook/hook.h"
 #include "agent/record/lane.h"
 #include "fake.h"
@@ -41,6 +42,7 @@ void (*fake_forked)(void);
 void (*fake_judge)(const struct ada_judged *event);
 struct fake_detail fake_detail;
 uint32_t fake_small;
+bool fake_poison;
 
 static bool text_is_hookable(uint64_t return_address)
 {
@@ -125,6 +127,7 @@ struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full)
 				.chunk_bytes = ADA_CHUNK_BYTES,
 				.index_mode = mode,
 				.on_full = on_full,
+				.poison = fake_poison,
 				.pid = getpid(),
 				.recorder_pid = getpid(),
 				.index_front = chunks,
@@ -184,20 +187,41 @@ void fake_use(struct ada_shm *used)
 /* --- hooks ------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t functions_used = 1;
+uint16_t fake_free_at_entry, fake_free_at_exit;
+
+__attribute__((constructor)) static void free_registers(void)
+{
+	const uint16_t values = 1 << ADA_REGISTER_R10 | 1 << ADA_REGISTER_R11 | 1 << ADA_REGISTER_FLAGS;
+	const char *name = getenv("FAKE_FREE");
+
+	if (!name)
+		return;
+	fake_free_at_entry = fake_free_at_exit = 1 << ADA_REGISTER_FLAGS;
+	if (strcmp(name, "flags")) {
+		fake_free_at_entry = values | 1 << ADA_REGISTER_RAX;
+		fake_free_at_exit = values | 1 << ADA_REGISTER_RCX | 1 << ADA_REGISTER_R8;
+	}
+	if (!strcmp(name, "all"))
+		fake_free_at_entry |= 1 << ADA_REGISTER_RCX | 1 << ADA_REGISTER_RDX;
+}
 
 static bool hook_one(struct ada_region *region, uint8_t *function)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa }, nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
 	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00 };
 	uint8_t body[5] = { 0xe9 }, jump[5] = { 0xe9 }, *copy;
-	struct ada_hook_spec spec = {
-		.function_id = ADA_FUNCTION_ID(1, functions_used), .number = functions_used, .body = body, .body_bytes = 5
-	};
+	struct ada_hook_spec spec = { .function_id = ADA_FUNCTION_ID(1, functions_used),
+				      .number = functions_used,
+				      .body = body,
+				      .body_bytes = 5,
+				      .free_at_entry = fake_free_at_entry,
+				      .free_at_exit = fake_free_at_exit };
 	uint64_t entry;
 	int32_t distance;
 
 	if (!memcmp(function, endbr64, 4))
 		function += 4;
+	spec.original = (uint64_t)function;
 	if (memcmp(function, nops, 5) && memcmp(function, nop5, 4))
 		return false;
 	if (ada_region_hook(region, &spec, &entry, &copy))

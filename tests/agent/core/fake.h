@@ -34,6 +34,11 @@ void fake_detail_give_back(uint32_t number); /* as the recorder: FREE */
 struct ada_shm *fake_begin(uint32_t chunks, uint32_t mode, uint32_t on_full);
 /* Attaches to a segment made before; no other thread may be there. */
 void fake_use(struct ada_shm *used);
+/* Registers that the hooks made from now on may use at entry and at exit (enum ada_register). As long as nobody sets them, they are
+ * those that FAKE_FREE in the environment names: none, "flags", "values" (that is no argument and no result), or "all" (but the first two
+ * arguments and the results). The program must be built without -fipa-ra. */
+extern uint16_t fake_free_at_entry, fake_free_at_exit;
+extern bool fake_poison; /* of the segments made from now on */
 /* Hooks the functions of a __patchable_function_entries section that begin with five bytes of NOP. How many. */
 int fake_hook(void *const *begin, void *const *end);
 /* Takes everything that is there, open chunks too. */

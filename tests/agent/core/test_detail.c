@@ -9,21 +9,12 @@
 #include <unistd.h>
 #include "agent/record/lane.h"
 #include "fake.h"
+#include "probe.h"
 #include "../../test.h"
 
 #define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
 #define BARRIER __asm__ volatile("" ::: "memory")
 #define WORDS 40 /* more than a record takes */
-
-struct probe {
-	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15;
-	uint64_t flags, unused;
-	uint64_t xmm[16][2];
-};
-void probe_call(const struct probe *in, struct probe *out, const void *stack, uint64_t words, void *sp);
-extern char probe_return[], probed[], probe_tail[];
-extern void *probe_target;
-extern uint64_t probe_results[6];
 
 HOOKED static long leaf(long x)
 {
@@ -81,8 +72,8 @@ static void registers_kept(void)
 	memcpy(expected.xmm[1], &probe_results[4], 16);
 	expected.rsp = out.rsp;
 	expected.unused = out.unused;
-	expected.flags &= 0x8d5;
-	out.flags &= 0x8d5;
+	expected.flags &= PROBE_FLAGS;
+	out.flags &= PROBE_FLAGS;
 	assert_memory_equal(&out, &expected, sizeof out);
 }
 

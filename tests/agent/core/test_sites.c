@@ -44,7 +44,7 @@ static void a_full_stub_table_leaves_returns_out(void **state)
 	ada_site_limit = shm->sites;
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(stranger(i), i + 2);
-	ada_site_limit = ADA_STUB_COUNT;
+	ada_site_limit = ADA_SITES_MAX;
 	fake_drain();
 	assert_int_equal(fake_count().calls, 11);
 	assert_int_equal(fake_count().returns, 1);

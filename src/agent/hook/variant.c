@@ -1,0 +1,128 @@
+/* Which hook a function gets: the one that saves least of what its plan doesn't call free.
+ *
+ * The table is all that knows of the variants: a row's hook may be used where its scratch set is a subset of the function's free set.
+ * They are in order, the cheapest first, and the last fits every function. lean.S says what each touches.
+ *
+ * Those of lean.S need the distances of `ada_self` and of the thread's rseq area from the thread pointer in their instructions. The
+ * first is the same in all threads, since the agent's thread-local data is there when the program starts. So is the second where
+ * libc registered the area; where the program may do that itself, later, there are no lean hooks.
+ */
+#include <linux/rseq.h>
+#include <sys/mman.h>
+#include "abi/plan.h"
+#include "agent/hook/parts.h"
+
+#define PAGE_BYTES 4096ull
+#define BIT(name) (1u << ADA_REGISTER_##name)
+#define REGISTERS_LEAN (BIT(RAX) | BIT(RCX) | BIT(RDX) | BIT(R10) | BIT(R11) | BIT(FLAGS))
+
+/* --- lean.S */
+void ada_entry_lean(void);
+void ada_entry_lean_arguments(void);
+void ada_entry_lean_flags(void);
+extern uint8_t ada_exit_lean[], ada_exit_lean_flags[], ada_lean_end[];
+extern const int32_t ada_bound_self[] ADA_HIDDEN, ada_bound_self_end[] ADA_HIDDEN, ada_bound_rseq[] ADA_HIDDEN,
+	ada_bound_rseq_end[] ADA_HIDDEN;
+
+struct entry {
+	uint32_t scratch;
+	void (*hook)(void);
+};
+struct exit { /* of a class of stubs: counted from the end */
+	uint32_t scratch;
+	uint8_t *hook;
+};
+
+static const struct entry entries[] = {
+	{ REGISTERS_LEAN, ada_entry_lean },
+	{ BIT(RAX) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_entry_lean_arguments },
+	{ BIT(FLAGS), ada_entry_lean_flags },
+	{ 0, ada_entry },
+};
+static const struct exit exits[] = {
+	{ BIT(RCX) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean },
+	{ BIT(FLAGS), ada_exit_lean_flags },
+	{ 0, ada_exit },
+};
+#define ENTRIES (sizeof entries / sizeof *entries)
+#define EXITS (sizeof exits / sizeof *exits)
+static_assert(ADA_REGISTER_COUNT == 10, "bits of struct ada_hook");
+
+static void words_bind(const int32_t *word, const int32_t *end, int32_t distance)
+{
+	for (; word < end; word++)
+		memcpy((char *)word + *word, &distance, sizeof distance);
+}
+
+static bool bind(void)
+{
+	int64_t self = (int64_t)&ada_self - (int64_t)__builtin_thread_pointer(),
+		rseq = ada_setup.rseq_offset + offsetof(struct rseq, rseq_cs);
+	uint64_t start = (uint64_t)ada_entry_lean & -PAGE_BYTES, end = ((uint64_t)ada_lean_end + PAGE_BYTES - 1) & -PAGE_BYTES;
+
+	if (!ada_rseq_is_fixed() || self != (int32_t)self || rseq != (int32_t)rseq ||
+	    ada_sys_failed(ada_sys_protect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)))
+		return false;
+	words_bind(ada_bound_self, ada_bound_self_end, (int32_t)self);
+	words_bind(ada_bound_rseq, ada_bound_rseq_end, (int32_t)rseq);
+	ada_sys_protect((void *)start, end - start, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+/* Whether there are lean hooks. Asked first by the first hook that is made: nobody runs one yet. */
+static bool lean(void)
+{
+	static enum { UNKNOWN, NO, YES } state;
+
+	if (state == UNKNOWN)
+		state = bind() ? YES : NO;
+	return state == YES && !ada_setup.poison;
+}
+
+uint64_t ada_variant_entry(uint32_t free)
+{
+	size_t i = lean() ? 0 : ENTRIES - 1;
+
+	while (entries[i].scratch & ~free)
+		i++;
+	return (uint64_t)entries[i].hook;
+}
+
+uint32_t ada_variant_stub_class(uint32_t free)
+{
+	size_t i = lean() ? 0 : EXITS - 1;
+
+	while (exits[i].scratch & ~free)
+		i++;
+	return (uint32_t)(EXITS - 1 - i);
+}
+
+bool ada_variant_is_entry(uint64_t hook)
+{
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (hook == (uint64_t)entries[i].hook)
+			return true;
+	return false;
+}
+
+/* A short jump in one store: a thread that is behind the first instruction goes on in what is not changed. */
+static bool pass(uint8_t *hook, const uint8_t *instead)
+{
+	uint8_t *page = (uint8_t *)((uint64_t)hook & -PAGE_BYTES);
+	int64_t distance = instead - (hook + 2);
+
+	if (distance != (int8_t)distance || ada_sys_failed(ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC)))
+		return false;
+	__atomic_store_n((uint16_t *)hook, 0xeb | (uint16_t)((uint8_t)distance << 8), __ATOMIC_RELEASE);
+	ada_sys_protect(page, PAGE_BYTES, PROT_READ | PROT_EXEC);
+	return true;
+}
+
+bool ada_variant_pass_exits(void)
+{
+	bool all = pass(ada_exit, ada_pass_exit);
+
+	for (size_t i = 0; i < EXITS - 1; i++)
+		all = pass(exits[i].hook, exits[i].hook - ADA_EXIT_PASS) && all;
+	return all;
+}

@@ -1,0 +1,339 @@
+/* The hooks of functions that leave registers to them: what each touches, that nothing is lost by them, that an unwinder finds its way
+ * at every instruction, and how many instructions they have. */
+#include <Zydis/Zydis.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unwind.h>
+#include "abi/plan.h"
+#include "agent/record/lane.h"
+#include "fake.h"
+#include "probe.h"
+#include "../../test.h"
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define HOOKED __attribute__((noinline, noclone, patchable_function_entry(5, 0)))
+#define BARRIER __asm__ volatile("" ::: "memory")
+#define BIT(name) (1 << ADA_REGISTER_##name)
+#define FLAGS BIT(FLAGS)
+#define VALUES (BIT(R10) | BIT(R11) | FLAGS)
+#define EVERY ((1 << ADA_REGISTER_COUNT) - 1)
+#define RESULTS (BIT(RAX) | BIT(RDX))
+
+static struct ada_shm *shm;
+static struct probe in, out;
+static uint32_t handled;
+
+HOOKED static long leaf(long x)
+{
+	BARRIER;
+	return x + 1;
+}
+
+static void hook(void *function)
+{
+	void *functions[] = { function };
+
+	memset(function, 0x90, 5); /* as it was before its first hook */
+	assert_int_equal(fake_hook(functions, functions + 1), 1);
+}
+
+/* Both probes and what a handler calls, hooked anew. */
+static void begin(uint16_t entry, uint16_t exit)
+{
+	extern void *__start___patchable_function_entries[], *__stop___patchable_function_entries[];
+	static bool hooked;
+
+	fake_detail = (struct fake_detail){ 0 };
+	shm = fake_begin(256, ADA_INDEX_STREAMING, ADA_ON_FULL_BLOCK);
+	fake_free_at_entry = entry;
+	fake_free_at_exit = exit;
+	if (!hooked)
+		assert_true(fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries) >= 3);
+	hooked = true;
+	hook(probed);
+	hook(probe_tail);
+	fake_free_at_entry = fake_free_at_exit = FLAGS;
+	hook(leaf);
+}
+
+static void inputs_make(uint64_t seed)
+{
+	uint64_t *words = (uint64_t *)&in;
+
+	for (size_t i = 0; i < sizeof in / 8; i++)
+		words[i] = 0x0123456789abcdefull * (i + 3 + seed);
+	in.flags = 0x2 | (seed % 2 ? 0 : PROBE_FLAGS);
+	for (uint32_t i = 0; i < 6; i++)
+		probe_results[i] = 0x1122334455667788ull * (i + 5 + seed);
+}
+
+static const size_t places[ADA_REGISTER_COUNT] = {
+	offsetof(struct probe, rax), offsetof(struct probe, rcx),   offsetof(struct probe, rdx), offsetof(struct probe, rsi),
+	offsetof(struct probe, rdi), offsetof(struct probe, r8),    offsetof(struct probe, r9),	 offsetof(struct probe, r10),
+	offsetof(struct probe, r11), offsetof(struct probe, flags),
+};
+
+/* A bit an enum ada_register: what the call has changed of these. Of all else nothing has. */
+static uint32_t changed(void)
+{
+	struct probe expected = in;
+	uint32_t set = 0;
+
+	expected.flags &= PROBE_FLAGS;
+	out.flags &= PROBE_FLAGS;
+	for (uint32_t i = 0; i < ADA_REGISTER_COUNT; i++) {
+		uint64_t *before = (uint64_t *)((char *)&expected + places[i]), *after = (uint64_t *)((char *)&out + places[i]);
+
+		if (!(RESULTS >> i & 1) && *before != *after) {
+			set |= 1u << i;
+			*before = *after;
+		}
+	}
+	expected.rax = probe_results[0];
+	expected.rdx = probe_results[1];
+	memcpy(expected.xmm[0], &probe_results[2], 16);
+	memcpy(expected.xmm[1], &probe_results[4], 16);
+	expected.rsp = out.rsp;
+	expected.unused = out.unused;
+	assert_memory_equal(&out, &expected, sizeof out);
+	return set;
+}
+
+static const struct {
+	uint16_t entry, exit;
+} sets[] = {
+	{ 0, 0 },
+	{ FLAGS, 0 },
+	{ 0, FLAGS },
+	{ FLAGS, FLAGS },
+	{ VALUES, VALUES },
+	{ VALUES | BIT(RAX), VALUES | BIT(RCX) },
+	{ VALUES | BIT(RAX) | BIT(RCX) | BIT(RDX), VALUES | BIT(RCX) | BIT(R8) },
+	{ VALUES | BIT(RAX) | BIT(RDX), VALUES | BIT(R8) },
+	{ EVERY, EVERY & ~RESULTS },
+	{ EVERY & ~FLAGS, EVERY & ~FLAGS & ~RESULTS },
+};
+
+static void calls(uint32_t count, void *target, uint32_t free)
+{
+	probe_target = target;
+	for (uint32_t i = 0; i < count; i++) {
+		inputs_make(i);
+		probe_call(&in, &out, NULL, 0, NULL);
+		assert_int_equal(changed() & ~free, 0);
+	}
+}
+
+/* Slow paths among them: the first, each chunk's first. */
+static void only_what_is_free_is_touched(void **state)
+{
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		const uint32_t count = 2 * ADA_CHUNK_EVENTS, free = sets[i].entry | sets[i].exit;
+
+		begin(sets[i].entry, sets[i].exit);
+		calls(count, probed, free);
+		calls(count, probe_tail, free);
+		fake_drain();
+		assert_int_equal(fake_count().calls, 3 * count);
+		assert_int_equal(fake_count().returns, 3 * count);
+		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
+		assert_int_equal(fake_frames(), 0);
+	}
+}
+
+static void on_alarm(int number)
+{
+	for (int i = 0; i < 3; i++)
+		leaf(i);
+	handled++;
+}
+
+static void storm(bool on)
+{
+	struct itimerval timer = { { 0, on ? 50 : 0 }, { 0, on ? 50 : 0 } };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+
+	handled = on ? 0 : handled;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Sections are aborted, and start anew with registers that nobody has put back. */
+static void signals_cost_nothing(void **state)
+{
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		uint32_t count = 0;
+
+		begin(sets[i].entry, sets[i].exit);
+		fake_drain_start();
+		storm(true);
+		for (; handled < 500 || count < 50000; count++)
+			calls(1, count % 2 ? probe_tail : probed, sets[i].entry | sets[i].exit);
+		storm(false);
+		fake_drain_stop();
+		fake_drain();
+		assert_int_equal(fake_count().calls, count + count / 2 + 3 * handled);
+		assert_int_equal(fake_count().returns, fake_count().calls);
+		assert_int_equal(fake_count().errors + fake_count().lost + fake_count().exceptions, 0);
+	}
+}
+
+/* --- a rule looks at a call ------------------------------------------------------------------------------------------------ */
+
+static uint32_t judged;
+
+__attribute__((target("general-regs-only"))) static void judge(const struct ada_judged *event)
+{
+	const struct ada_registers *registers = event->registers;
+
+	if (event->kind == ADA_EVENT_CALL)
+		judged += registers->rdi == in.rdi && registers->rsi == in.rsi && registers->rdx == in.rdx && registers->rcx == in.rcx &&
+			  registers->r8 == in.r8 && registers->r9 == in.r9;
+	else
+		judged += registers->rax == probe_results[0] && registers->rdx == probe_results[1];
+}
+
+static void a_rule_sees_arguments_and_results(void **state)
+{
+	const uint32_t count = 100;
+
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		begin(sets[i].entry, sets[i].exit);
+		((uint8_t *)shm)[shm->policy_offset + ADA_POLICY_FLAGS + ADA_FUNCTION_SYMBOL(fake_id(probed))] = ADA_POLICY_CALL |
+														 ADA_POLICY_RETURN;
+		judged = 0;
+		fake_judge = judge;
+		calls(count, probed, sets[i].entry | sets[i].exit);
+		fake_judge = NULL;
+		assert_int_equal(judged, 2 * count);
+	}
+}
+
+/* --- poison ---------------------------------------------------------------------------------------------------------------- */
+
+static void poison_changes_all_that_is_free(void **state)
+{
+	fake_poison = true;
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		uint32_t free = (sets[i].entry | sets[i].exit) & ~RESULTS;
+
+		begin(sets[i].entry, sets[i].exit);
+		for (uint32_t k = 0; k < 10; k++) {
+			inputs_make(k);
+			probe_target = probed;
+			probe_call(&in, &out, NULL, 0, NULL);
+			assert_int_equal(changed(), free);
+		}
+	}
+	fake_poison = false;
+}
+
+/* --- unwinding ------------------------------------------------------------------------------------------------------------- */
+
+extern const char steps_begin[], steps_end[];
+static volatile uint32_t steps, missed;
+
+/* leaf returns to it. */
+NOINLINE static long stepped(long x)
+{
+	long sum = leaf(x);
+
+	BARRIER;
+	return sum + 1;
+}
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *found)
+{
+	*(bool *)found |= _Unwind_GetRegionStart(context) == (uintptr_t)stepped;
+	return _URC_NO_REASON;
+}
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	uint64_t ip = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	bool found = false;
+
+	_Unwind_Backtrace(visit, &found);
+	missed += !found && (ip < (uint64_t)steps_begin || ip > (uint64_t)steps_end);
+	steps++;
+}
+
+/* Single steps lead through what lies around a section; the section itself is left at its first. */
+static void every_instruction_can_be_unwound(void **state)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGTRAP, &action, NULL);
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		begin(sets[i].entry, sets[i].exit);
+		fake_free_at_entry = sets[i].entry;
+		fake_free_at_exit = sets[i].exit;
+		hook(leaf);
+		assert_int_equal(stepped(1), 3);
+		steps = missed = 0;
+		__asm__ volatile("lea -128(%%rsp),%%rsp; mov $5,%%edi; pushf; orl $0x100,(%%rsp)\n"
+				 "steps_begin: popf; call *%0; pushf; andl $~0x100,(%%rsp); popf\n"
+				 "steps_end: lea 128(%%rsp),%%rsp"
+				 :
+				 : "b"(stepped)
+				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+		assert_true(steps > 60);
+		assert_int_equal(missed, 0);
+	}
+}
+
+/* --- the budget ------------------------------------------------------------------------------------------------------------ */
+
+/* Instructions up to the return, where each condition is the usual one: no branch is taken. */
+static uint32_t instructions(const void *hook)
+{
+	const uint8_t *at = hook;
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction instruction;
+	uint32_t count = 0;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	do {
+		assert_true(ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, at, 16, &instruction)));
+		at += instruction.length;
+		if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP)
+			at += instruction.raw.imm[0].value.s;
+		count++;
+	} while (instruction.mnemonic != ZYDIS_MNEMONIC_RET);
+	return count;
+}
+
+static void hooks_keep_to_their_budget(void **state)
+{
+	extern const char ada_entry[], ada_entry_lean[], ada_entry_lean_arguments[], ada_entry_lean_flags[];
+	extern const char ada_exit[], ada_exit_lean[], ada_exit_lean_flags[];
+	static const struct {
+		const char *hook;
+		uint32_t instructions;
+	} budget[] = {
+		{ ada_entry_lean, 54 },
+		{ ada_entry_lean_arguments, 58 },
+		{ ada_entry_lean_flags, 64 },
+		{ ada_entry, 83 },
+		{ ada_exit_lean, 47 },
+		{ ada_exit_lean_flags, 55 },
+		{ ada_exit, 73 },
+	};
+
+	for (size_t i = 0; i < sizeof budget / sizeof *budget; i++)
+		if (instructions(budget[i].hook) != budget[i].instructions)
+			fail_msg("hook %zu has %u instructions, not %u", i, instructions(budget[i].hook), budget[i].instructions);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_is_free_is_touched),	     cmocka_unit_test(signals_cost_nothing),
+		cmocka_unit_test(a_rule_sees_arguments_and_results), cmocka_unit_test(poison_changes_all_that_is_free),
+		cmocka_unit_test(every_instruction_can_be_unwound),  cmocka_unit_test(hooks_keep_to_their_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
