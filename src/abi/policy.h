@@ -127,9 +127,10 @@ static_assert(ADA_POLICY_MASKS >= sizeof(struct ada_policy_table) && ADA_POLICY_
  * agent that is about to change the state for the former rule looks at the incarnation, but may come late by that one change: so the
  * recorder gives away the slot that has been empty for longest.
  *
- * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another. */
+ * incarnation and matches are one pair for cmpxchg16b, limit_start and limit_count another.
+ * What is done with them: abi/rules.h. */
 struct ada_rule_state { /* 128 bytes */
-	uint32_t incarnation;
+	uint32_t incarnation __attribute__((aligned(16)));
 	uint32_t above;			   /* percentile, rate: the bound is exceeded now */
 	uint64_t matches;		   /* events that fitted the rule, whatever after, every and limit made of them */
 	uint64_t limit_start, limit_count; /* a span of limit_ticks begins with the first mark after the last span's end */
@@ -146,6 +147,16 @@ static_assert(sizeof(struct ada_rule_state) == 128, "rule state");
 #define ADA_POLICY_SAMPLES (ADA_POLICY_STATES + ADA_RULES_MAX * 128u) /* pages of a slot exist for kinds that need them */
 #define ADA_POLICY_BYTES (ADA_POLICY_SAMPLES + ADA_RULES_MAX * ADA_SAMPLE_BYTES)
 static_assert(ADA_POLICY_SAMPLES % 4096 == 0 && ADA_POLICY_BYTES % 4096 == 0, "pages");
+
+static inline struct ada_rule_state *ada_policy_state(void *area, uint32_t slot)
+{
+	return (struct ada_rule_state *)((char *)area + ADA_POLICY_STATES) + slot;
+}
+
+static inline uint64_t *ada_policy_samples(void *area, uint32_t slot)
+{
+	return (uint64_t *)((char *)area + ADA_POLICY_SAMPLES + (uint64_t)slot * ADA_SAMPLE_BYTES);
+}
 
 /* One event that fitted one or more rules. Written before the pin is widened (abi/detail.h), both before the thread goes on. */
 struct ada_mark {	  /* 128 bytes */

@@ -1,6 +1,9 @@
 /* From a trigger to the agent's form of it (abi/policy.h). */
 #include <string.h>
+#include <time.h>
 #include "trigger/trigger.h"
+
+#define SECOND_NS 1000000000ull
 
 bool ada_trigger_may_match(const struct ada_trigger *trigger, const char *mangled)
 {
@@ -131,4 +134,28 @@ void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, co
 	rule->post_ticks = to_ticks(own.post_ns, ticks_per_ns);
 	rule->post_events = own.post_events;
 	memcpy(rule->name, trigger->exception, sizeof rule->name);
+}
+
+uint64_t ada_trigger_left_ns(const struct ada_trigger *trigger, uint64_t wall_ns)
+{
+	bool over_midnight = trigger->from_minute > trigger->to_minute, begun, ends;
+	time_t now = (time_t)(wall_ns / SECOND_NS), last;
+	struct tm local, end;
+	uint32_t minute;
+
+	localtime_r(&now, &local);
+	minute = (uint32_t)(local.tm_hour * 60 + local.tm_min);
+	begun = minute >= trigger->from_minute;
+	ends = minute < trigger->to_minute;
+	if (over_midnight ? !begun && !ends : !begun || !ends)
+		return 0;
+	/* By the calendar, so that a day of 23 or 25 hours is right too. */
+	end = local;
+	end.tm_mday += over_midnight && begun;
+	end.tm_hour = (int)trigger->to_minute / 60;
+	end.tm_min = (int)trigger->to_minute % 60;
+	end.tm_sec = 0;
+	end.tm_isdst = -1;
+	last = mktime(&end);
+	return last > now ? (uint64_t)last * SECOND_NS - wall_ns : 1;
 }

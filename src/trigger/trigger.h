@@ -72,6 +72,8 @@ struct ada_rolls {
 };
 void ada_trigger_rule(const struct ada_trigger *trigger, double ticks_per_ns, const struct ada_rolls *rolls, enum ada_value_type type,
 		      struct ada_rule *rule);
+/* time=: how long the interval lasts from now on; 0: now is outside. */
+uint64_t ada_trigger_left_ns(const struct ada_trigger *trigger, uint64_t wall_ns);
 /* How the result (argument 0) or an integer argument of a function is to be read: DWARF type, else the table of libc's
  * prototypes, else int. `path` NULL: no DWARF. */
 enum ada_value_type ada_value_type_of(const char *path, const char *mangled, int argument);

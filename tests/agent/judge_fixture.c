@@ -74,7 +74,7 @@ struct ada_rule *rule_put(uint32_t slot, enum ada_rule_kind kind)
 
 	*rule = (struct ada_rule){ .kind = kind, .flags = ADA_RULE_ENABLED, .incarnation = 1 };
 	name_in(table(0), FUNCTION, *mask | 1ull << slot);
-	ada_rule_state(shm, slot)->incarnation = 1;
+	ada_policy_state(policy(), slot)->incarnation = 1;
 	return rule;
 }
 

@@ -61,8 +61,8 @@ static void rules_that_fit_one_event_are_one_mark(void **state)
 		assert_int_equal(marks()[call].post_ticks, 999);
 	}
 	assert_int_equal(marked(), 3);
-	assert_int_equal(ada_rule_state(shm, 2)->matches, 3);
-	assert_int_equal(ada_rule_state(shm, 2)->marks, 2);
+	assert_int_equal(ada_policy_state(policy(), 2)->matches, 3);
+	assert_int_equal(ada_policy_state(policy(), 2)->marks, 2);
 }
 
 struct comparison {
@@ -142,8 +142,11 @@ static void real_numbers_compare_as_in_c(void **state)
 				double a = values[i], b = values[k];
 
 				rule.operand.f = b;
-				assert_int_equal(ada_value_fits(bits_of(a), ADA_VALUE_F64, op, &rule), c_compare(a, op, b));
-				assert_int_equal(ada_value_fits(bits_of_float(values[i]), ADA_VALUE_F32, op, &rule), c_compare(a, op, b));
+				rule.op = op;
+				rule.type = ADA_VALUE_F64;
+				assert_int_equal(ada_value_fits(bits_of(a), &rule), c_compare(a, op, b));
+				rule.type = ADA_VALUE_F32;
+				assert_int_equal(ada_value_fits(bits_of_float(values[i]), &rule), c_compare(a, op, b));
 			}
 }
 

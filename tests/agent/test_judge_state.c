@@ -32,9 +32,9 @@ static void percentiles(uint64_t share, uint64_t over, uint64_t enough, enum ada
 	bool above = false;
 	uint32_t turns = 0;
 
-	memset(ada_rule_state(shm, 1), 0, sizeof(struct ada_rule_state));
-	ada_rule_state(shm, 1)->incarnation = 1;
-	memset(policy() + ADA_POLICY_SAMPLES + ADA_SAMPLE_BYTES, 0, ADA_SAMPLE_BYTES);
+	memset(ada_policy_state(policy(), 1), 0, sizeof(struct ada_rule_state));
+	ada_policy_state(policy(), 1)->incarnation = 1;
+	memset(ada_policy_samples(policy(), 1), 0, ADA_SAMPLE_BYTES);
 	rule->op = op;
 	rule->operand.u = 1000;
 	rule->percentile = share;
@@ -140,8 +140,8 @@ static void new_callers_mark_once(void **state)
 			seen += marks_for(&event);
 		}
 	assert_int_equal(seen, 1024 * 15 / 16 - 5); /* as many as there is room for, none twice */
-	assert_int_equal(ada_rule_state(shm, 1)->samples, 1024 * 15 / 16);
-	assert_true(ada_rule_state(shm, 1)->overlooked > 1000);
+	assert_int_equal(ada_policy_state(policy(), 1)->samples, 1024 * 15 / 16);
+	assert_true(ada_policy_state(policy(), 1)->overlooked > 1000);
 }
 
 static void options_count(void **state)
@@ -157,12 +157,12 @@ static void options_count(void **state)
 	rule->limit_ticks = 100;
 	for (uint32_t i = 0; i < 400; i++) /* a call each 10: 3 of 10 */
 		assert_int_equal(call_marks(2000 + 10 * i), i % 10 < 3);
-	assert_int_equal(ada_rule_state(shm, 1)->matches, 440);
-	assert_int_equal(ada_rule_state(shm, 1)->marks, 10 + 120);
-	assert_int_equal(ada_rule_state(shm, 1)->last_counter, 2000 + 3920);
+	assert_int_equal(ada_policy_state(policy(), 1)->matches, 440);
+	assert_int_equal(ada_policy_state(policy(), 1)->marks, 10 + 120);
+	assert_int_equal(ada_policy_state(policy(), 1)->last_counter, 2000 + 3920);
 	rule->incarnation = 2; /* a state that isn't this rule's is left alone */
 	assert_false(call_marks(9000000));
-	assert_int_equal(ada_rule_state(shm, 1)->matches, 440);
+	assert_int_equal(ada_policy_state(policy(), 1)->matches, 440);
 }
 
 /* --- many at once ------------------------------------------------------------------------------------------------------- */
@@ -199,12 +199,12 @@ static void counts_are_exact_under_threads(void **state)
 	rule_put(3, ADA_RULE_NEW_CALLER);
 	on_threads(call_often);
 	for (uint32_t slot = 0; slot < 3; slot++)
-		assert_int_equal(ada_rule_state(shm, slot)->matches, 100000);
-	assert_int_equal(ada_rule_state(shm, 0)->marks, (100000 + 6) / 7);
-	assert_int_equal(ada_rule_state(shm, 1)->marks, 10);
-	assert_int_equal(ada_rule_state(shm, 2)->marks, 1234);
-	assert_int_equal(ada_rule_state(shm, 3)->marks, 500);
-	assert_int_equal(ada_rule_state(shm, 3)->samples, 500);
+		assert_int_equal(ada_policy_state(policy(), slot)->matches, 100000);
+	assert_int_equal(ada_policy_state(policy(), 0)->marks, (100000 + 6) / 7);
+	assert_int_equal(ada_policy_state(policy(), 1)->marks, 10);
+	assert_int_equal(ada_policy_state(policy(), 2)->marks, 1234);
+	assert_int_equal(ada_policy_state(policy(), 3)->marks, 500);
+	assert_int_equal(ada_policy_state(policy(), 3)->samples, 500);
 	assert_int_equal(shm->marks.head + shm->marks.missed, marked());
 }
 
@@ -238,10 +238,10 @@ static void handlers_may_come_in_between(void **state)
 	setitimer(ITIMER_REAL, &never, NULL);
 	signal(SIGALRM, SIG_DFL);
 	calls += calls_in_handler;
-	assert_int_equal(ada_rule_state(shm, 0)->matches, calls);
-	assert_int_equal(ada_rule_state(shm, 0)->marks, (calls + 2) / 3);
-	assert_int_equal(ada_rule_state(shm, 1)->marks, 500);
-	assert_int_equal(ada_rule_state(shm, 2)->marks, 101);
+	assert_int_equal(ada_policy_state(policy(), 0)->matches, calls);
+	assert_int_equal(ada_policy_state(policy(), 0)->marks, (calls + 2) / 3);
+	assert_int_equal(ada_policy_state(policy(), 1)->marks, 500);
+	assert_int_equal(ada_policy_state(policy(), 2)->marks, 101);
 	assert_int_equal(shm->marks.head + shm->marks.missed, marked());
 	for (uint64_t i = 0; i < shm->marks.head; i++)
 		assert_int_equal(marks()[i].ready, i + 1);
@@ -297,7 +297,7 @@ static void the_pin_only_grows(void **state)
 /* A thread that was preempted between its event and the judge. */
 static void what_happened_before_a_rule_does_not_mark(void **state)
 {
-	struct ada_rule_state *own = ada_rule_state(shm, 0);
+	struct ada_rule_state *own = ada_policy_state(policy(), 0);
 
 	rule_put(0, ADA_RULE_SYMBOL);
 	own->since_counter = 5000;
@@ -406,7 +406,7 @@ static void no_event_is_marked_under_a_mixture(void **state)
 
 	table_fill(table(0), 1);
 	for (uint32_t slot = 0; slot < 64; slot++)
-		ada_rule_state(shm, slot)->incarnation = 0;
+		ada_policy_state(policy(), slot)->incarnation = 0;
 	swapping = true;
 	for (uint32_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, call_while_swapping, &calls), 0);

@@ -14,7 +14,7 @@ static const struct ada_policy_table *in_force(const struct ada_provider *provid
 
 static struct ada_rule_state *state_of(const struct ada_provider *provider, uint32_t slot)
 {
-	return (struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot;
+	return ada_policy_state(provider->segment.policy, slot);
 }
 
 static void add(struct ada_policy *policy, const char *text, uint32_t *id)

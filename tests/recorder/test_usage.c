@@ -1,17 +1,12 @@
-/* What sampled rules go by: memory of machine and cgroup from files made up here, and intervals of the day. */
+/* What sampled rules go by: memory of machine and cgroup from files made up here. */
 #include "../test.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "recorder/host/usage.h"
-
-#define MINUTE 60ull
-#define HOUR 3600ull
-#define SECOND_NS 1000000000ull
 
 static char root[] = "/tmp/ada-usage-XXXXXX";
 
@@ -110,45 +105,6 @@ static void test_own_process(void **state)
 	assert_true(later > first);
 }
 
-/* Of 2 March 2026, in the zone that TZ names. */
-static uint64_t at(int hour, int minute)
-{
-	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 2, .tm_hour = hour, .tm_min = minute, .tm_isdst = -1 };
-	return (uint64_t)mktime(&local) * SECOND_NS;
-}
-
-static void test_interval(void **state)
-{
-	setenv("TZ", "Europe/Berlin", 1);
-	tzset();
-	uint32_t from = 10 * 60 + 30, to = 10 * 60 + 45;
-	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 29)), 0);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 30)), 15 * MINUTE * SECOND_NS);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 44) + SECOND_NS / 2), MINUTE * SECOND_NS - SECOND_NS / 2);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(10, 45)), 0);
-}
-
-static void test_over_midnight(void **state)
-{
-	uint32_t from = 23 * 60 + 50, to = 10;
-	assert_int_equal(ada_usage_interval_ns(from, to, at(23, 49)), 0);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(23, 50)), 20 * MINUTE * SECOND_NS);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(0, 5)), 5 * MINUTE * SECOND_NS);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(0, 10)), 0);
-	assert_int_equal(ada_usage_interval_ns(from, to, at(12, 0)), 0);
-}
-
-/* On 29 March 2026 Berlin's clocks go from 2 to 3: an interval from 1 to 4 lasts two hours. */
-static void test_the_day_of_23_hours(void **state)
-{
-	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 29, .tm_hour = 1, .tm_isdst = -1 };
-	if (access("/usr/share/zoneinfo/Europe/Berlin", R_OK))
-		test_skip("needs the time zones of tzdata");
-	setenv("TZ", "Europe/Berlin", 1);
-	tzset();
-	assert_int_equal(ada_usage_interval_ns(60, 240, (uint64_t)mktime(&local) * SECOND_NS), 2 * HOUR * SECOND_NS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,9 +114,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_group_v1, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_nonsense, make_root, remove_root),
 		cmocka_unit_test(test_own_process),
-		cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_over_midnight),
-		cmocka_unit_test(test_the_day_of_23_hours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

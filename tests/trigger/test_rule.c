@@ -1,5 +1,12 @@
-/* The agent's form of rules, and which events of a function they look at. */
+/* The agent's form of rules, which events of a function they look at, and intervals of the day. */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 #include "rules.h"
+
+#define MINUTE 60ull
+#define HOUR 3600ull
+#define SECOND_NS 1000000000ull
 
 static const struct ada_rolls rolls = { 5000, 7, 6000, 8 };
 static const struct ada_rolls no_rolls;
@@ -152,10 +159,67 @@ static void no_overflow(void **state)
 	ada_trigger_free(trigger);
 }
 
+static uint64_t left_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns)
+{
+	struct ada_trigger trigger = { .from_minute = from_minute, .to_minute = to_minute };
+
+	return ada_trigger_left_ns(&trigger, wall_ns);
+}
+
+/* Of 2 March 2026, in the zone that TZ names. */
+static uint64_t at(int hour, int minute)
+{
+	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 2, .tm_hour = hour, .tm_min = minute, .tm_isdst = -1 };
+
+	return (uint64_t)mktime(&local) * SECOND_NS;
+}
+
+static void left_of_an_interval(void **state)
+{
+	uint32_t from = 10 * 60 + 30, to = 10 * 60 + 45;
+
+	setenv("TZ", "Europe/Berlin", 1);
+	tzset();
+	assert_int_equal(left_ns(from, to, at(10, 29)), 0);
+	assert_int_equal(left_ns(from, to, at(10, 30)), 15 * MINUTE * SECOND_NS);
+	assert_int_equal(left_ns(from, to, at(10, 44) + SECOND_NS / 2), MINUTE * SECOND_NS - SECOND_NS / 2);
+	assert_int_equal(left_ns(from, to, at(10, 45)), 0);
+}
+
+static void left_over_midnight(void **state)
+{
+	uint32_t from = 23 * 60 + 50, to = 10;
+
+	assert_int_equal(left_ns(from, to, at(23, 49)), 0);
+	assert_int_equal(left_ns(from, to, at(23, 50)), 20 * MINUTE * SECOND_NS);
+	assert_int_equal(left_ns(from, to, at(0, 5)), 5 * MINUTE * SECOND_NS);
+	assert_int_equal(left_ns(from, to, at(0, 10)), 0);
+	assert_int_equal(left_ns(from, to, at(12, 0)), 0);
+}
+
+/* On 29 March 2026 Berlin's clocks go from 2 to 3: an interval from 1 to 4 lasts two hours. */
+static void left_of_a_day_of_23_hours(void **state)
+{
+	struct tm local = { .tm_year = 126, .tm_mon = 2, .tm_mday = 29, .tm_hour = 1, .tm_isdst = -1 };
+
+	if (access("/usr/share/zoneinfo/Europe/Berlin", R_OK))
+		test_skip("needs the time zones of tzdata");
+	setenv("TZ", "Europe/Berlin", 1);
+	tzset();
+	assert_int_equal(left_ns(60, 240, (uint64_t)mktime(&local) * SECOND_NS), 2 * HOUR * SECOND_NS);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(flags),	cmocka_unit_test(ticks),	 cmocka_unit_test(own_rolls),
-					    cmocka_unit_test(operands), cmocka_unit_test(real_operands), cmocka_unit_test(no_overflow) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(flags),
+					    cmocka_unit_test(ticks),
+					    cmocka_unit_test(own_rolls),
+					    cmocka_unit_test(operands),
+					    cmocka_unit_test(real_operands),
+					    cmocka_unit_test(no_overflow),
+					    cmocka_unit_test(left_of_an_interval),
+					    cmocka_unit_test(left_over_midnight),
+					    cmocka_unit_test(left_of_a_day_of_23_hours) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

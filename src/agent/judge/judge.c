@@ -54,17 +54,9 @@ static uint64_t rules_of(const struct ada_policy_table *table, const struct job 
 	return rules;
 }
 
-static bool argument_of(const struct ada_judged *event, const struct ada_rule *rule, uint64_t *value)
+static bool argument_of(const struct ada_registers *registers, uint32_t number, uint64_t *value)
 {
-	const struct ada_registers *registers = event->registers;
-
-	if (!registers)
-		return false;
-	if (rule->type == ADA_VALUE_F64 || rule->type == ADA_VALUE_F32) {
-		*value = event->xmm0;
-		return true;
-	}
-	switch (rule->argument) {
+	switch (number) {
 	case 1: *value = registers->rdi; return true;
 	case 2: *value = registers->rsi; return true;
 	case 3: *value = registers->rdx; return true;
@@ -75,58 +67,66 @@ static bool argument_of(const struct ada_judged *event, const struct ada_rule *r
 	return false;
 }
 
-static bool call_fits(const struct ada_rule *rule, const struct job *job, uint64_t *value)
+static inline __attribute__((always_inline)) bool register_of(const struct ada_judged *event, const struct ada_rule *rule, uint64_t *value)
 {
-	const struct ada_judged *event = job->event;
-
-	switch (rule->kind) {
-	case ADA_RULE_SYMBOL: return true;
-	case ADA_RULE_ARG: return argument_of(event, rule, value) && ada_value_fits(*value, rule->type, rule->op, rule);
-	case ADA_RULE_DEPTH:
-		*value = event->depth;
-		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
-	case ADA_RULE_RATE: return true;
-	case ADA_RULE_NEW_CALLER: *value = event->return_address; return event->return_address;
-	case ADA_RULE_CPU: /* no match yet: the call's beginning */ ada_cpu_begin(event->slot, event->number); return false;
-	case ADA_RULE_EXCEPTION: return ada_type_matches(event, rule->name, sizeof rule->name, &job->work->names);
-	}
-	return false;
+	if (!event->registers)
+		return false;
+	if (rule->kind == ADA_RULE_ARG && !ada_rule_is_real(rule))
+		return argument_of(event->registers, rule->argument, value);
+	*value = ada_rule_is_real(rule) ? event->xmm0 : event->registers->rax;
+	return true;
 }
 
-static bool return_fits(const struct ada_rule *rule, struct job *job, uint64_t *value)
+/* A call is no match: it is the beginning of one. */
+static bool cpu_time_of(struct job *job, uint64_t *value)
 {
 	const struct ada_judged *event = job->event;
 
-	switch (rule->kind) {
-	case ADA_RULE_RETURN:
-		if (event->kind != ADA_EVENT_RETURN || !event->registers)
-			return false; /* left by unwinding: nothing was returned */
-		*value = rule->type == ADA_VALUE_F64 || rule->type == ADA_VALUE_F32 ? event->xmm0 : event->registers->rax;
-		return ada_value_fits(*value, rule->type, rule->op, rule);
-	case ADA_RULE_LATENCY:
-	case ADA_RULE_PERCENTILE:
-		*value = event->counter - event->start_counter;
-		if (!event->start_counter || event->counter < event->start_counter)
-			return false;
-		return rule->kind == ADA_RULE_PERCENTILE || ada_value_compare(*value, rule->op, rule->operand.u);
-	case ADA_RULE_CPU:
-		if (!job->cpu.asked)
-			job->cpu.known = ada_cpu_end(event->slot, event->number, &job->cpu.ns);
-		job->cpu.asked = true;
-		*value = job->cpu.ns;
-		return job->cpu.known && ada_value_compare(*value, rule->op, rule->operand.u);
+	if (event->kind == ADA_EVENT_CALL) {
+		ada_cpu_begin(event->slot, event->number);
+		return false;
 	}
-	return false;
+	if (!job->cpu.asked)
+		job->cpu.known = ada_cpu_end(event->slot, event->number, &job->cpu.ns);
+	job->cpu.asked = true;
+	*value = job->cpu.ns;
+	return job->cpu.known;
+}
+
+/* What rules can't be told in advance: ada_rule_ask. */
+static inline __attribute__((always_inline)) bool event_ask(void *context, const struct ada_rule *rule, uint64_t *value)
+{
+	struct job *job = context;
+
+	switch (rule->kind) {
+	case ADA_RULE_ARG:
+	case ADA_RULE_RETURN: return register_of(job->event, rule, value);
+	case ADA_RULE_CPU: return cpu_time_of(job, value);
+	default: return ada_type_matches(job->event, rule->name, sizeof rule->name, &job->work->names);
+	}
+}
+
+/* What rules look at, as the compiler needs it. */
+static inline __attribute__((always_inline)) struct ada_rule_event seen_of(const struct ada_judged *event)
+{
+	return (struct ada_rule_event){ .counter = event->counter,
+					.duration = event->counter - event->start_counter,
+					.caller = event->return_address,
+					.kind = event->kind,
+					.depth = event->depth,
+					.timed = event->start_counter && event->counter >= event->start_counter };
 }
 
 static bool rule_fits(const struct ada_rule *rule, struct job *job, uint64_t *value)
 {
+	const struct ada_rule_event seen = seen_of(job->event);
+
 	*value = job->signal;
 	if (!(rule->flags & ADA_RULE_ENABLED))
 		return false;
 	if (job->signal)
 		return rule->kind == ADA_RULE_SIGNAL ? rule->signals >> (job->signal - 1) & 1 : rule->kind == ADA_RULE_CRASH;
-	return job->event->kind == ADA_EVENT_CALL ? call_fits(rule, job, value) : return_fits(rule, job, value);
+	return ada_rule_fits(rule, &seen, event_ask, job, value);
 }
 
 static bool is_unchanged(const struct ada_policy_table *table, uint64_t generation)
@@ -165,9 +165,13 @@ static bool decide(struct decision *decision, const struct ada_policy_table *tab
 	return is_unchanged(table, generation);
 }
 
-static void rule_apply(struct ada_shm *shm, const struct ada_fit *fit, const struct ada_judged *event, struct ada_mark *mark)
+static void rule_apply(struct ada_shm *shm, const struct ada_fit *fit, struct job *job)
 {
-	if (!ada_rule_marks(shm, fit, event))
+	struct ada_mark *mark = &job->work->mark;
+	const struct ada_rule_event seen = seen_of(job->event);
+	void *area = (char *)shm + shm->policy_offset;
+
+	if (!ada_rule_marks(ada_policy_state(area, fit->slot), ada_policy_samples(area, fit->slot), ada_fit_rule(fit), &seen))
 		return;
 	if (!mark->rules)
 		mark->value = fit->value;
@@ -188,7 +192,7 @@ static void rest_apply(struct ada_shm *shm, const struct ada_policy_table *table
 			continue;
 		memcpy(fit->rule, rule, sizeof fit->rule);
 		if (is_unchanged(table, decision->generation))
-			rule_apply(shm, fit, job->event, &job->work->mark);
+			rule_apply(shm, fit, job);
 	}
 }
 
@@ -201,7 +205,7 @@ static __attribute__((noinline)) void apply(struct ada_shm *shm, const struct ad
 
 	memset(mark, 0, sizeof *mark);
 	for (uint32_t i = 0; i < decision->count; i++)
-		rule_apply(shm, &decision->fits[i], event, mark);
+		rule_apply(shm, &decision->fits[i], job);
 	rest_apply(shm, table, job);
 	if (!mark->rules)
 		return;

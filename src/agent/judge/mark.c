@@ -143,7 +143,7 @@ static void pin_widen(struct ada_pin *pin, uint64_t start, uint64_t end)
 			first = old[0] & ~epoch_mask;
 		if ((old[0] & ~epoch_mask) != ADA_PIN_NONE && old[1] > last)
 			last = old[1];
-	} while (!ada_swap_pair(pin, old, first | ((old[0] + 1) & epoch_mask), last));
+	} while (!ada_pair_swap(pin, old, first | ((old[0] + 1) & epoch_mask), last));
 }
 
 void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark)

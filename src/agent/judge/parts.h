@@ -1,12 +1,12 @@
-/* What the files of the judge share: judge.c decides and applies, value.c compares, state.c is what rules remember,
- * type.c knows exceptions' types, cpu.c measures, mark.c enters marks and pins.
+/* What the files of the judge share: judge.c decides and applies, by what abi/rules.h says of each rule; type.c knows exceptions' types,
+ * cpu.c measures, mark.c enters marks and pins.
  *
- * A rule is judged in two steps. The first, by the rule and the event alone, says whether the rule fits: it may be done twice, when the
- * policy changes meanwhile. The second, done once, brings up to date what the rule remembers, which says whether it marks.
+ * Whether a rule fits may be asked twice, when the policy changes meanwhile. What it remembers is brought up to date once.
  */
 #ifndef ADA_AGENT_JUDGE_PARTS_H
 #define ADA_AGENT_JUDGE_PARTS_H
 #include <stdbool.h>
+#include "abi/rules.h"
 #include "agent/core/core.h"
 #include "agent/ground/mem.h"
 #include "agent/judge/judge.h"
@@ -29,10 +29,6 @@ struct ada_cpu_time {
 	uint64_t ns;
 }; /* duration of the call that ends; known: its beginning was seen */
 
-/* --- value.c */
-bool ada_value_fits(uint64_t raw, enum ada_value_type type, enum ada_rule_op op, const struct ada_rule *rule);
-bool ada_value_compare(uint64_t value, enum ada_rule_op op, uint64_t operand); /* unsigned */
-
 /* --- type.c */
 /* Whether the type that this event (a call of __cxa_throw) throws matches the glob; an empty glob matches every throw. */
 #define ADA_TYPE_NAME_BYTES 256 /* of a mangled name; a longer one is cut */
@@ -47,24 +43,8 @@ bool ada_glob_matches(const char *pattern, size_t room, const char *text);
 void ada_cpu_begin(uint64_t slot, uint32_t number);
 bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns); /* false: its beginning is not known */
 
-/* --- state.c */
-struct ada_rule_state *ada_rule_state(struct ada_shm *shm, uint32_t slot);
-bool ada_rule_marks(struct ada_shm *shm, const struct ada_fit *fit, const struct ada_judged *event); /* changes the state */
-
 /* --- mark.c */
 /* Adds a rule to a mark under construction. */
 void ada_mark_add(struct ada_mark *mark, uint32_t slot, const struct ada_rule *rule);
 void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark); /* into the ring, then the pin */
-
-/* Swaps two words at once; after a failure `old` has what was there. The pair must be aligned to 16. */
-static inline bool ada_swap_pair(void *pair, uint64_t old[2], uint64_t first, uint64_t second)
-{
-	bool done;
-
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(done), "+m"(*(uint8_t(*)[16])pair), "+a"(old[0]), "+d"(old[1])
-			 : "b"(first), "c"(second)
-			 : "memory");
-	return done;
-}
 #endif

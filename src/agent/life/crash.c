@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <ucontext.h>
+#include "abi/rules.h"
 #include "agent/judge/judge.h"
 #include "agent/life/life.h"
 
@@ -22,10 +23,9 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-#define BIT(number) (1ull << ((number)-1))
+#define BIT ADA_SIGNAL_BIT
 #define LAST_SIGNAL 64
 
-static const uint64_t crashes = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGABRT) | BIT(SIGTRAP) | BIT(SIGSYS);
 /* Signals whose default is not the process's end, those that can't be caught, and libc's own two. */
 static const uint64_t harmless = BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) |
 				 BIT(SIGSTOP) | BIT(SIGKILL) | BIT(32) | BIT(33);
@@ -40,7 +40,7 @@ static bool watching;
 
 bool ada_crash_signal(int number)
 {
-	return number > 0 && number <= LAST_SIGNAL && (crashes & BIT(number));
+	return number > 0 && ada_signals_have(ADA_CRASH_SIGNALS, (uint64_t)number);
 }
 
 bool ada_signal_named(int number)

@@ -1,5 +1,4 @@
-/* Rules that name no event: how a process ended, and the time of day. From session.json and the manifests. */
-#include <signal.h>
+/* Rules of no event: how a process ended, and the time of day. From session.json and the manifests. */
 #include <string.h>
 #include <time.h>
 #include "query/replay/internal.h"
@@ -27,12 +26,6 @@ static const struct ada_thread *thread_of(const struct ada_process *process, uin
 	return NULL;
 }
 
-static bool is_crash(uint64_t number)
-{
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGTRAP ||
-	       number == SIGSYS;
-}
-
 /* A fatal signal: the crash record where the agent wrote one, else how the process ended. */
 static void find_end(const struct ada_trigger *trigger, const struct ada_process *process, ada_replay_moment *fits, void *context)
 {
@@ -53,19 +46,10 @@ static void find_end(const struct ada_trigger *trigger, const struct ada_process
 		hit.value.u = ada_json_u64(crash, "signal", 0);
 		hit.thread = thread_of(process, ada_json_u64(crash, "tid", 0));
 	}
-	if (!crash && (!killed || (trigger->kind == ADA_RULE_CRASH && !is_crash(hit.value.u))))
+	if (!crash && (!killed || (trigger->kind == ADA_RULE_CRASH && !ada_signals_have(ADA_CRASH_SIGNALS, hit.value.u))))
 		return;
-	if (trigger->kind == ADA_RULE_CRASH || (hit.value.u && hit.value.u <= 64 && trigger->signals >> (hit.value.u - 1) & 1))
+	if (trigger->kind == ADA_RULE_CRASH || ada_signals_have(trigger->signals, hit.value.u))
 		fits(context, &hit);
-}
-
-static bool inside(const struct ada_trigger *trigger, const struct tm *local)
-{
-	uint32_t minute = (uint32_t)(local->tm_hour * 60 + local->tm_min);
-
-	if (trigger->from_minute <= trigger->to_minute)
-		return minute >= trigger->from_minute && minute < trigger->to_minute;
-	return minute >= trigger->from_minute || minute < trigger->to_minute;
 }
 
 /* Minute by minute through the recording: marks where the interval begins, or the recording within it. */
@@ -86,7 +70,7 @@ static void find_time(const struct ada_replay *replay, const struct ada_process 
 		bool is_inside;
 
 		localtime_r(&now, &local);
-		is_inside = inside(replay->trigger, &local);
+		is_inside = ada_trigger_left_ns(replay->trigger, wall_ns) != 0;
 		if (is_inside && !was_inside) {
 			hit.ns = ns;
 			fits(context, &hit);

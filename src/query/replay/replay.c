@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "query/replay/internal.h"
-#include "trigger/gate.h"
 
 struct run {
 	struct ada_replay *replay;
+	struct ada_rule rule;		      /* in ns for ticks */
 	struct ada_replay_process *processes; /* by place in the session */
 	struct ada_replay_track *tracks;      /* by place in the session */
 	struct ada_table named;		      /* by function key: 1 where the rule names it */
@@ -36,30 +36,34 @@ static bool names_function(struct run *run, const struct ada_process *process, u
 	return known;
 }
 
-/* The event fits: after, every and limit decide whether it marks. */
-static void take(struct run *run, struct ada_replay_process *state, const struct ada_replay_hit *hit)
+static bool samples(const struct ada_rule *rule)
 {
-	const struct ada_trigger *trigger = run->replay->trigger;
-	uint64_t after = trigger->kind == ADA_RULE_NEW_CALLER ? 0 : trigger->after;
-	struct ada_gate gate = { after, trigger->every, trigger->limit, trigger->limit_ns };
+	return rule->kind == ADA_RULE_PERCENTILE || rule->kind == ADA_RULE_RATE || rule->kind == ADA_RULE_NEW_CALLER;
+}
 
-	run->replay->matches++;
-	if (!ada_gate_pass(&state->gate, &gate, hit->ns))
-		return;
-	run->replay->marks++;
-	run->replay->found(run->replay->context, hit);
+/* It fits: whether it marks is up to what the rule remembers. */
+static void take(struct run *run, struct ada_replay_process *process, const struct ada_rule *rule, const struct ada_rule_event *seen,
+		 const struct ada_replay_hit *hit)
+{
+	if (samples(rule) && !process->samples)
+		process->samples = calloc(1, ADA_SAMPLE_BYTES);
+	if (samples(rule) && !process->samples)
+		run->result = -ENOMEM;
+	else if (ada_rule_marks(&process->state, process->samples, rule, seen))
+		run->replay->found(run->replay->context, hit);
 }
 
 static void take_moment(void *context, const struct ada_replay_hit *hit)
 {
 	struct run *run = context;
 	const struct ada_selection *selection = run->replay->selection;
+	struct ada_rule_event seen = { .counter = hit->ns };
 	size_t number = 0;
 
 	while (selection->session->processes.items[number] != hit->process)
 		number++;
 	if (hit->ns >= selection->from_ns && hit->ns < selection->to_ns)
-		take(run, &run->processes[number], hit);
+		take(run, &run->processes[number], &run->rule, &seen, hit);
 }
 
 /* Keeps the functions of the open calls, for rules that ask who calls, and how far an exception has come. An exception leaves frame after
@@ -90,15 +94,16 @@ static void judge(struct run *run, const struct ada_moment *moment)
 				      .thread = moment->thread,
 				      .index_seq = moment->position,
 				      .function_id = moment->event->function_id };
-	struct ada_replay_event event = { .moment = moment, .track = &run->tracks[moment->thread - session->threads.items] };
-	int fits;
+	struct ada_replay_event event;
 
+	event.moment = moment;
+	event.track = &run->tracks[moment->thread - session->threads.items];
+	event.rule = &run->rule;
 	event.named = moment->event->event_kind != ADA_EVENT_LOST &&
 		      names_function(run, moment->thread->process, moment->event->function_id);
-	fits = ada_replay_judge(run->replay->trigger, &event, &hit, &run->replay->untold);
-	if (fits > 0)
-		take(run, event.track->state, &hit);
-	if (fits < 0 || follow(event.track, moment->event))
+	if (ada_replay_fits(run->replay->trigger, &event, &hit, &run->replay->untold))
+		take(run, event.track->process, event.rule, &event.seen, &hit);
+	if (follow(event.track, moment->event))
 		run->result = -ENOMEM;
 	if (event.named && run->replay->trigger->kind == ADA_RULE_EXCEPTION && moment->event->event_kind == ADA_EVENT_CALL)
 		event.track->unwinding = moment->event->call_depth + 1;
@@ -150,16 +155,18 @@ static int read_events(struct run *run, struct ada_error *error)
 int ada_replay_run(struct ada_replay *replay, struct ada_error *error)
 {
 	const struct ada_session *session = replay->selection->session;
+	static const struct ada_rolls none;
 	struct run run = { .replay = replay };
 	int result = refuse(replay->trigger->kind, replay->trigger, error);
 
 	if (result)
 		return result;
+	ada_trigger_rule(replay->trigger, 1.0, &none, ADA_VALUE_I64, &run.rule);
 	run.processes = calloc(session->processes.count + 1, sizeof *run.processes);
 	run.tracks = calloc(session->threads.count + 1, sizeof *run.tracks);
 	for (size_t i = 0; run.processes && run.tracks && i < session->processes.count; i++)
 		for (size_t k = 0; k < session->processes.items[i]->thread_count; k++)
-			run.tracks[session->processes.items[i]->first_thread + k].state = &run.processes[i];
+			run.tracks[session->processes.items[i]->first_thread + k].process = &run.processes[i];
 	if (!run.processes || !run.tracks) {
 		run.result = -ENOMEM;
 	} else if (is_of_events(replay->trigger->kind)) {
@@ -169,8 +176,9 @@ int ada_replay_run(struct ada_replay *replay, struct ada_error *error)
 		replay->completeness = ada_session_completeness(session);
 	}
 	for (size_t i = 0; run.processes && i < session->processes.count; i++) {
-		ada_array_free(&run.processes[i].ring);
-		ada_table_free(&run.processes[i].callers);
+		replay->matches += run.processes[i].state.matches;
+		replay->marks += run.processes[i].state.marks;
+		free(run.processes[i].samples);
 		ada_table_free(&run.processes[i].types);
 	}
 	for (size_t i = 0; run.tracks && i < session->threads.count; i++)

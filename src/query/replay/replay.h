@@ -1,9 +1,9 @@
 /* A rule replayed over a stored session: when it would have marked (`ada trigger test`).
  *
- * A rule means what it means in the agent (src/agent/judge/judge.c), as far as the files tell: the index has all calls and their times;
- * arguments and results are in the detail of the windows that were persisted, and unknown elsewhere; CPU time and memory were not
- * recorded. The replay tells callers apart by their function, the agent by the return address. State is a process's own; processes,
- * threads and events come in the order of time.
+ * By the same code as in the agent (src/abi/rules.h), with what the files hold: calls and their times are all in the index;
+ * arguments and results are in the detail of the windows that were persisted, and elsewhere can't be told; CPU time and memory
+ * were not recorded. Callers are told apart by their function, where the agent goes by the return address.
+ * State is a process's own; processes, threads and events come in the order of time.
  */
 #ifndef ADA_QUERY_REPLAY_H
 #define ADA_QUERY_REPLAY_H

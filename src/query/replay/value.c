@@ -1,7 +1,6 @@
 /* Rules of arguments and results: from the detail that was persisted. Integer arguments and results lie in x (DESIGN 3.8:
  * on CALL rdi rsi rdx rcx r8 r9, on RETURN rax rdx xmm0 xmm1). */
 #include <string.h>
-#include "atf.h"
 #include "query/replay/internal.h"
 #include "query/session/windows.h"
 
@@ -24,22 +23,35 @@ static enum ada_value_type type_of(const struct ada_trigger *trigger, const stru
 	return (enum ada_value_type)type;
 }
 
-static int order(double left, double right)
+bool ada_replay_value(const struct ada_trigger *trigger, struct ada_replay_event *event, uint64_t *untold)
 {
-	return left < right ? -1 : left > right;
+	static const struct ada_rolls none;
+	const struct ada_moment *moment = event->moment;
+
+	if (moment->event->event_kind != (trigger->kind == ADA_RULE_ARG ? ADA_EVENT_CALL : ADA_EVENT_RETURN))
+		return false;
+	if (ada_thread_detail(moment->thread, moment->position, &event->detail)) {
+		++*untold;
+		return false;
+	}
+	/* The operand is the agent's own, made fit for the type. */
+	ada_trigger_rule(trigger, 1.0, &none,
+			 type_of(trigger, moment->thread->process, moment->event->function_id, &event->track->process->types),
+			 &event->typed);
+	event->rule = &event->typed;
+	return true;
 }
 
-static bool holds(enum ada_rule_op op, int ordered)
+bool ada_replay_register(const struct ada_replay_event *event, uint64_t *raw)
 {
-	switch (op) {
-	case ADA_OP_LT: return ordered < 0;
-	case ADA_OP_LE: return ordered <= 0;
-	case ADA_OP_EQ: return ordered == 0;
-	case ADA_OP_NE: return ordered != 0;
-	case ADA_OP_GE: return ordered >= 0;
-	case ADA_OP_GT: return ordered > 0;
-	default: return true;
-	}
+	const struct atf_detail *detail = &event->detail;
+	bool call = event->rule->kind == ADA_RULE_ARG;
+
+	if (!ada_rule_is_real(event->rule))
+		*raw = detail->x[call ? event->rule->argument - 1 : 0];
+	else
+		*raw = call ? detail->vectors[0] : detail->x[RETURN_REAL];
+	return !call || !ada_rule_is_real(event->rule) || detail->flags & ATF_DETAIL_VECTORS;
 }
 
 static int64_t as_signed(enum ada_value_type type, uint64_t raw)
@@ -62,50 +74,17 @@ static uint64_t as_unsigned(enum ada_value_type type, uint64_t raw)
 	}
 }
 
-/* The operand is the one that src/trigger makes for the agent, fit for the type. */
-static bool compare(const struct ada_trigger *trigger, enum ada_value_type type, const uint64_t x[8], struct ada_replay_hit *hit)
+void ada_replay_show(const struct ada_rule *rule, uint64_t raw, struct ada_replay_hit *hit)
 {
-	static const struct ada_rolls none;
-	uint64_t raw = trigger->kind == ADA_RULE_ARG ? x[trigger->argument - 1] : x[0];
-	struct ada_rule rule;
-
-	ada_trigger_rule(trigger, 1.0, &none, type, &rule);
-	if (rule.type == ADA_VALUE_F64 || rule.type == ADA_VALUE_F32) {
-		float small;
-
-		raw = trigger->kind == ADA_RULE_ARG ? raw : x[RETURN_REAL];
+	if (ada_rule_is_real(rule)) {
+		raw = rule->type == ADA_VALUE_F32 ? ada_real_widen((uint32_t)raw) : raw;
 		hit->kind = ADA_REPLAY_REAL;
 		memcpy(&hit->value.f, &raw, sizeof raw);
-		memcpy(&small, &raw, sizeof small);
-		if (rule.type == ADA_VALUE_F32)
-			hit->value.f = small;
-		if (hit->value.f != hit->value.f) /* no number */
-			return rule.op == ADA_OP_NE;
-		return holds(rule.op, order(hit->value.f, rule.operand.f));
-	}
-	if (rule.type <= ADA_VALUE_I8) {
+	} else if (rule->type <= ADA_VALUE_I8) {
 		hit->kind = ADA_REPLAY_SIGNED;
-		hit->value.i = as_signed(rule.type, raw);
-		return holds(rule.op, hit->value.i < rule.operand.i ? -1 : hit->value.i > rule.operand.i);
+		hit->value.i = as_signed(rule->type, raw);
+	} else {
+		hit->kind = ADA_REPLAY_NUMBER;
+		hit->value.u = as_unsigned(rule->type, raw);
 	}
-	hit->kind = ADA_REPLAY_NUMBER;
-	hit->value.u = as_unsigned(rule.type, raw);
-	return holds(rule.op, hit->value.u < rule.operand.u ? -1 : hit->value.u > rule.operand.u);
-}
-
-int ada_replay_judge_value(const struct ada_trigger *trigger, const struct ada_replay_event *event, struct ada_replay_hit *hit,
-			   uint64_t *untold)
-{
-	const struct ada_moment *moment = event->moment;
-	uint32_t wanted = trigger->kind == ADA_RULE_ARG ? ADA_EVENT_CALL : ADA_EVENT_RETURN;
-	struct atf_detail detail;
-
-	if (!event->named || moment->event->event_kind != wanted)
-		return 0;
-	if (ada_thread_detail(moment->thread, moment->position, &detail)) {
-		++*untold;
-		return 0;
-	}
-	return compare(trigger, type_of(trigger, moment->thread->process, moment->event->function_id, &event->track->state->types),
-		       detail.x, hit);
 }

@@ -124,23 +124,3 @@ bool ada_usage_memory_share(const char *root, pid_t pid, double *share)
 		*slash = 0;
 	}
 }
-
-uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns)
-{
-	time_t now = (time_t)(wall_ns / SECOND_NS);
-	struct tm local;
-	localtime_r(&now, &local);
-	uint32_t minute = (uint32_t)(local.tm_hour * 60 + local.tm_min);
-	bool over_midnight = from_minute > to_minute;
-	if (over_midnight ? minute < from_minute && minute >= to_minute : minute < from_minute || minute >= to_minute)
-		return 0;
-	/* By the calendar, so that a day of 23 or 25 hours is right too. */
-	struct tm end = local;
-	end.tm_mday += over_midnight && minute >= from_minute;
-	end.tm_hour = (int)to_minute / 60;
-	end.tm_min = (int)to_minute % 60;
-	end.tm_sec = 0;
-	end.tm_isdst = -1;
-	time_t last = mktime(&end);
-	return last > now ? (uint64_t)last * SECOND_NS - wall_ns : 1;
-}

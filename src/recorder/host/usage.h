@@ -11,6 +11,4 @@ bool ada_usage_resident_bytes(pid_t pid, uint64_t *bytes);
 /* The share of memory in use: of the machine, or of the process's memory cgroup that is nearest its limit, whichever is fuller. `root`:
  * "" or, for tests, the directory that holds proc and sys. */
 bool ada_usage_memory_share(const char *root, pid_t pid, double *share);
-/* How long the interval, in local time, still lasts; 0: now is outside. */
-uint64_t ada_usage_interval_ns(uint32_t from_minute, uint32_t to_minute, uint64_t wall_ns);
 #endif

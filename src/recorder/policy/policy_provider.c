@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "abi/rules.h"
 #include "recorder/host/say.h"
 #include "recorder/policy/policy_state.h"
 #include "recorder/state/state.h"
-#include "trigger/gate.h"
 
 struct ada_policy_tables *ada_policy_tables_of(const struct ada_policy *policy, const struct ada_provider *provider)
 {
@@ -240,7 +240,7 @@ void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *pro
 
 static void states_add(const struct ada_policy_tables *tables, struct ada_rule_info *rules, size_t count)
 {
-	const struct ada_rule_state *states = (const struct ada_rule_state *)(tables->provider->segment.policy + ADA_POLICY_STATES);
+	const struct ada_rule_state *states = ada_policy_state(tables->provider->segment.policy, 0);
 	for (size_t i = 0; i < count; i++)
 		if (tables->incarnations[rules[i].slot] == rules[i].rule.incarnation) {
 			rules[i].matches += __atomic_load_n(&states[rules[i].slot].matches, __ATOMIC_RELAXED);
@@ -259,12 +259,11 @@ void ada_policy_count_live(struct ada_policy *policy, struct ada_rule_info *rule
 int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provider, const struct ada_rule *rule, uint32_t slot,
 		    uint64_t counter)
 {
-	struct ada_gate gate = { rule->after, rule->every, rule->limit, rule->limit_ticks };
 	int marks = -EAGAIN;
 	pthread_mutex_lock(&policy->lock);
 	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
 	if (tables && !tables->left && tables->incarnations[slot] == rule->incarnation)
-		marks = ada_gate_pass((struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + slot, &gate, counter);
+		marks = ada_rule_pass(ada_policy_state(provider->segment.policy, slot), rule, counter);
 	pthread_mutex_unlock(&policy->lock);
 	return marks;
 }

@@ -87,7 +87,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 {
 	struct ada_segment *segment = &tables->provider->segment;
 	uint32_t slot = rule->slot;
-	struct ada_rule_state *state = (struct ada_rule_state *)(segment->policy + ADA_POLICY_STATES) + slot;
+	struct ada_rule_state *state = ada_policy_state(segment->policy, slot);
 	uint64_t samples_at = ADA_POLICY_SAMPLES + (uint64_t)slot * ADA_SAMPLE_BYTES;
 	bool sampled = samples(rule);
 	if (tables->incarnations[slot] == rule->incarnation)

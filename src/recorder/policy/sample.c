@@ -118,8 +118,7 @@ static void look(struct ada_sampler *sampler, struct ada_provider *provider, str
 	if (info->rule.kind == ADA_RULE_TIME) {
 		struct timespec wall;
 		clock_gettime(CLOCK_REALTIME, &wall);
-		left_ns = ada_usage_interval_ns(info->trigger->from_minute, info->trigger->to_minute,
-						(uint64_t)wall.tv_sec * 1000000000ull + (uint64_t)wall.tv_nsec);
+		left_ns = ada_trigger_left_ns(info->trigger, (uint64_t)wall.tv_sec * 1000000000ull + (uint64_t)wall.tv_nsec);
 		above = left_ns != 0;
 		value = 0;
 	} else {

@@ -1,6 +1,6 @@
 #include "recorder/process/exit.h"
-#include <signal.h>
 #include <stdlib.h>
+#include "abi/rules.h"
 #include "recorder/policy/fire.h"
 
 #define CLOCK_SLACK_NS 2000ull
@@ -34,15 +34,9 @@ static uint64_t end_counter(const struct ada_provider *provider)
 	return count ? counter - (uint64_t)((double)ago_ns / anchors[count - 1].ns_per_tick) : counter;
 }
 
-static bool is_crash(int number)
-{
-	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGTRAP ||
-	       number == SIGSYS;
-}
-
 static uint64_t marked_at(const struct ada_provider *provider, const struct ada_rule_info *info)
 {
-	const struct ada_rule_state *state = (const struct ada_rule_state *)(provider->segment.policy + ADA_POLICY_STATES) + info->slot;
+	const struct ada_rule_state *state = ada_policy_state(provider->segment.policy, info->slot);
 	return __atomic_load_n(&state->last_counter, __ATOMIC_RELAXED);
 }
 
@@ -60,8 +54,9 @@ static bool fits(const struct ada_provider *provider, const struct ada_rule_info
 	switch (info->rule.kind) {
 	case ADA_RULE_EXIT: return killed || (exit->kind == ADA_EXIT_EXITED && exit->value) || !provider->header.exit_seen;
 	case ADA_RULE_SIGNAL:
-		return killed && exit->value > 0 && info->rule.signals >> (exit->value - 1) & 1 && !told_by_agent(provider, info, now);
-	case ADA_RULE_CRASH: return killed && is_crash(exit->value) && !told_by_agent(provider, info, now);
+		return killed && ada_signals_have(info->rule.signals, (uint64_t)exit->value) && !told_by_agent(provider, info, now);
+	case ADA_RULE_CRASH:
+		return killed && ada_signals_have(ADA_CRASH_SIGNALS, (uint64_t)exit->value) && !told_by_agent(provider, info, now);
 	}
 	return false;
 }

@@ -1,0 +1,57 @@
+/* Asking src/agent/judge. */
+#include "judged.h"
+#include <stdlib.h>
+#include "../agent/judge_fixture.h"
+
+struct judged {
+	struct ada_shm *shm;
+};
+
+struct judged *judged_open(const struct ada_rule *rule)
+{
+	struct judged *judged = calloc(1, sizeof *judged);
+	struct ada_rule *put;
+
+	begin(NULL);
+	judged->shm = shm;
+	put = rule_put(0, rule->kind);
+	*put = *rule;
+	put->incarnation = 1;
+	if (put->flags & ADA_RULE_GLOBAL) {
+		table(0)->global_calls = 1;
+		table(0)->depth_limit = put->operand.u;
+	}
+	return judged;
+}
+
+bool judged_marks(struct judged *judged, const struct judged_event *event)
+{
+	struct ada_judged asked = { .counter = event->counter,
+				    .start_counter = event->start_counter,
+				    .return_address = event->caller,
+				    .number = event->named ? FUNCTION : FUNCTION + 1,
+				    .depth = event->depth,
+				    .kind = event->kind,
+				    .seq = 1,
+				    .slot = 0x7000,
+				    .registers = event->captured ? &registers : NULL,
+				    .xmm0 = event->xmm0 };
+
+	shm = judged->shm;
+	registers = (struct ada_registers){ .rdi = event->arguments[0],
+					    .rsi = event->arguments[1],
+					    .rdx = event->arguments[2],
+					    .rcx = event->arguments[3],
+					    .r8 = event->arguments[4],
+					    .r9 = event->arguments[5],
+					    .rax = event->rax };
+	shm->marks.tail = shm->marks.head;
+	return marks_for(&asked);
+}
+
+void judged_close(struct judged *judged)
+{
+	shm = judged->shm;
+	end(NULL);
+	free(judged);
+}
