@@ -48,7 +48,7 @@ static bool unwinder_find(struct unwinder *found)
 	return true;
 }
 
-/* What a walk has to leave out: its first frame, which is ours, the stubs' and the trampolines'. */
+/* A walk leaves out its first frame, which is ours, and the frames of stubs and trampolines. */
 struct filter {
 	_Unwind_Trace_Fn visit;
 	void *argument;
@@ -100,13 +100,13 @@ static _Unwind_Reason_Code trace_visit(struct _Unwind_Context *context, void *ar
 	uint64_t address = trace->real.ip(context), cfa = trace->real.cfa(context);
 
 	if (trace->count && trace->addresses[trace->count - 1] == (void *)address && trace->cfa == cfa)
-		return _URC_END_OF_STACK; /* no progress, says libc's too */
+		return _URC_END_OF_STACK; /* no progress: libc's says so, too */
 	trace->addresses[trace->count++] = (void *)address;
 	trace->cfa = cfa;
 	return trace->count == trace->size ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/* As libc's, but for the filter. */
+/* As libc's, with the filter. */
 ADA_EXPORTED int backtrace(void **addresses, int size)
 {
 	struct trace trace = { .addresses = addresses, .size = size };

@@ -1,8 +1,8 @@
-/* What gdb is told of trampolines and bodies: the tables that unwinders of the process get (region.S), by gdb's interface for code made
- * at run time. It reads the list whenever it attaches, so that nothing has to happen then.
+/* Tells gdb of trampolines and bodies: by the tables that unwinders of the process get (region.S), through gdb's interface for code made
+ * at run time. gdb reads the list whenever it attaches, so that nothing has to happen then.
  *
- * The names are gdb's. They are hidden: a program's own compiler has another list, and its calls must not come here. gdb (12 and newer)
- * reads the list of each module.
+ * The names are gdb's, but hidden: a program's own compiler has another list, and its calls must not come here. gdb (12 and newer) reads
+ * the list of each module.
  */
 #include <elf.h>
 #include "agent/hook/parts.h"

@@ -1,11 +1,11 @@
 /* How unwinders in this process come to the tables that they read rightly (stubs.S, region.S).
  *
- *   stubs      whoever searches the agent's .eh_frame_hdr in memory finds the guarded FDE: that one word is changed at the start.
+ *   stubs      whoever searches the agent's .eh_frame_hdr in memory finds the guarded FDE: the start changes that one word.
  *              Unwinders that are known by name are told of another one (unwinder.c)
  *   regions    belong to no module. libgcc asks _dl_find_object for them (since 12, with glibc since 2.35), and that is ours; for
  *              any other address the real one answers. Others are told by dl_iterate_phdr (unwinder.c)
  *
- * _dl_find_object is called from signal handlers and while the loader works: it takes no lock, and is told of the real one
+ * Unwinders call _dl_find_object from signal handlers and while the loader works: so ours takes no lock, and learns of the real one
  * beforehand.
  */
 #include <dlfcn.h>
@@ -93,7 +93,7 @@ ADA_EXPORTED int _dl_find_object(void *address, struct dl_find_object *result)
 	status = find ? find(address, result) : -1;
 	if (!status || !find || !ada_region_holds((uint64_t)address))
 		return status;
-	status = find(ada_region_frames, result); /* to be of our own module; then as if these were its tables */
+	status = find(ada_region_frames, result); /* finds our own module; then we answer as if these were its tables */
 	result->dlfo_eh_frame = ada_region_frames;
 	return status;
 }

@@ -11,13 +11,13 @@ struct ada_hook_spec {
 	uint64_t function_id;
 	const uint8_t *body; /* relocated prologue that ends in its jump back; NULL: jmp *target */
 	uint32_t body_bytes;
-	uint64_t original;	/* what the body's start is a copy of */
-	const uint8_t *origins; /* struct ada_plan_origin (abi/plan.h) of the body; NULL: a plain copy. Must stay */
-	uint64_t target;	/* body NULL: where the call goes (GOT hooks) */
-	uint64_t replacement;	/* an intercept: calls go here, and nothing is recorded; else 0 */
-	uint32_t number;	/* in the policy's tables (abi/policy.h); 0: none */
+	uint64_t original;		      /* what the body's start is a copy of */
+	const uint8_t *origins;		      /* struct ada_plan_origin (abi/plan.h) of the body; NULL: a plain copy. Must stay */
+	uint64_t target;		      /* body NULL: where the call goes (GOT hooks) */
+	uint64_t replacement;		      /* an intercept: calls go here, and nothing is recorded; else 0 */
+	uint32_t number;		      /* in the policy's tables (abi/policy.h); 0: none */
 	uint16_t free_at_entry, free_at_exit; /* registers that nobody needs (enum ada_register) */
-	bool red_zone;		/* whoever comes may have one, which must stay as it is */
+	bool red_zone;			      /* the caller may have a red zone, which must stay as it is */
 };
 uint32_t ada_region_cells(uint32_t body_bytes, bool red_zone); /* that a trampoline takes */
 int ada_region_reserve(struct ada_region **region, uint64_t near_start, uint64_t near_end, uint32_t cells);
@@ -27,10 +27,10 @@ int ada_region_seal(struct ada_region *region); /* code becomes read and execute
 uint64_t ada_region_body(uint64_t entry);	/* of the trampoline that begins there */
 /* Where a GOT hook's trampoline goes on: the word, or NULL where `entry` is no such trampoline's start. */
 uint64_t *ada_region_target(uint64_t entry, uint64_t *function_id);
-/* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls
- * do so; returns of those in progress don't. */
+/* From now on hooks touch nothing but the stack, for good: the program has another thread pointer than libc's. False: only calls pass so;
+ * returns of calls in progress don't. */
 bool ada_region_pass(void);
-void ada_region_pass_calls(void);	 /* the calls alone: of those in progress the returns find their way by stubs */
+void ada_region_pass_calls(void);	 /* calls alone pass: the returns of those in progress find their way by stubs */
 bool ada_region_holds(uint64_t address); /* a trampoline or body of any region; any thread, any time */
 
 /* --- find_object.c --------------------------------------------------------------------------------------------------------- */

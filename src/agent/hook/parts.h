@@ -1,4 +1,4 @@
-/* What the files of this room call of one another. */
+/* What the files of this room call in one another. */
 #ifndef ADA_AGENT_HOOK_PARTS_H
 #define ADA_AGENT_HOOK_PARTS_H
 #include "agent/core/state.h"

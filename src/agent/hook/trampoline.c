@@ -5,8 +5,8 @@
  *   +------------------+------------------+------------------+------------------+--
  *   ADA_BLOCK_BYTES each, in cells of 64 bytes; only what is used is ever touched
  *
- * Modules whose trampolines need no whole block share one with others, from a page on each: how many come in the life of a process
- * is not up to what lies within reach.
+ * Modules whose trampolines need no whole block share one with others, each from a page on: so the room within reach doesn't limit how
+ * many come in the life of a process.
  *
  * A trampoline (one cell, or as many as its body needs; its hook lies ADA_BLOCK_BYTES behind it, so that no cache line
  * holds code and data):
@@ -17,9 +17,9 @@
  *   21  lea -8(%rsp),%rsp           ... the body without a stub
  *   26  the body: relocated prologue ending in its jump back
  *
- * One that leaves a red zone alone has a lead before that (hook.start is behind it). What ada_entry_below leaves for the jump
- * can't lie below the slot: there the red zone is, and what is still lower a signal handler overwrites. So it is the slot
- * itself, which the stub's call makes anew; and without a stub, ada_entry_below comes back to 18.
+ * A trampoline that leaves a red zone alone has a lead before that (hook.start is behind the lead). ada_entry_below can't leave its
+ * target for the jump below the slot: there is the red zone, and a signal handler overwrites what is still lower. So the slot itself
+ * takes the target, since the stub's call makes the slot anew; without a stub, ada_entry_below comes back to 18.
  *
  *       lea -128(%rsp),%rsp
  *   0   call *hook.entry(%rip)      ada_entry_below
@@ -28,7 +28,7 @@
  *   18  lea 128(%rsp),%rsp
  *   26  the body
  *
- * How an unwinder gets through one: region.S.
+ * How an unwinder gets through a trampoline: region.S.
  */
 #include <sys/mman.h>
 #include "abi/plan.h"
@@ -50,7 +50,7 @@ struct ada_region {
 	uint8_t *memory;
 	uint64_t bytes;
 	uint32_t cells, cells_used;
-	uint32_t cells_sealed; /* those before it are in use, and code; whole pages but for the last ones */
+	uint32_t cells_sealed; /* cells before it are in use, and code; in whole pages except the last */
 	struct ada_region *next;
 	struct ada_view views[ADA_VIEW_KINDS];
 };
@@ -66,7 +66,7 @@ static uint64_t pages(uint64_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
-/* Below the module first: above a program that isn't position-independent its heap grows, so there from far to near. */
+/* Tries below the module first. Above a program that isn't position-independent its heap grows, so there it tries from far to near. */
 static uint8_t *reserve(uint64_t near_start, uint64_t near_end, uint64_t bytes)
 {
 	uint8_t *memory = NULL;
@@ -87,7 +87,7 @@ static bool is_within_reach(const struct ada_region *region, uint64_t near_start
 	return (end > near_end ? end : near_end) - (start < near_start ? start : near_start) < JUMP_REACH;
 }
 
-/* What was built there and not sealed has not come into use. */
+/* Cells that were built there and not sealed have not come into use. */
 static struct ada_region *region_with_room(uint64_t near_start, uint64_t near_end, uint32_t cells)
 {
 	for (struct ada_region *region = regions; region; region = region->next) {
@@ -101,7 +101,7 @@ static struct ada_region *region_with_room(uint64_t near_start, uint64_t near_en
 	return NULL;
 }
 
-/* Bytes of a region of its own. 0: more than can be. */
+/* Bytes that a region of its own needs. 0: too many. */
 static uint64_t bytes_of(uint32_t cells)
 {
 	uint32_t blocks = cells / CELLS_A_BLOCK, rest = cells % CELLS_A_BLOCK;
@@ -126,7 +126,7 @@ int ada_region_reserve(struct ada_region **result, uint64_t near_start, uint64_t
 		region->cells = small ? CELLS_A_BLOCK : cells;
 		region->bytes = bytes_of(region->cells);
 		region->memory = reserve(near_start, near_end, region->bytes);
-		if (!region->memory && small) { /* nor is there another near by, then */
+		if (!region->memory && small) { /* then no other region is near, either */
 			region->cells = cells;
 			region->bytes = bytes_of(cells);
 			region->memory = reserve(near_start, near_end, region->bytes);
@@ -186,7 +186,7 @@ static uint8_t *put_lea(uint8_t *at, int32_t distance)
 	return at + 8;
 }
 
-/* What lies before the body, of the two kinds. Returns hook.start. */
+/* Writes what lies before the body, in either form. Returns hook.start. */
 static uint8_t *put_head(uint8_t *cell, const struct ada_hook_spec *spec, const struct ada_hook *hook)
 {
 	uint8_t *at = put_jump(cell, spec->replacement ? "\xff\x25" : "\xff\x15", 2, &hook->entry);

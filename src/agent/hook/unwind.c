@@ -1,15 +1,14 @@
 /* Exceptions, forced unwinding and panics on their way through a stub frame: the personality routines of stubs.S.
  *
- * The first only notes that the frame is left. It must work for an unwinder that it knows nothing of: libgcc_s loaded at the start
- * or later (pthread_cancel), or a copy linked into the program. Accessors may only be those of the very unwinder that called;
- * where that can't be told, the frame is found from the shadow stack: unwinding goes outward, so it is the innermost one above
- * the stack pointer.
+ * The first routine only notes that the frame is left. It must work for an unwinder that it knows nothing of: libgcc_s loaded at the
+ * start or later (pthread_cancel), or a copy linked into the program. It may use only accessors of the very unwinder that called. Where
+ * that one isn't known the shadow stack tells the frame: unwinding goes outward, so it is the innermost frame above the stack pointer.
  *
- * libgcc knows the handler's frame by CFA, which stubs.S makes differ. LLVM's libunwind knows it by stack pointer, which can't
- * differ, and so takes the stub for the handler where the caller is the handler: then a landing pad resumes the unwinding. That
- * needs its accessors; where they aren't known it is not told of a personality (stubs.S).
+ * libgcc knows the handler's frame by CFA, which stubs.S makes differ. LLVM's libunwind knows that frame by stack pointer, which can't
+ * differ, and so takes the stub for the handler where the caller is the handler: then a landing pad resumes the unwinding. The landing
+ * pad needs LLVM's accessors; where they aren't known, LLVM's unwinder hears of no personality (stubs.S).
  *
- * What reads return addresses from the stack by itself (__builtin_return_address, frame pointer walks) sees stubs.
+ * Code that reads return addresses from the stack by itself (__builtin_return_address, frame pointer walks) sees stubs.
  */
 #include <dlfcn.h>
 #include <unwind.h>
@@ -37,7 +36,7 @@ _Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind
 _Unwind_Reason_Code ada_personality_plain(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 					  struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
-/* Do the accessors that we know belong to the unwinder whose code is at `caller`? */
+/* Whether the accessors that we know belong to the unwinder whose code is at `caller`. */
 static bool accessors_fit(uint64_t caller)
 {
 	struct dl_find_object own, accessor;
@@ -70,7 +69,7 @@ ADA_SLOW void ada_unwound_slow(uint64_t slot)
 	ada_slow_end(leaving.thread);
 }
 
-/* 0: no frame lies above the stack pointer, on the same stack as far as that is known. */
+/* Slot of the innermost frame above the stack pointer, on the same stack as far as that is known; 0: none. */
 static uint64_t innermost_slot(uint64_t sp)
 {
 	struct ada_thread *thread = ada_core_recording() ? ada_slow_begin(sp) : NULL;
@@ -111,8 +110,8 @@ _Unwind_Reason_Code ada_personality(int version, _Unwind_Action actions, _Unwind
 	return _URC_CONTINUE_UNWIND;
 }
 
-/* For nongnu libunwind. The call is over, so its slot may hold what the program would find there: if the caller is the handler,
- * that is where its landing pad's address goes. */
+/* For nongnu libunwind. The call is over, so its slot may hold what the program would find there: if the caller is the handler, the
+ * landing pad's address goes into that slot. */
 _Unwind_Reason_Code ada_personality_plain(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 					  struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {

@@ -1,9 +1,9 @@
 /* The process that records, and how it changes: attached, forked.
  *
- * A fork's child is a provider of its own, with a segment of its own, or it records nothing. It must never write into its
- * parent's: the first thing that runs in it is fork_child (registered before anyone else's handlers) or, where fork was
- * made past libc, the child's first hook, which finds its state wiped and comes to ada_process_forked_slow.
- * A vfork child shares our memory and records into it until it executes something; only the crash handler asks who it is.
+ * A fork's child is a provider of its own, with a segment of its own, or it records nothing. The child must never write into its parent's
+ * segment: the first thing that runs in it is fork_child (registered before anyone else's handlers) or, where fork was made past libc,
+ * the child's first hook, which finds its state wiped and comes to ada_process_forked_slow. A vfork child shares our memory and records
+ * into it until it executes something; only the crash handler asks who it is.
  */
 #include "agent/life/life.h"
 
@@ -43,10 +43,10 @@ static void child_attach(void)
 		if (own) {
 			ada_module_copy_table(own, parent);
 			ada_process_attach(own, bytes, ada_connect_flags(conversation));
-			ada_life_busy = 0; /* another thread of the parent's was */
+			ada_life_busy = 0; /* another thread of the parent's was busy */
 			ada_late_attach(own);
 		} else {
-			ada_process.welcome_flags = ada_connect_flags(conversation); /* what it executes may be recorded yet */
+			ada_process.welcome_flags = ada_connect_flags(conversation); /* images that it executes may yet be recorded */
 			ada_core_disable(ADA_DISABLE_STOPPED);
 		}
 		ada_connect_end(conversation);
@@ -73,7 +73,7 @@ static void fork_child(void)
 		return;
 	}
 	mask = ada_sys_signals_block();
-	if (!ada_process_is_own()) /* else: ada_process_forked_slow was here first */
+	if (!ada_process_is_own()) /* own: ada_process_forked_slow was here first */
 		ada_aside(child_begin, NULL);
 	ada_sys_signals_restore(mask);
 }

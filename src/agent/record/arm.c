@@ -1,4 +1,4 @@
-/* Where the hook compares a new frame with: the policy that is in force (abi/policy.h), and its depth rules. */
+/* What the hook compares a new frame with: the policy in force (abi/policy.h), and its depth rules. */
 #include "agent/record/lane.h"
 
 const uint8_t *ada_policy_flags(void)
@@ -6,11 +6,11 @@ const uint8_t *ada_policy_flags(void)
 	return (const uint8_t *)ada_setup.policy + __atomic_load_n(ada_setup.policy, __ATOMIC_ACQUIRE);
 }
 
-/* Depth rules without function. The hook compares each new frame with shadow_end anyway, so that is where it is told to come
- * here: at the first frame that is deeper than the nearest such rule allows. Rules whose depth is exceeded already are out of
- * sight until that frame is left: it is watched, its slot is written 1 lower. No slot is odd, and it is neither the next call's
- * nor near below it, so whatever the hook does with that frame comes here. The table may change as it is read: then the limit
- * is wrong until the next slow path (each chunk has one), and the judge decides by the table in force.
+/* Depth rules without function. The hook compares each new frame with shadow_end anyway: so shadow_end sends it here at the first frame
+ * that is deeper than the nearest such rule allows. Rules whose depth is exceeded already stay out of sight until the frame that exceeded
+ * it is left: that frame is watched, with its slot written 1 lower. Since no slot is odd, a watched one is neither the next call's nor
+ * near below it, and whatever the hook does with that frame comes here. The table may change as it is read: then the limit is wrong until
+ * the next slow path (each chunk has one), and the judge decides by the table in force.
  */
 void ada_shadow_arm(struct ada_thread *thread)
 {

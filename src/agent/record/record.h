@@ -1,4 +1,4 @@
-/* Events: threads, the shadow stack, chunks of both lanes. What the rooms above call; lane.h has the inside. */
+/* Events: threads, the shadow stack, chunks of both lanes. This is what the rooms above call; lane.h has the inside. */
 #ifndef ADA_AGENT_RECORD_H
 #define ADA_AGENT_RECORD_H
 #include "agent/core/core.h"
@@ -7,12 +7,12 @@
 void ada_core_attach(struct ada_shm *shm);
 /* Called in a fork's child before anything else is hooked or recorded: forget locks, threads and the parent's segment. */
 void ada_core_forked(void);
-void ada_core_thread_begin(void); /* the calling thread gets its entry, if it has none */
+void ada_core_thread_begin(void); /* gives the calling thread an entry, if it has none */
 /* The calling thread gives its chunk back and is marked as ended (it attaches anew if it records again). */
 void ada_core_thread_end(void);
 void ada_core_thread_start_hook(void); /* registers what calls ada_core_thread_end at a thread's end */
 /* A longjmp on this thread is about to set the stack pointer to `sp`: closes the frames that it leaves. */
 void ada_core_longjmp(uint64_t sp);
-/* Where the calling thread is: its number in the shared table and the number of its last event. ADA_NONE, UINT64_MAX: nowhere. */
+/* Where the calling thread is: its number in the shared table and its last event's number. ADA_NONE, UINT64_MAX: nowhere. */
 void ada_core_here(uint32_t *thread, uint64_t *seq);
 #endif

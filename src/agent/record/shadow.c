@@ -3,11 +3,11 @@
  * Frames lie in the order of their calls. Control flow never reads them: a return finds its way by its stub, so a frame that
  * is missing or stays too long costs an event or a depth, never the program.
  *
- * On one stack, a frame below the stack pointer is dead. Which stack a frame is on is known for the thread's own one
- * (stack.c). About other stacks (fibers, sigaltstack) nothing is guessed from distance: their frames stay until a return, an
- * unwinder, a new call in the very slot or sweep.c shows that they are gone.
+ * On one stack, a frame below the stack pointer is dead. We know which frames are on the thread's own stack (stack.c). About other stacks
+ * (fibers, sigaltstack) we guess nothing from distance: their frames stay until a return, an unwinder, a new call in the very slot or
+ * sweep.c shows that they are gone.
  *
- * Calls without a stub have a frame for the depth of what they call; it is closed without an event, as soon as something shows
+ * A call without a stub has a frame for the depth of what it calls. That frame is closed without an event, as soon as something shows
  * that it may be dead.
  *
  * Frames that are closed out of order carry the depth of their call, so that a reader can pair them.
@@ -88,8 +88,8 @@ static void drop_below(struct ada_thread *thread, uint64_t end)
 	}
 }
 
-/* Is a call without a stub over, at a time when another one is entered at `slot`? Where its own slot lies a little below, or holds
- * something else by now. A guess: what it costs is a depth. */
+/* Whether a call without a stub is over when another call is entered at `slot`: it is where its own slot lies a little below, or holds
+ * something else by now. A wrong guess costs a depth. */
 static bool is_over(struct ada_thread *thread, const struct ada_frame *frame, uint64_t slot)
 {
 	uint64_t own = ada_frame_slot(frame);
@@ -134,7 +134,7 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 		return false;
 	}
 	frame = innermost(thread) + 1;
-	deeper = (uint64_t)frame >= thread->shadow_end; /* now: a new chunk arms anew */
+	deeper = (uint64_t)frame >= thread->shadow_end; /* look now: a new chunk arms anew */
 	if (!ada_chunk_room(thread)) {
 		if (ada_core_recording())
 			ada_event_lost(thread, returns ? 2 : 1);
@@ -165,7 +165,7 @@ bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment
 
 	if (ada_stack_own(thread, slot))
 		drop_below(thread, slot);
-	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread))) /* called behind the one that returns */
+	while (any(thread, innermost(thread)) && ada_frame_is_unreturned(innermost(thread))) /* calls made behind the one that returns */
 		ada_shadow_close(thread, innermost(thread), ADA_EVENT_EXCEPTION);
 	for (frame = innermost(thread); any(thread, frame) && ada_frame_slot(frame) != slot; frame--)
 		;
@@ -193,7 +193,8 @@ static void jump_follow(void *argument)
 		drop_below(thread, sp);
 	else if (ada_stack_own(thread, jump->here))
 		return; /* a switch of stacks */
-	/* A handler on the alternate stack jumps away: nothing there goes on. (The kernel's flag would be about the stack of here.) */
+	/* A handler on the alternate stack jumps away: nothing there goes on. (The kernel's flag would speak of the stack that we are
+	 * on.) */
 	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
 	if (jump->here - (uint64_t)alternate.ss_sp < alternate.ss_size && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
 		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);

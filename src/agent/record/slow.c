@@ -6,7 +6,7 @@
 uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers);
 void ada_exit_slow(uint64_t slot, const struct ada_registers *registers);
 
-#define STACK_BYTES 1024      /* a slow path's own need of the program's stack, calls included, where it has no other */
+#define STACK_BYTES 1024      /* what a slow path, calls included, needs of the program's stack where it has no other */
 #define STACK_BYTES_ASIDE 512 /* ... and where it has one */
 #define FLAGS_TRAP 0x100ull
 
@@ -23,7 +23,7 @@ static uint64_t events_of(const struct call *call)
 	return call->hook ? ada_site_events(call->hook, *(const uint64_t *)call->moment.slot) : 1;
 }
 
-/* May this event be recorded? Asked with the program's signals open, since with them blocked a fault or a trap is the end:
+/* Whether this event may be recorded. Asked with the program's signals open, since with them blocked a fault or a trap is the end:
  *   a program that single-steps itself traps at each instruction of ours, too: it goes on unrecorded meanwhile
  *   a stack that ends here has to overflow here, where the program's own handler gets the signal
  */
@@ -39,7 +39,7 @@ static bool may_record(const struct call *call)
 	return !(__builtin_ia32_readeflags_u64() & FLAGS_TRAP);
 }
 
-/* In a fork's child that fork.c did not see coming (raw clone, _Fork): it decides what becomes of it. */
+/* In a fork's child that fork.c did not see coming (raw clone, _Fork): fork.c decides what becomes of the child. */
 static void forked(void)
 {
 	ada_above.forked_slow();
@@ -72,7 +72,7 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 	}
 }
 
-/* Where no stub is to be had the call is recorded without its return: its frame is there for the depth of what it calls. */
+/* Where there is no stub the call is recorded without its return: its frame is there for the depth of what it calls. */
 static void enter(void *argument)
 {
 	struct call *call = argument;
@@ -90,8 +90,8 @@ static void enter(void *argument)
 		call->next = site->entry;
 }
 
-/* A call, whole. Returns where the trampoline goes on: the stub, or the body itself where nobody is to see the return. A call
- * that can't be recorded gets no stub, so all its events are lost. */
+/* Records a whole call. Returns where the trampoline goes on: the stub, or the body itself where nobody shall see the return. A call that
+ * can't be recorded gets no stub, so all its events are lost. */
 ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const struct ada_registers *registers)
 {
 	struct call call = { .hook = hook, .moment = { registers, (uint64_t)slot } };

@@ -5,7 +5,7 @@
  *   a later frame has the same slot (and isn't its tail call, right above it)
  *   it is on the thread's own stack and a later one there has a higher slot
  *   its slot is gone from memory, or holds no return stub any more
- * What is none of these stays. The next look comes when there are twice as many frames as are left.
+ * All other frames stay. The next look comes when there are twice as many frames as are left.
  */
 #include "agent/record/lane.h"
 
