@@ -32,6 +32,7 @@ def pytest_addoption(parser):
                      "every round of what is otherwise repeated less often (rounds), no --sample")
     parser.addoption("--strict-needs", action="store_true", help="a package that is absent is a failure, not a skip")
     parser.addoption("--no-traces", action="store_true", help="leave out the tests that trace a program (pytest.mark.traces)")
+    parser.addoption("--trace-option", action="append", default=[], metavar="OPTION", help="tests/programs: for each `ada trace`, too")
     parser.addoption("--sample", type=int, default=1, metavar="N", help="run one in N cases of each test, among them its first")
 
 

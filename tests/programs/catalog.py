@@ -18,6 +18,7 @@
 
 Names: GROUP/NAME.{c,cc,rs,S}; what libraries are made of lies in GROUP/lib/.
 """
+import fcntl
 import hashlib
 import pathlib
 import re
@@ -124,12 +125,15 @@ def compile_program(program, variant, build_dir):
     parts = [program.source, *sorted((program.source.parent / "lib").glob("*")), *sorted(HERE.glob("*.h"))]
     key = hashlib.sha256(repr(work).encode() + b"".join(p.read_bytes() for p in parts)).hexdigest()
     stamp = directory / "stamp"
-    if stamp.exists() and stamp.read_text() == key:
-        return directory / "program"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    for command in work:
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
-    stamp.write_text(key)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(directory.with_suffix(".lock"), "w") as lock:     # another run may want the same program
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.read_text() == key:
+            return directory / "program"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        for command in work:
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
+        stamp.write_text(key)
     return directory / "program"

@@ -55,7 +55,10 @@ def check_counts(ada, session, stdout, kept):
 
 
 def test_program(program, variant, arguments, ada, need, build_dir, tmp_path, request):
+    further = request.config.getoption("--trace-option")
     check_needs(program, need)
+    if "--detail=off" in further and "--trigger" in program.words("trace"):
+        pytest.skip("its rules mark detail")
     if ada is not None and program.lines("known"):
         request.applymarker(pytest.mark.xfail(reason=program.lines("known")[0]))
     path = catalog.compile_program(program, variant, build_dir)
@@ -73,7 +76,8 @@ def test_program(program, variant, arguments, ada, need, build_dir, tmp_path, re
         return
     counted = program.lines("counts")
     output = tmp_path / "ada"
-    traced = ada.trace(output, [path, *words], *program.words("trace", "--on-full=block" if counted else ""), **options)
+    recording = [*program.words("trace", "--on-full=block" if counted else ""), *further]
+    traced = ada.trace(output, [path, *words], *recording, **options)
     assert (traced.stdout, traced.stderr, traced.status) == (plain.stdout, plain.stderr, shell_status(plain.status))
 
     session = check_recording(ada, output, program.words("states", "complete"))
