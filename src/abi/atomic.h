@@ -1,12 +1,12 @@
-/* What more than one process changes at once in shared memory, or a thread and the handlers of its signals: without locks, for whoever
- * would hold one may be killed. Each operation says what it orders.
+/* Operations on shared memory that several processes change at once, or a thread and the handlers of its signals: without locks, for a
+ * holder may be killed. Each operation says what it orders.
  */
 #ifndef ADA_ABI_ATOMIC_H
 #define ADA_ABI_ATOMIC_H
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Two words at once, aligned to 16; full barrier. `old` is what was there where it fails. */
+/* Swaps two words at once, aligned to 16; full barrier. After a failure `old` has what was there. */
 static inline bool ada_pair_swap(void *pair, uint64_t old[2], uint64_t first, uint64_t second)
 {
 	bool done;
@@ -18,7 +18,7 @@ static inline bool ada_pair_swap(void *pair, uint64_t old[2], uint64_t first, ui
 	return done;
 }
 
-/* To no less than `value`. Release: whoever reads that finds what was written before. */
+/* Raises the word to at least `value`. Release: a thread that reads that value finds what was written before. */
 static inline void ada_word_raise(uint64_t *word, uint64_t value)
 {
 	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);

@@ -1,9 +1,9 @@
 /* What a rule says of an event (layouts: abi/policy.h). There is no second answer: the judge in the traced process, the recorder's own
- * marks and the replay of what was recorded all ask here.
+ * marks and the replay of a recording all ask here.
  *
  *   ada_rule_fits    does the event fit, as far as rule and event tell? Changes nothing, and may be asked twice
  *   ada_rule_marks   it fits: brings up to date, once, what the rule remembers, and says whether it marks
- *   ada_rule_pass    of that the last part: after=, every= and limit=. The recorder's own rules remember no more than that
+ *   ada_rule_pass    the last part of that: after=, every= and limit=. The recorder's own rules remember no more
  *
  * Several threads, and handlers in their midst, change a state at once, without locks: counting takes a place of the sample area, and
  * each change adds its difference to the sums. Counts (after, every, limit) are exact. Where threads sample at the very same time, the
@@ -131,8 +131,8 @@ static inline bool ada_signals_have(uint64_t signals, uint64_t number)
 
 /* --- does it fit? -------------------------------------------------------------------------------------------------------- */
 
-/* What only the one who asks can tell: the register that an argument or a result is in, the CPU time of a call (asked at its beginning,
- * too), whether the type that is thrown is the rule's. False: no, or not known. */
+/* Answers what only the caller can tell: the register of an argument or a result, the CPU time of a call (asked at the call's beginning,
+ * too), whether the thrown type is the rule's. False: no, or not known. */
 typedef bool ada_rule_ask(void *context, const struct ada_rule *rule, uint64_t *value);
 
 #define ADA_RULE_PART static inline __attribute__((always_inline)) /* so that `ask` is no call through a pointer */
@@ -148,7 +148,7 @@ ADA_RULE_PART bool ada_rule_fits_call(const struct ada_rule *rule, const struct 
 		*value = event->depth;
 		return rule->flags & ADA_RULE_GLOBAL ? event->depth == rule->operand.u + 1 : event->depth > rule->operand.u;
 	case ADA_RULE_NEW_CALLER: *value = event->caller; return event->caller;
-	case ADA_RULE_CPU: /* not a match: its beginning */ ask(context, rule, value); return false;
+	case ADA_RULE_CPU: /* no match yet: the call's beginning */ ask(context, rule, value); return false;
 	case ADA_RULE_EXCEPTION: return ask(context, rule, value);
 	}
 	return false;
@@ -158,7 +158,7 @@ ADA_RULE_PART bool ada_rule_fits_end(const struct ada_rule *rule, const struct a
 				     uint64_t *value)
 {
 	switch (rule->kind) {
-	case ADA_RULE_RETURN: /* what is left by unwinding returned nothing */
+	case ADA_RULE_RETURN: /* a frame left by unwinding returned nothing */
 		return event->kind == ADA_EVENT_RETURN && ask(context, rule, value) && ada_value_fits(*value, rule);
 	case ADA_RULE_LATENCY:
 	case ADA_RULE_PERCENTILE:
@@ -170,7 +170,7 @@ ADA_RULE_PART bool ada_rule_fits_end(const struct ada_rule *rule, const struct a
 	return false;
 }
 
-/* Of rules of events. *value: what was compared, where anything is. */
+/* Only for rules of events. *value: what was compared, if anything was. */
 ADA_RULE_PART bool ada_rule_fits(const struct ada_rule *rule, const struct ada_rule_event *event, ada_rule_ask *ask, void *context,
 				 uint64_t *value)
 {
@@ -336,10 +336,10 @@ static inline bool ada_limit_allows(struct ada_rule_state *state, const struct a
 	return true;
 }
 
-/* A match is counted: does it mark? */
+/* The match is counted: says whether it marks. */
 static inline bool ada_rule_pass(struct ada_rule_state *state, const struct ada_rule *rule, uint64_t counter)
 {
-	uint64_t number, after = rule->kind == ADA_RULE_NEW_CALLER ? 0 : rule->after; /* that one has learned by then */
+	uint64_t number, after = rule->kind == ADA_RULE_NEW_CALLER ? 0 : rule->after; /* new-caller has learned by then */
 
 	if (!ada_match_count(state, rule->incarnation, &number))
 		return false;
@@ -355,7 +355,7 @@ static inline bool ada_rule_marks(struct ada_rule_state *state, uint64_t *sample
 				  const struct ada_rule_event *event)
 {
 	if (__atomic_load_n(&state->incarnation, __ATOMIC_ACQUIRE) != rule->incarnation)
-		return false; /* its slot is another's by now */
+		return false; /* another rule has the slot by now */
 	/* The thread may have been preempted behind the event, and may judge it by newer rules. */
 	if (event->counter < __atomic_load_n(&state->since_counter, __ATOMIC_RELAXED))
 		return false;

@@ -1,8 +1,8 @@
 # What an unwinder is told of trampolines and bodies (trampoline.c): see find_object.c for how it comes to ask.
 #
-# A trampoline has no frame of its own. To an unwinder it is one that the original interrupted, as a signal handler's is:
-# its caller is the place in the original that the instruction stands for, with all registers as they are. From there on the
-# module's own unwind tables say the truth: rows, personality and landing pads of the very instruction.
+# A trampoline has no frame of its own. To an unwinder it is a frame that interrupted the original, as a signal handler's does: its caller
+# is the place in the original that the instruction stands for, with all registers as they are. From there on the module's own unwind
+# tables say the truth: rows, personality and landing pads of the very instruction.
 #
 # One CIE and one FDE for all regions and every address in them. What differs is computed from the instruction pointer:
 #

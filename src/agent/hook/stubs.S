@@ -11,10 +11,10 @@
 # What unwinders are told, in four ways (find_object.c says who gets which). A stub has no frame of its own, so its CFA is its
 # caller's. This file's .eh_frame says so: that is for whoever reads it from the disk (gdb, perf), and has no personality.
 #
-# libgcc knows the handler's frame by CFA, and would take the stub for it where the caller is the handler. So it is told a CFA one
-# byte higher, and a rule of its own for the stack pointer says the truth. nongnu libunwind takes the CFA for the stack
-# pointer, whatever such a rule says, and knows the handler by its address: it is told the truth. LLVM's knows it by stack pointer,
-# which can't differ: personality and landing pad see to it (unwind.c), or there is no personality.
+# libgcc knows the handler's frame by CFA, and would take the stub for that frame where the caller is the handler. So we tell libgcc a CFA
+# one byte higher, and a separate rule for the stack pointer says the truth. nongnu libunwind takes the CFA for the stack pointer,
+# whatever such a rule says, and knows the handler by its address: so we tell it the truth. LLVM's knows the handler's frame by stack
+# pointer, which can't differ: personality and landing pad handle that (unwind.c), or there is no personality.
 #include "offsets.h"
 #include "dwarf.inc"
 

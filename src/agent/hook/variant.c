@@ -3,8 +3,8 @@
  * The table is all that knows of the variants: a row's hook may be used where its scratch set is a subset of the function's free set.
  * They are in order, the cheapest first, and the last fits every function. lean.S says what each touches.
  *
- * Those of lean.S need the distances of `ada_self` and of the thread's rseq area from the thread pointer in their instructions. The
- * first is the same in all threads, since the agent's thread-local data is there when the program starts. So is the second where
+ * The hooks of lean.S need the distances of `ada_self` and of the thread's rseq area from the thread pointer in their instructions. The
+ * first distance is the same in all threads, since the agent's thread-local data is there when the program starts. So is the second where
  * libc registered the area; where the program may do that itself, later, there are no lean hooks.
  */
 #include <linux/rseq.h>

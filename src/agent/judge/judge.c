@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) bool register_of(const struct ada_j
 	return true;
 }
 
-/* A call is no match: it is the beginning of one. */
+/* A call is no match, but begins one. */
 static bool cpu_time_of(struct job *job, uint64_t *value)
 {
 	const struct ada_judged *event = job->event;
@@ -93,7 +93,7 @@ static bool cpu_time_of(struct job *job, uint64_t *value)
 	return job->cpu.known;
 }
 
-/* What rules can't be told in advance: ada_rule_ask. */
+/* Answers what rules can't be told in advance: ada_rule_ask. */
 static inline __attribute__((always_inline)) bool event_ask(void *context, const struct ada_rule *rule, uint64_t *value)
 {
 	struct job *job = context;

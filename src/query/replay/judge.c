@@ -1,7 +1,7 @@
-/* One event against one rule: abi/rules.h has the answer, as for the judge in the traced process. Here is what files can tell. */
+/* One event against one rule: abi/rules.h has the answer, as for the judge in the traced process. This file adds what files can tell. */
 #include "query/replay/internal.h"
 
-#define NO_CALLER UINT64_MAX /* none is open: that is a caller, too */
+#define NO_CALLER UINT64_MAX /* no call is open: that is a caller, too */
 
 /* The open call's function, which is one more than its id here: 0 would say that it isn't known. */
 static uint64_t caller_of(const struct ada_replay_track *track, const struct ada_event *call)
@@ -22,7 +22,7 @@ static struct ada_rule_event seen_of(const struct ada_moment *moment, const stru
 					.timed = moment->duration_known };
 }
 
-/* Of CPU times and types of exceptions a session holds nothing: such rules are refused, but for `exception` of any type. */
+/* A session holds no CPU times and no types of exceptions: such rules are refused, except `exception` of any type. */
 static bool event_ask(void *context, const struct ada_rule *rule, uint64_t *value)
 {
 	return rule->kind == ADA_RULE_EXCEPTION || ada_replay_register(context, value);
@@ -50,7 +50,7 @@ bool ada_replay_fits(const struct ada_trigger *trigger, struct ada_replay_event 
 	const struct ada_event *now = event->moment->event;
 	uint64_t value = 0;
 
-	/* Where no call that throws was recorded, it is the first frame that an exception left. */
+	/* Where no call that throws was recorded, the first frame that an exception left stands for it. */
 	event->seen = (struct ada_rule_event){ .counter = now->timestamp_ns };
 	if (event->rule->kind == ADA_RULE_EXCEPTION && now->event_kind == ADA_EVENT_EXCEPTION)
 		return now->call_depth >= event->track->unwinding;

@@ -1,4 +1,4 @@
-/* Rules of no event: how a process ended, and the time of day. From session.json and the manifests. */
+/* Rules that name no event: how a process ended, and the time of day. From session.json and the manifests. */
 #include <string.h>
 #include <time.h>
 #include "query/replay/internal.h"

@@ -53,7 +53,7 @@ static int helper(int place, const char *users, const char *groups)
 	return fd < 0 || dup3(fd, place, O_CLOEXEC) < 0 || close(fd);
 }
 
-/* The same, where only a user namespace gives the right to mount. It lives as long as the mount does. */
+/* The same, where only a user namespace gives the right to mount. The namespace lives as long as the mount. */
 static int mount_make_in_namespace(void)
 {
 	char users[64], groups[64];
@@ -91,7 +91,7 @@ void ada_shared_home_path(char path[ADA_SHARED_NAME_BYTES])
 	snprintf(path, ADA_SHARED_NAME_BYTES, FALLBACK "/ada-%u", geteuid());
 }
 
-/* The session's own directory. -errno: it can't be had; then files have no names. */
+/* Makes the session's own directory. -errno: there is none; then files have no names. */
 static int add_to_home(struct ada_shared *shared)
 {
 	char home[ADA_SHARED_NAME_BYTES];

@@ -1,16 +1,16 @@
-/* Where a session's shared memory lies: in a tmpfs of the recorder's own, mounted nowhere. Nobody else can see, list or squat what
- * is in it, its pages are huge whatever the system is set to, and it is gone with the last process that has a file or the directory of
- * it mapped or open. The traced program gets descriptors; no namespace of the recorder's changes, and so none of the program's. Who is
- * not root has it made in a user namespace, by a child that ends at once.
- * Where the system allows neither, files lie in a directory of the session's own in /dev/shm/ada-UID: with small pages and the size
- * that /dev/shm has. Where that can't be had (somebody else has its name), they lie in /dev/shm without names.
+/* Where a session's shared memory lies: in a tmpfs of the recorder's own, mounted nowhere. Nobody else can see, list or squat what is in
+ * it, its pages are huge whatever the system's settings, and it is gone with the last process that has a file of it, or its directory,
+ * mapped or open. The traced program gets descriptors; no namespace of the recorder changes, and so none of the program's. For a user who
+ * isn't root, a child that ends at once makes the tmpfs in a user namespace. Where the system allows neither, files lie in a directory of
+ * the session's own in /dev/shm/ada-UID: with small pages and the size that /dev/shm has. Where that can't be had (somebody else has its
+ * name), they lie in /dev/shm without names.
  *
  *   arena       what the recorder has not yet written (abi/arena.h). Its lock is the recorder's, or the keeper's: who lives
  *   session     a text: lines, of which the last is "session " and the session's absolute directory
  *   segment.N   of provider N, until its last manifest is on the disk
  *
- * Whoever holds `directory` can make files, and open those there are; whoever holds a file's descriptor keeps that file: what shall
- * outlive the recorder needs another process that has them, or the names in /dev/shm.
+ * A holder of `directory` can make files, and open those there are; a holder of a file's descriptor keeps that file. So what shall
+ * outlive the recorder needs another process that holds these, or the names in /dev/shm.
  */
 #ifndef ADA_RECORDER_SHARED_H
 #define ADA_RECORDER_SHARED_H
@@ -26,12 +26,12 @@
 struct ada_shared {
 	int directory;			  /* -1: not open */
 	bool own;			  /* the recorder's own tmpfs; else /dev/shm */
-	bool named;			  /* files have names: always in the own one */
+	bool named;			  /* files have names: always in the own tmpfs */
 	char name[ADA_SHARED_NAME_BYTES]; /* of the directory in the user's own one (ada_shared_home_path); "": there is none */
 };
 
 int ada_shared_open(struct ada_shared *shared, struct ada_error *error);
-void ada_shared_close(struct ada_shared *shared); /* its files stay, as long as anyone has them, or they have names */
+void ada_shared_close(struct ada_shared *shared); /* the files stay, as long as anyone has them, or they have names */
 /* The same at the end of a session: the names go. */
 void ada_shared_remove(struct ada_shared *shared);
 /* Before any segment is made: nobody could do anything with what outlives the recorder, so files get no names. */
@@ -40,7 +40,7 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error);
 /* A file of `bytes` without memory yet. `name`: NULL, or where files have names its own. *other: a second open file of it (no dup:
  * each counts by itself), for another process; NULL: not wanted. The caller closes both. */
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error);
-/* Gives one that was made without a name its own; nothing where files have none. 0 or -errno. */
+/* Gives a name to a file that was made without; does nothing where files have no names. 0 or -errno. */
 int ada_shared_name(const struct ada_shared *shared, int fd, const char *name);
 void ada_shared_unlink(const struct ada_shared *shared, const char *name); /* nothing where there is none of that name */
 void ada_shared_segment_name(char name[ADA_SHARED_NAME_BYTES], uint32_t provider);

@@ -8,11 +8,11 @@
 #include "recorder/host/limit.h"
 #include "recorder/index/space.h"
 
-#define AT_START 1u		    /* the program's own, or the next one's that is executed */
+#define AT_START 1u		    /* for the program, or for the next one that is executed */
 #define AT_MOST 4u		    /* once there are children of forks */
 #define FUNCTIONS 16384u	    /* few programs have more */
-#define PLENTY_BYTES (1ull << 30)   /* that the recorder may still take: what lies ready is nobody's yet */
-#define LOOK_AGAIN_NS 1000000000ull /* where there was not as much */
+#define PLENTY_BYTES (1ull << 30)   /* the recorder may take so much more: nobody has yet what lies ready */
+#define LOOK_AGAIN_NS 1000000000ull /* after a look that found less */
 
 struct ready {
 	struct ada_segment segment;
@@ -45,7 +45,8 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .allowed_bytes = 0 };
 }
 
-/* Where memory is limited, or others' too, each process gets what is left when it comes, and nothing lies ready. */
+/* Whether there is plenty of memory. Where a limit holds, also one shared with others, each process gets what is left when it comes, and
+ * nothing lies ready. */
 static bool has_plenty(const struct ada_stock *stock)
 {
 	const struct ada_recorder *recorder = stock->recorder;
@@ -60,7 +61,7 @@ static bool make(const struct ada_stock *stock, struct ready *ready)
 {
 	if (!has_plenty(stock) || ada_segment_create(&ready->segment, &stock->options, &ready->agent_fd, NULL))
 		return false;
-	ada_segment_policy_ahead(&ready->segment, FUNCTIONS); /* what is missing is made when it is needed */
+	ada_segment_policy_ahead(&ready->segment, FUNCTIONS); /* a part that is missing is made when it is needed */
 	return true;
 }
 
@@ -85,7 +86,7 @@ static void *fill(void *argument)
 	struct ready ready;
 	bool made;
 
-	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }); /* this thread: it never takes the CPU from who wakes it */
+	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 }); /* this thread never takes the CPU from the one that wakes it */
 	pthread_mutex_lock(&stock->lock);
 	while (!stock->quit) {
 		if (stock->count >= stock->wanted) {
