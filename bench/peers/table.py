@@ -178,13 +178,16 @@ def short_line(row, tools, last):
 
 
 def reasons(results):
-    """Each reason once, with what it is of."""
-    told = {}
+    """Each reason once, with the rows and tools that it is of."""
+    rows = {}
     for row in results["rows"]:
         for tool, cell in row["cells"].items():
             if "skipped" in cell:
-                told.setdefault((results["tools"][tool], cell["skipped"]), []).append(row["title"].partition(",")[0])
-    return [f"- {tool}: {', '.join(rows)}: {why}" for (tool, why), rows in told.items()]
+                rows.setdefault((results["tools"][tool], cell["skipped"]), []).append(row["title"].partition(", ")[0])
+    told = {}
+    for (tool, why), names in rows.items():
+        told.setdefault((", ".join(names), why), []).append(tool)
+    return [f"- {'; '.join(tools)}: {names}: {why}" for (names, why), tools in told.items()]
 
 
 def into(text, block, name):

@@ -206,10 +206,17 @@ class Perf(Untraced):
 
     def command(self, argv, place, row):
         probes = " ".join(f"--add '{self.GROUP}:{name}_in={name}' --add '{self.GROUP}:{name}_out={name}%return'" for name in row.functions)
-        script = f"""mount -t tracefs tracefs /sys/kernel/tracing || exit 77
-            trap "perf probe -q -d '{self.GROUP}:*'" EXIT
-            perf probe -q -x "$1" {probes} && perf record -m 16M -e '{self.GROUP}:*' -o {place / 'perf.data'} "$@" """
-        return ["unshare", "-m", "sh", "-c", script, "perf", *argv], {}
+        return self.inside(f"perf probe -q -x \"$1\" {probes} && "
+                           f"perf record -m 16M -e '{self.GROUP}:*' -o {place / 'perf.data'} \"$@\"", argv), {}
+
+    @staticmethod
+    def inside(script, argv=()):
+        mount = "[ -e /sys/kernel/tracing/uprobe_events ] || mount -t tracefs tracefs /sys/kernel/tracing || exit; "
+        return ["unshare", "-m", "sh", "-c", mount + script, "perf", *argv]
+
+    def finish(self):
+        """The probes are the kernel's, and outlive whoever put them there."""
+        subprocess.run(self.inside(f"perf probe -q -d '{self.GROUP}:*'"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def count(self, place, outcome, program):
         found = re.search(rb"\((\d+) samples\)", outcome.errors)
