@@ -88,6 +88,14 @@ static bool open_chunk(struct agent *agent, uint32_t i, bool with_detail)
 	return true;
 }
 
+/* Not ada_ring_put, which goes on until it finds a place: these are overwritten at will. */
+static void put_in(const struct ada_ring *ring, uint32_t number)
+{
+	uint64_t place = (*ring->head)++;
+
+	ring->entries[place % ring->count] = ada_ring_entry(place, ring->count, number);
+}
+
 static void seal(struct agent *agent, uint32_t i)
 {
 	struct ada_segment *segment = agent->segment;
@@ -97,18 +105,13 @@ static void seal(struct agent *agent, uint32_t i)
 	if (writer->chunk == ADA_NONE)
 		return;
 	if (detail) {
-		uint64_t place = segment->shm->detail.sealed_head++;
-
 		detail->status = ADA_DETAIL_SEALED;
 		detail->last_counter = agent->counter;
 		detail->records = (uint32_t)(writer->seq - detail->first_seq);
-		segment->detail_sealed_ring[place % segment->detail_chunks] = ada_sealed_entry(place, segment->detail_chunks,
-											       writer->detail);
+		put_in(&segment->detail_ring, writer->detail);
 	}
-	uint64_t place = segment->shm->sealed_head++;
-
 	ada_segment_chunk(segment, writer->chunk)->status = ADA_CHUNK_SEALED;
-	segment->sealed_ring[place % segment->numbers] = ada_sealed_entry(place, segment->numbers, writer->chunk);
+	put_in(&segment->ring, writer->chunk);
 	writer->chunk = writer->detail = ADA_NONE;
 }
 
@@ -220,8 +223,8 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 	case 4: put(&segment->heirs[which], offset, sizeof *segment->heirs, number); break;
 	case 5: put(ada_segment_chunk(segment, chunk), offset, offset & 0x8000 ? ADA_CHUNK_BYTES : 256, number); break;
 	case 6:
-		put(segment->sealed_ring, offset, SOME * 8,
-		    which & 1 ? number : ada_sealed_entry(offset % SOME, segment->numbers, (uint32_t)number));
+		put(segment->ring.entries, offset, SOME * 8,
+		    which & 1 ? number : ada_ring_entry(offset % SOME, segment->numbers, (uint32_t)number));
 		break;
 	case 7: put(segment->free_map, offset, 8, number); break;
 	case 8: put(&segment->marks[which], offset, sizeof *segment->marks, number); break;
@@ -233,7 +236,7 @@ static void scribble(struct ada_segment *segment, struct fuzz_input *input)
 			put(ada_segment_detail_chunk(segment, detail), offset,
 			    offset & 0x8000 ? ada_segment_detail_small_bytes(segment) : 64, number);
 		else if (which & 1)
-			put(segment->detail_sealed_ring, offset, SOME * 8, number);
+			put(segment->detail_ring.entries, offset, SOME * 8, number);
 		else
 			put(segment->detail_free_map, offset, 8, number);
 	}

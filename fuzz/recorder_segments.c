@@ -145,13 +145,13 @@ static void renew(struct pool *one)
 	put_back_policy(one);
 	put_back(one, segment->shm, sizeof *segment->shm);
 	put_back(one, segment->free_map, (segment->numbers + 63) / 64 * 8);
-	put_back(one, segment->sealed_ring, segment->numbers * sizeof *segment->sealed_ring);
+	put_back(one, segment->ring.entries, segment->numbers * sizeof *segment->ring.entries);
 	put_back(one, segment->heirs, HEIRS * sizeof *segment->heirs);
 	put_back(one, segment->modules, MODULES * sizeof *segment->modules);
 	put_back(one, segment->threads, THREADS * sizeof *segment->threads);
 	put_back(one, segment->threads_free, (THREADS + 63) / 64 * 8);
 	put_back(one, segment->detail_free_map, (segment->detail_numbers + 63) / 64 * 8);
-	put_back(one, segment->detail_sealed_ring, segment->detail_chunks * sizeof *segment->detail_sealed_ring);
+	put_back(one, segment->detail_ring.entries, segment->detail_chunks * sizeof *segment->detail_ring.entries);
 	times++;
 	if (!(times % COMPARE_EVERY) || (times < COMPARE_EVERY && !(times & (times - 1))))
 		compare(one);

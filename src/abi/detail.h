@@ -45,6 +45,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "abi/atomic.h"
 
 #define ADA_DETAIL_STACK_MAX 256u
 #define ADA_DETAIL_BUFFER_MIN (4u << 20)
@@ -86,8 +87,38 @@ struct ada_detail_chunk {	   /* header, at the chunk's start; written by the age
 };
 static_assert(sizeof(struct ada_detail_chunk) == 64, "detail chunk header");
 
-/* One interval of counters, changed by cmpxchg16b only. A reader loads `start` first (acquire), then `end`. Whoever widens it adds 1 to
- * the epoch even where nothing else changes, so the recorder's compare fails, and the recorder looks for new marks. */
+/* The states by name; each says what it orders. */
+static inline uint32_t ada_detail_status(const struct ada_detail_chunk *chunk) /* acquire: the header is that state's */
+{
+	return __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+}
+
+static inline void ada_detail_status_set(struct ada_detail_chunk *chunk, enum ada_detail_status status) /* release: what it says is there */
+{
+	__atomic_store_n(&chunk->status, status, __ATOMIC_RELEASE);
+}
+
+/* Full barrier: the pin is read behind it. A marker that widens the pin after that meets CLAIMED, and waits. */
+static inline void ada_detail_claim(struct ada_detail_chunk *chunk)
+{
+	__atomic_exchange_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
+}
+
+/* The recorder's way to HELD, of a chunk that it took out of the ring. False: it wasn't SEALED. */
+static inline bool ada_detail_hold(struct ada_detail_chunk *chunk)
+{
+	uint32_t sealed = ADA_DETAIL_SEALED;
+
+	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* One interval of counters.
+ *
+ *   ada_pin_read    `start` first (acquire), then `end`: no narrower than what was there
+ *   ada_pin_widen   whoever marks. Adds 1 to the epoch even where nothing else changes, so the recorder's swap fails, and the recorder
+ *                   looks for new marks
+ *   ada_pin_swap    full barrier. The recorder's, which alone narrows it: only what it saw before it read the marks
+ */
 #define ADA_PIN_GRAIN 12 /* counters are kept in units of 4096 ticks, rounded so that the interval only grows */
 #define ADA_PIN_EPOCH_BITS 16
 #define ADA_PIN_NONE (UINT64_MAX >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS) /* start: nothing is pinned */
@@ -113,10 +144,53 @@ static inline int ada_pin_holds(uint64_t start, uint64_t end, uint64_t first_cou
 	return ada_ticks_overlap(start >> ADA_PIN_EPOCH_BITS << ADA_PIN_GRAIN, end, first_counter, last_counter);
 }
 
+static inline struct ada_pin ada_pin_read(const struct ada_pin *pin)
+{
+	struct ada_pin seen;
+
+	seen.start = __atomic_load_n(&pin->start, __ATOMIC_ACQUIRE);
+	seen.end = __atomic_load_n(&pin->end, __ATOMIC_ACQUIRE);
+	return seen;
+}
+
+/* False: *seen is what was there. */
+static inline bool ada_pin_swap(struct ada_pin *pin, struct ada_pin *seen, struct ada_pin wanted)
+{
+	uint64_t old[2] = { seen->start, seen->end };
+	bool done = ada_pair_swap(pin, old, wanted.start, wanted.end);
+
+	seen->start = old[0];
+	seen->end = old[1];
+	return done;
+}
+
+static inline uint64_t ada_pin_bound(struct ada_pin pin) /* its start without the epoch: ADA_PIN_NONE or ada_pin_start */
+{
+	return pin.start >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS;
+}
+
+static inline uint16_t ada_pin_epoch(struct ada_pin pin)
+{
+	return (uint16_t)pin.start;
+}
+
+/* Agents do it now and then, and each try that fails is another one's success: only a hostile one takes more than `tries`. */
+static inline void ada_pin_widen(struct ada_pin *pin, uint64_t start, uint64_t end, uint32_t tries)
+{
+	struct ada_pin seen = ada_pin_read(pin), wanted;
+
+	do {
+		uint64_t bound = ada_pin_bound(seen), first = ada_pin_start(start);
+
+		wanted.start = (bound < first ? bound : first) | (uint16_t)(ada_pin_epoch(seen) + 1);
+		wanted.end = bound != ADA_PIN_NONE && seen.end > end ? seen.end : end;
+	} while (!ada_pin_swap(pin, &seen, wanted) && --tries);
+}
+
 /* Written by the agent unless said otherwise; all atomic. */
 struct ada_detail_control {
 	struct ada_pin pin __attribute__((aligned(16)));
-	uint64_t sealed_head; /* chunks sealed so far: the ring's next place (abi/wire.h, "Rings") */
+	uint64_t sealed_head; /* chunks sealed so far: the ring's next place (abi/ring.h) */
 	uint64_t sealed_tail; /* agents and recorder */
 	uint64_t horizon;     /* highest last_counter of a chunk that was recycled: before it, history has holes */
 	uint64_t discarded;   /* full chunks recycled because no window wanted them: windows_discarded */
@@ -132,4 +206,10 @@ struct ada_detail_control {
 };
 static_assert(sizeof(struct ada_detail_control) == 192, "detail control");
 static_assert(offsetof(struct ada_detail_control, settled) == 64, "a line of the recorder's own");
+
+/* Before the chunk is OPEN or FREE: whoever finds the old records gone finds why. */
+static inline void ada_horizon_raise(struct ada_detail_control *control, uint64_t counter)
+{
+	ada_word_raise(&control->horizon, counter);
+}
 #endif

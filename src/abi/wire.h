@@ -7,7 +7,7 @@
  *   0         +------------------------------+
  *             | struct ada_shm      (4 KiB)  |  configuration, counters, crash record
  *   free      | bitmap of free index chunks  |  1 = free. Agent clears (takes), recorder sets (returns)
- *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing ("Rings" below)
+ *   sealed    | ring of sealed chunk numbers |  agent appends at sealed_head, in the order of sealing (abi/ring.h)
  *   heirs     | struct ada_shm_heir[]        |  images and processes that are to come out of this one
  *   modules   | struct ada_shm_module[]      |  durable region: append-only, an entry is written whole before its
  *             |                              |  number is published, and never another's. Full: what comes then is left alone
@@ -46,6 +46,7 @@
 #include "abi/plan.h"
 #include "abi/policy.h"
 #include "abi/record.h"
+#include "abi/ring.h"
 
 #define ADA_NONE UINT32_MAX
 #define ADA_WIRE_VERSION 7
@@ -77,20 +78,6 @@ struct ada_chunk {
 	uint8_t reserved[32];
 };
 static_assert(sizeof(struct ada_chunk) == ADA_CHUNK_HEADER_BYTES, "chunk header");
-
-/* Rings of sealed chunks, both lanes'. Place n is entry n % count: above, the lap, n / count + 1; below, the chunk's number. An entry
- * with another lap than the place's isn't filled yet, or was filled anew. One compare-and-swap fills an entry; then whoever comes first
- * moves sealed_head on: an agent that is preempted, or killed, in between keeps nobody from sealing or from taking out. Entries are never
- * cleared; sealed_tail says what has been taken, and given back where the recorder gives chunks back. */
-static inline uint64_t ada_sealed_entry(uint64_t place, uint32_t count, uint32_t number)
-{
-	return (place / count + 1) << 32 | number;
-}
-
-static inline int ada_sealed_is_filled(uint64_t entry, uint64_t place, uint32_t count)
-{
-	return entry >> 32 == (uint32_t)(place / count + 1);
-}
 
 /* Number of the first small chunk of a lane that has `chunks` others: no word of the maps mixes the two classes. */
 static inline uint32_t ada_small_first(uint32_t chunks)

@@ -142,14 +142,14 @@ struct ada_chunk *fake_chunk(const struct fake *fake, uint32_t number)
 	return (struct ada_chunk *)((char *)fake->shm + fake->shm->index_offset + (uint64_t)number * ADA_CHUNK_BYTES);
 }
 
-static uint64_t *free_word(const struct fake *fake, uint32_t chunk)
+static uint64_t *free_map(const struct fake *fake)
 {
-	return (uint64_t *)((char *)fake->shm + fake->shm->free_offset) + chunk / 64;
+	return (uint64_t *)((char *)fake->shm + fake->shm->free_offset);
 }
 
 bool fake_is_free(const struct fake *fake, uint32_t chunk)
 {
-	return __atomic_load_n(free_word(fake, chunk), __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
+	return ada_map_has(free_map(fake), chunk);
 }
 
 static uint64_t now(const struct fake *fake)
@@ -170,30 +170,27 @@ void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t t
 	__atomic_store_n(&entry->status, ADA_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
-static uint64_t *sealed_entry(const struct fake *fake, uint64_t position)
+struct ada_ring fake_ring(const struct fake *fake)
 {
-	return (uint64_t *)((char *)fake->shm + fake->shm->sealed_offset) +
-	       position % ada_chunk_numbers(fake->shm->index_chunks, fake->shm->small_chunks);
+	struct ada_shm *shm = fake->shm;
+
+	return (struct ada_ring){ .entries = (uint64_t *)((char *)shm + shm->sealed_offset),
+				  .head = &shm->sealed_head,
+				  .tail = &shm->sealed_tail,
+				  .count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
 }
 
 static bool take_free(const struct fake *fake, uint32_t *chunk)
 {
-	for (*chunk = 0; *chunk < fake->shm->index_chunks; ++*chunk) {
-		uint64_t bit = 1ull << *chunk % 64;
-		if (fake_is_free(fake, *chunk) && (__atomic_fetch_and(free_word(fake, *chunk), ~bit, __ATOMIC_ACQUIRE) & bit))
-			return true;
-	}
-	return false;
+	return ada_map_take(free_map(fake), fake->shm->index_chunks, chunk);
 }
 
-/* Circular: the oldest sealed chunk, once the whole pool has been handed out. One thread only in these tests. */
+/* Circular: the oldest sealed chunk, once the whole pool has been handed out. */
 static bool take_oldest(const struct fake *fake, uint32_t *chunk)
 {
-	struct ada_shm *shm = fake->shm;
-	if (shm->index_mode != ADA_INDEX_CIRCULAR || shm->sealed_tail == shm->sealed_head)
-		return false;
-	*chunk = (uint32_t)*sealed_entry(fake, shm->sealed_tail++);
-	return true;
+	struct ada_ring ring = fake_ring(fake);
+
+	return fake->shm->index_mode == ADA_INDEX_CIRCULAR && ada_ring_take_oldest(&ring, chunk);
 }
 
 /* --- detail chunks, as src/agent/record/detail.c takes and seals them ---------------------------------------------------------- */
@@ -203,25 +200,34 @@ struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number)
 	return (struct ada_detail_chunk *)((char *)fake->shm + fake->shm->detail_offset + (uint64_t)number * fake->shm->detail_chunk_bytes);
 }
 
-static uint64_t *detail_sealed_entry(const struct fake *fake, uint64_t position)
+static struct ada_ring detail_ring(const struct fake *fake)
 {
-	return (uint64_t *)((char *)fake->shm + fake->shm->detail_sealed_offset) + position % fake->shm->detail_chunks;
+	struct ada_shm *shm = fake->shm;
+
+	return (struct ada_ring){ .entries = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
+				  .head = &shm->detail.sealed_head,
+				  .tail = &shm->detail.sealed_tail,
+				  .count = shm->detail_chunks };
 }
 
 static bool recycle_detail(struct fake *fake, uint32_t *number)
 {
 	struct ada_detail_control *control = &fake->shm->detail;
-	while (control->sealed_tail < control->sealed_head) {
-		*number = (uint32_t)*detail_sealed_entry(fake, control->sealed_tail++);
+	struct ada_ring ring = detail_ring(fake);
+
+	while (ada_ring_take_oldest(&ring, number)) {
 		struct ada_detail_chunk *chunk = fake_detail(fake, *number);
-		__atomic_store_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
-		if (!ada_pin_holds(control->pin.start, control->pin.end, chunk->first_counter, chunk->last_counter)) {
-			control->horizon = chunk->last_counter > control->horizon ? chunk->last_counter : control->horizon;
+		struct ada_pin pin;
+
+		ada_detail_claim(chunk);
+		pin = ada_pin_read(&control->pin);
+		if (!ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter)) {
+			ada_horizon_raise(control, chunk->last_counter);
 			control->discarded++;
 			fake->recycled++;
 			return true;
 		}
-		__atomic_store_n(&chunk->status, ADA_DETAIL_HELD, __ATOMIC_RELEASE);
+		ada_detail_status_set(chunk, ADA_DETAIL_HELD);
 	}
 	return false;
 }
@@ -234,14 +240,7 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 	bool circular = fake->shm->detail_mode == ADA_DETAIL_CIRCULAR;
 	if (circular && control->sealed_head - control->sealed_tail >= chunks - chunks / 4 && recycle_detail(fake, number))
 		return true;
-	for (*number = 0; *number < fake->shm->detail_chunks; ++*number) {
-		uint64_t bit = 1ull << *number % 64;
-		if (__atomic_load_n(&map[*number / 64], __ATOMIC_ACQUIRE) & bit) {
-			__atomic_fetch_and(&map[*number / 64], ~bit, __ATOMIC_ACQUIRE);
-			return true;
-		}
-	}
-	return circular && recycle_detail(fake, number);
+	return ada_map_take(map, chunks, number) || (circular && recycle_detail(fake, number));
 }
 
 static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
@@ -262,22 +261,21 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 					    .first_counter = now(fake),
 					    .previous_counter = thread->last_counter,
 					    .index_chunk = thread->chunk_number };
-	__atomic_store_n(&chunk->status, ADA_DETAIL_OPEN, __ATOMIC_RELEASE);
+	ada_detail_status_set(chunk, ADA_DETAIL_OPEN);
 	index->detail = thread->detail_number;
 	thread->detail = chunk;
 }
 
 static void close_detail(struct fake_thread *thread)
 {
-	struct ada_shm *shm = thread->fake->shm;
+	struct ada_ring ring = detail_ring(thread->fake);
+
 	if (!thread->detail)
 		return;
 	thread->detail->last_counter = thread->last_counter;
 	thread->detail->records = ((uint32_t)thread->chunk->commit - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
-	__atomic_store_n(&thread->detail->status, ADA_DETAIL_SEALED, __ATOMIC_RELEASE);
-	uint64_t position = __atomic_fetch_add(&shm->detail.sealed_head, 1, __ATOMIC_ACQ_REL);
-	__atomic_store_n(detail_sealed_entry(thread->fake, position), ada_sealed_entry(position, shm->detail_chunks, thread->detail_number),
-			 __ATOMIC_RELEASE);
+	ada_detail_status_set(thread->detail, ADA_DETAIL_SEALED);
+	ada_ring_put(&ring, thread->detail_number);
 	thread->detail = NULL;
 }
 
@@ -305,15 +303,6 @@ static bool put_detail(struct fake_thread *thread, const struct ada_event *event
 		((uint64_t *)(record->stack + shm->detail_stack_bytes))[i] = event->function_id * 3 + (uint64_t)i;
 	}
 	return true;
-}
-
-static void pin(struct ada_shm *shm, uint64_t start, uint64_t end)
-{
-	struct ada_pin *place = &shm->detail.pin;
-	bool none = place->start >> ADA_PIN_EPOCH_BITS == ADA_PIN_NONE >> ADA_PIN_EPOCH_BITS;
-	uint64_t first = none || ada_pin_start(start) < place->start ? ada_pin_start(start) : place->start;
-	place->end = none || end > place->end ? end : place->end;
-	place->start = first >> ADA_PIN_EPOCH_BITS << ADA_PIN_EPOCH_BITS | (uint16_t)(place->start + 1);
 }
 
 /* When the event `back` before the newest one was, or when its thread's oldest chunk in the pool begins. */
@@ -352,7 +341,7 @@ void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_even
 				   .pin_end = post_events ? UINT64_MAX : counter + post_ticks };
 	__atomic_fetch_add(&shm->marks.detected, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&mark->ready, number + 1, __ATOMIC_RELEASE);
-	pin(shm, mark->pin_start, mark->pin_end);
+	ada_pin_widen(&shm->detail.pin, mark->pin_start, mark->pin_end, UINT32_MAX);
 }
 
 static bool take_chunk(struct fake_thread *thread)
@@ -389,11 +378,9 @@ void fake_seal_begin(struct fake_thread *thread)
 
 void fake_seal_end(struct fake_thread *thread)
 {
-	struct ada_shm *shm = thread->fake->shm;
-	uint64_t position = __atomic_fetch_add(&shm->sealed_head, 1, __ATOMIC_ACQ_REL);
-	__atomic_store_n(sealed_entry(thread->fake, position),
-			 ada_sealed_entry(position, ada_chunk_numbers(shm->index_chunks, shm->small_chunks), thread->chunk_number),
-			 __ATOMIC_RELEASE);
+	struct ada_ring ring = fake_ring(thread->fake);
+
+	ada_ring_put(&ring, thread->chunk_number);
 	__atomic_store_n(&fake_entry(thread->fake, thread->id)->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 

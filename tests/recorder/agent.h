@@ -53,5 +53,6 @@ struct ada_detail_chunk *fake_detail(const struct fake *fake, uint32_t number);
 void fake_thread_end(struct fake_thread *thread);
 struct ada_shm_thread *fake_entry(const struct fake *fake, uint32_t id);
 struct ada_chunk *fake_chunk(const struct fake *fake, uint32_t number);
+struct ada_ring fake_ring(const struct fake *fake); /* of sealed index chunks */
 bool fake_is_free(const struct fake *fake, uint32_t chunk);
 #endif

@@ -192,9 +192,8 @@ static void scenario_nonsense(char **arguments)
 	chunk = fake_chunk(&fake, 21);
 	*chunk = (struct ada_chunk){ .commit = 96, .thread = 500, .status = ADA_CHUNK_SEALED };
 	fake_seal(&thread);
-	uint64_t *ring = (uint64_t *)((char *)fake.shm + fake.shm->sealed_offset), place = fake.shm->sealed_head++;
-	uint32_t places = ada_chunk_numbers(fake.shm->index_chunks, fake.shm->small_chunks);
-	ring[place % places] = ada_sealed_entry(place, places, 0x7fffffff);
+	struct ada_ring ring = fake_ring(&fake);
+	ada_ring_put(&ring, 0x7fffffff);
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
 }

@@ -4,7 +4,7 @@
  *   every slow path            blocks signals: a handler's hook on this thread never sees half a change. For SIGSYS, which is
  *                              open, ada_slow_begin hides the thread as well
  *   threads' free list, sites  a spin lock each, taken with signals blocked, tried a limited number of times: its holder may have been killed (vfork child), and then the caller goes on without
- *   free bitmap, sealed ring   atomic operations on the shared segment (record/pool.c)
+ *   free bitmap, sealed ring   atomic operations on the shared segment (abi/ring.h)
  *   readers of sites           take no lock: a site is immutable, and published by one store
  */
 #ifndef ADA_AGENT_STATE_H
@@ -16,20 +16,19 @@
 
 #define ADA_SPINS_MAX 1000000
 
-/* A lane's chunks in the segment: record/pool.c. */
+/* A lane's chunks in the segment: what is done with them, abi/ring.h and record/extend.c. */
 struct ada_pool {
 	char *chunks;
 	uint64_t chunk_bytes;
 	uint64_t behind; /* bytes of a chunk that lie so far behind its place */
 	uint32_t count;
-	uint64_t *free_words;  /* bitmap, 1: free */
-	uint64_t *sealed;      /* ring: abi/wire.h */
-	uint64_t *head, *tail; /* of the ring */
-	uint32_t *front;       /* no one had the chunks from here on yet: none of them is free */
-	uint32_t step;	       /* taken of them at a time */
-	uint32_t share;	       /* share of what the agent may make: one part in so many */
-	uint32_t no_advice;    /* 1: this kernel can't make memory without the risk of a SIGBUS */
-	uint64_t *touched;     /* bitmap: chunks this process has page tables for */
+	uint64_t *free_words; /* bitmap, 1: free */
+	struct ada_ring ring; /* of sealed ones */
+	uint32_t *front;      /* no one had the chunks from here on yet: none of them is free */
+	uint32_t step;	      /* taken of them at a time */
+	uint32_t share;	      /* share of what the agent may make: one part in so many */
+	uint32_t no_advice;   /* 1: this kernel can't make memory without the risk of a SIGBUS */
+	uint64_t *touched;    /* bitmap: chunks this process has page tables for */
 };
 /* Why there is no chunk: all are in use; there is no memory for more; or (--on-full=block) threads have them that did nothing for so long
  * that they may be waiting for this one. */
@@ -41,7 +40,7 @@ struct ada_core {
 	struct ada_shm *shm; /* NULL: not attached */
 	struct ada_pool index, detail;
 	struct ada_pool small, detail_small; /* numbered from 0 */
-	struct ada_pool ring;		     /* of all sealed index chunks, and nothing else */
+	struct ada_ring ring;		     /* of all sealed index chunks, and nothing else */
 	struct ada_shm_thread *entries;
 	uint64_t *entries_free;	 /* bitmap of entries whose threads are over and drained */
 	uint64_t detail_scanned; /* detail_returned + 1 at the last look that found no free detail chunk; 0: look */
@@ -97,7 +96,7 @@ bool ada_room_grow(struct ada_thread *thread, uint64_t frames);
 
 /* --- rseq.c */
 void ada_rseq_choose(void);
-bool ada_rseq_usable(void); /* hooks on this thread may commit by themselves */
+bool ada_rseq_usable(void);   /* hooks on this thread may commit by themselves */
 bool ada_rseq_is_fixed(void); /* ada_setup.rseq_offset stays as it is */
 
 /* --- core.c */

@@ -107,14 +107,6 @@ static void bounds(struct ada_mark *mark)
 		mark->pin_end = UINT64_MAX;
 }
 
-static void atomic_raise(uint64_t *to, uint64_t value)
-{
-	uint64_t old = __atomic_load_n(to, __ATOMIC_RELAXED);
-
-	while (old < value && !__atomic_compare_exchange_n(to, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 static void miss(struct ada_mark_control *control, const struct ada_mark *mark)
 {
 	uint64_t start = mark->pin_start ? mark->pin_start : 1; /* 0 says that there is none */
@@ -123,27 +115,9 @@ static void miss(struct ada_mark_control *control, const struct ada_mark *mark)
 	while ((!old || start < old) &&
 	       !__atomic_compare_exchange_n(&control->missed_start, &old, start, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-	atomic_raise(&control->missed_end, mark->pin_end);
+	ada_word_raise(&control->missed_end, mark->pin_end);
 	__atomic_fetch_or(&control->missed_rules, mark->rules, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&control->missed, 1, __ATOMIC_RELEASE);
-}
-
-/* Makes the pin hold the mark's bounds. The epoch rises even where they lie inside: so a recorder that is about to narrow the pin looks
- * at the marks again. */
-static void pin_widen(struct ada_pin *pin, uint64_t start, uint64_t end)
-{
-	const uint64_t epoch_mask = (1ull << ADA_PIN_EPOCH_BITS) - 1;
-	uint64_t old[2] = { __atomic_load_n(&pin->start, __ATOMIC_ACQUIRE), __atomic_load_n(&pin->end, __ATOMIC_RELAXED) };
-	uint64_t first, last;
-
-	do {
-		first = ada_pin_start(start);
-		last = end;
-		if ((old[0] & ~epoch_mask) < first)
-			first = old[0] & ~epoch_mask;
-		if ((old[0] & ~epoch_mask) != ADA_PIN_NONE && old[1] > last)
-			last = old[1];
-	} while (!ada_pair_swap(pin, old, first | ((old[0] + 1) & epoch_mask), last));
 }
 
 void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark)
@@ -167,7 +141,7 @@ void ada_mark_enter(struct ada_shm *shm, struct ada_mark *mark)
 		miss(control, mark);
 	}
 	__atomic_fetch_add(&control->detected, 1, __ATOMIC_RELAXED);
-	pin_widen(&shm->detail.pin, mark->pin_start, mark->pin_end);
+	ada_pin_widen(&shm->detail.pin, mark->pin_start, mark->pin_end, UINT32_MAX);
 }
 
 bool ada_judge_wants(const struct ada_shm *shm, uint64_t first_counter, uint64_t last_counter)

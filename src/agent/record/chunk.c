@@ -1,6 +1,6 @@
 /* Chunks of the index lane: taken from the shared pool, filled by one thread, sealed. And the events that C code writes.
  *
- * What orders what, besides the pool's own (pool.c): a chunk's status is OPEN after its header is whole (release), SEALED after
+ * What orders what, besides the pool's own (abi/ring.h): a chunk's status is OPEN after its header is whole (release), SEALED after
  * its last event (release).
  */
 #include <sys/mman.h>
@@ -29,15 +29,15 @@ static void free_return(struct ada_core *core, uint32_t number)
 {
 	__atomic_store_n(&chunk_at(core, number)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
 	if (number < core->index.count)
-		ada_pool_return(&core->index, number);
+		ada_map_give(core->index.free_words, number);
 	else
-		ada_pool_return(&core->small, number - ada_small_first(core->index.count));
+		ada_map_give(core->small.free_words, number - ada_small_first(core->index.count));
 }
 
 /* Circular mode: the oldest sealed chunk, of either class. */
 static bool sealed_take(struct ada_core *core, uint32_t *number)
 {
-	if (!ada_pool_recycle(&core->ring, number))
+	if (!ada_ring_take_oldest(&core->ring, number))
 		return false;
 	__atomic_store_n(&chunk_at(core, *number)->status, ADA_CHUNK_FREE, __ATOMIC_RELEASE);
 	return true;
@@ -189,7 +189,7 @@ void ada_chunk_close(struct ada_thread *thread)
 	__atomic_store_n(&thread->entry->sealed_events, ada_sequence, __ATOMIC_RELEASE);
 	if (events) {
 		__atomic_store_n(&chunk->status, ADA_CHUNK_SEALED, __ATOMIC_RELEASE);
-		ada_pool_seal(&core->ring, thread->chunk);
+		ada_ring_put(&core->ring, thread->chunk);
 	} else {
 		free_return(core, thread->chunk);
 	}

@@ -1,7 +1,7 @@
 /* The detail lane: its chunks, taken and sealed together with the index chunks (chunk.c), and the records of events that C code
  * writes. Layouts, states and who waits for whom: abi/detail.h.
  *
- * What orders what, besides the pool's own (pool.c)
+ * What orders what, besides the pool's own (abi/ring.h)
  *   OPEN       after the header is whole (release)
  *   SEALED     after the last record and the header's last fields (release); the detail chunk first, so that no one who finds it
  *              OPEN looks up its length in an index chunk that is another thread's by now
@@ -25,11 +25,6 @@ static struct ada_pool *pool_of(struct ada_core *core, uint32_t *number)
 		return &core->detail;
 	*number -= ada_small_first(core->detail.count);
 	return &core->detail_small;
-}
-
-static void status_set(struct ada_detail_chunk *chunk, enum ada_detail_status status)
-{
-	__atomic_store_n(&chunk->status, status, __ATOMIC_RELEASE);
 }
 
 /* A bitmap without a bit in it is not searched again before a chunk has come back. */
@@ -59,19 +54,10 @@ static void free_return(struct ada_core *core, uint32_t number)
 {
 	struct ada_pool *pool;
 
-	status_set(chunk_at(core, number), ADA_DETAIL_FREE);
+	ada_detail_status_set(chunk_at(core, number), ADA_DETAIL_FREE);
 	pool = pool_of(core, &number);
-	ada_pool_return(pool, number);
+	ada_map_give(pool->free_words, number);
 	__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
-}
-
-static void horizon_raise(struct ada_detail_control *control, uint64_t counter)
-{
-	uint64_t horizon = __atomic_load_n(&control->horizon, __ATOMIC_RELAXED);
-
-	while (horizon < counter &&
-	       !__atomic_compare_exchange_n(&control->horizon, &horizon, counter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
 }
 
 /* Whose oldest chunks a pin holds, those it hands over to the recorder, one after the other. `first`: number of the pool's first. */
@@ -79,20 +65,19 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
 {
 	struct ada_detail_control *control = &core->shm->detail;
 
-	while (ada_pool_recycle(pool, number)) {
+	while (ada_ring_take_oldest(&pool->ring, number)) {
 		struct ada_detail_chunk *chunk = chunk_at(core, *number += first);
-		uint64_t start, end;
+		struct ada_pin pin;
 
-		__atomic_exchange_n(&chunk->status, ADA_DETAIL_CLAIMED, __ATOMIC_SEQ_CST);
-		start = __atomic_load_n(&control->pin.start, __ATOMIC_ACQUIRE);
-		end = __atomic_load_n(&control->pin.end, __ATOMIC_ACQUIRE);
-		if (!ada_pin_holds(start, end, chunk->first_counter, chunk->last_counter) ||
+		ada_detail_claim(chunk);
+		pin = ada_pin_read(&control->pin);
+		if (!ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) ||
 		    !ada_judge_wants(core->shm, chunk->first_counter, chunk->last_counter)) {
-			horizon_raise(control, chunk->last_counter);
+			ada_horizon_raise(control, chunk->last_counter);
 			__atomic_fetch_add(&control->discarded, 1, __ATOMIC_RELAXED);
 			return true;
 		}
-		status_set(chunk, ADA_DETAIL_HELD);
+		ada_detail_status_set(chunk, ADA_DETAIL_HELD);
 	}
 	return false;
 }
@@ -101,9 +86,9 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
  * room until the recorder has seen it. */
 static bool history_suffices(const struct ada_pool *pool, uint32_t history)
 {
-	uint64_t tail = __atomic_load_n(pool->tail, __ATOMIC_RELAXED);
+	uint64_t tail = __atomic_load_n(pool->ring.tail, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(pool->head, __ATOMIC_RELAXED) - tail >= history;
+	return __atomic_load_n(pool->ring.head, __ATOMIC_RELAXED) - tail >= history;
 }
 
 /* There are as many as threads may want at once; of history they hold no more than a quarter of the ordinary ones' room. */
@@ -161,7 +146,7 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_
 	chunk->previous_counter = thread->last_counter;
 	chunk->records = 0;
 	chunk->index_chunk = thread->chunk;
-	status_set(chunk, ADA_DETAIL_OPEN);
+	ada_detail_status_set(chunk, ADA_DETAIL_OPEN);
 	thread->detail = (uint64_t)chunk - shift * ada_setup.detail_scale;
 }
 
@@ -186,8 +171,8 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 	}
 	chunk->last_counter = last_counter;
 	chunk->records = events;
-	status_set(chunk, ADA_DETAIL_SEALED);
-	ada_pool_seal(pool, number);
+	ada_detail_status_set(chunk, ADA_DETAIL_SEALED);
+	ada_ring_put(&pool->ring, number);
 }
 
 /* --- records that C code writes ---------------------------------------------------------------------------------------- */

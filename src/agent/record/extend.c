@@ -60,7 +60,7 @@ enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32
 	for (uint32_t chunk = first; chunk < end; chunk++) {
 		__atomic_fetch_or(&pool->touched[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELAXED);
 		if (chunk > first)
-			ada_pool_return(pool, chunk);
+			ada_map_give(pool->free_words, chunk);
 	}
 	*number = first;
 	return ADA_LACK_NONE;

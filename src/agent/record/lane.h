@@ -7,11 +7,13 @@
 #include "agent/judge/judge.h"
 #include "agent/record/record.h"
 
-/* --- pool.c */
-bool ada_pool_take(const struct ada_pool *pool, uint32_t *number); /* a free chunk */
-void ada_pool_return(const struct ada_pool *pool, uint32_t number);
-void ada_pool_seal(const struct ada_pool *pool, uint32_t number);
-bool ada_pool_recycle(const struct ada_pool *pool, uint32_t *number); /* the one that was sealed first, out of the ring */
+/* A free chunk. */
+static inline bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
+{
+	uint32_t front = __atomic_load_n(pool->front, __ATOMIC_RELAXED);
+
+	return ada_map_take(pool->free_words, front < pool->count ? front : pool->count, number);
+}
 
 /* --- extend.c */
 /* A chunk that nobody had yet; makes a few more free. Else says why not. */

@@ -65,9 +65,10 @@ static void small_attach(struct ada_core *core, struct ada_shm *shm)
 						.chunk_bytes = detail_bytes,
 						.count = shm->detail_small_chunks,
 						.free_words = core->detail.free_words + ada_small_first(shm->detail_chunks) / 64,
-						.sealed = (uint64_t *)((char *)shm + shm->detail_small_sealed_offset),
-						.head = &shm->detail.small_head,
-						.tail = &shm->detail.small_tail,
+						.ring = { .entries = (uint64_t *)((char *)shm + shm->detail_small_sealed_offset),
+							  .head = &shm->detail.small_head,
+							  .tail = &shm->detail.small_tail,
+							  .count = shm->detail_small_chunks },
 						.front = &shm->detail_small_front,
 						.share = 2,
 						.step = shm->detail_small_chunks ? (EXTEND_BYTES + detail_bytes - 1) / detail_bytes : 1,
@@ -96,7 +97,6 @@ void ada_core_attach(struct ada_shm *shm)
 					 .chunk_bytes = ADA_CHUNK_BYTES,
 					 .count = shm->index_chunks,
 					 .free_words = (uint64_t *)((char *)shm + shm->free_offset),
-					 .sealed = (uint64_t *)((char *)shm + shm->sealed_offset),
 					 .front = &shm->index_front,
 					 .step = EXTEND_BYTES / ADA_CHUNK_BYTES,
 					 .share = 1,
@@ -105,16 +105,17 @@ void ada_core_attach(struct ada_shm *shm)
 					  .chunk_bytes = shm->detail_chunk_bytes,
 					  .count = shm->detail_chunks,
 					  .free_words = (uint64_t *)((char *)shm + shm->detail_free_offset),
-					  .sealed = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
-					  .head = &shm->detail.sealed_head,
-					  .tail = &shm->detail.sealed_tail,
+					  .ring = { .entries = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
+						    .head = &shm->detail.sealed_head,
+						    .tail = &shm->detail.sealed_tail,
+						    .count = shm->detail_chunks },
 					  .front = &shm->detail_front,
 					  .share = 2,
 					  .touched = core->detail_touched,
 					  .step = shm->detail_chunks ?
 							  (EXTEND_BYTES + shm->detail_chunk_bytes - 1) / shm->detail_chunk_bytes :
 							  1 };
-	core->ring = (struct ada_pool){ .sealed = core->index.sealed,
+	core->ring = (struct ada_ring){ .entries = (uint64_t *)((char *)shm + shm->sealed_offset),
 					.head = &shm->sealed_head,
 					.tail = &shm->sealed_tail,
 					.count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
@@ -214,9 +215,8 @@ static bool entry_again(struct ada_core *core)
 static bool entry_free(struct ada_core *core, uint32_t *number)
 {
 	uint32_t count = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
-	struct ada_pool used = { .front = &core->shm->thread_count, .count = ADA_THREADS_MAX, .free_words = core->entries_free };
 
-	if (ada_pool_take(&used, number))
+	if (ada_map_take(core->entries_free, count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX, number))
 		return true;
 	while (count < ADA_THREADS_MAX)
 		if (__atomic_compare_exchange_n(&core->shm->thread_count, &count, count + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {

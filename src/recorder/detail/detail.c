@@ -236,9 +236,8 @@ static uint64_t drained_until(const struct ada_details *details)
 	 * chunks, whatever its head says. */
 	head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->numbers; n++) {
-		uint64_t entry = __atomic_load_n(&segment->sealed_ring[n % segment->numbers], __ATOMIC_ACQUIRE);
-		uint32_t number = (uint32_t)entry;
-		if (!ada_sealed_is_filled(entry, n, segment->numbers) || !ada_segment_chunk_reach(segment, number))
+		uint32_t number;
+		if (!ada_ring_at(&segment->ring, n, &number) || !ada_segment_chunk_reach(segment, number))
 			return 0; /* the head passes filled places only, anybody's */
 		uint32_t thread = ada_segment_chunk(segment, number)->thread;
 		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;

@@ -10,40 +10,13 @@
 
 struct ada_pin ada_detail_pin(const struct ada_details *details)
 {
-	const struct ada_pin *pin = &details->segment->shm->detail.pin;
-	struct ada_pin seen = { .start = __atomic_load_n(&pin->start, __ATOMIC_ACQUIRE) };
-	seen.end = __atomic_load_n(&pin->end, __ATOMIC_ACQUIRE);
-	return seen;
-}
-
-/* Full barrier. */
-static bool exchange(struct ada_details *details, struct ada_pin *seen, struct ada_pin wanted)
-{
-	struct ada_pin *pin = &details->segment->shm->detail.pin;
-	bool done;
-	__asm__ volatile("lock cmpxchg16b %1"
-			 : "=@ccz"(done), "+m"(*pin), "+a"(seen->start), "+d"(seen->end)
-			 : "b"(wanted.start), "c"(wanted.end)
-			 : "memory");
-	return done;
-}
-
-static uint64_t units(uint64_t start)
-{
-	return start >> ADA_PIN_EPOCH_BITS;
+	return ada_pin_read(&details->segment->shm->detail.pin);
 }
 
 void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 {
-	struct ada_pin seen = ada_detail_pin(details), wanted;
 	ada_marks_own(details->segment, start, end);
-	int tries = 0; /* agents widen the pin now and then, only a hostile one without end */
-	do {
-		bool none = units(seen.start) == units(ADA_PIN_NONE);
-		uint64_t first = none || ada_pin_start(start) < seen.start ? ada_pin_start(start) : seen.start;
-		wanted.start = units(first) << ADA_PIN_EPOCH_BITS | (uint16_t)(seen.start + 1);
-		wanted.end = none || end > seen.end ? end : seen.end;
-	} while (!exchange(details, &seen, wanted) && ++tries < TRIES_MAX);
+	ada_pin_widen(&details->segment->shm->detail.pin, start, end, TRIES_MAX);
 }
 
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
@@ -82,43 +55,20 @@ static bool hull(const struct ada_details *details, struct ada_pin *pin)
 	return true;
 }
 
-/* For history a chunk that went through our hands counts as recycled. */
-static void raise_horizon(struct ada_details *details, uint64_t counter)
-{
-	uint64_t *horizon = &details->segment->shm->detail.horizon, seen = __atomic_load_n(horizon, __ATOMIC_RELAXED);
-	while (seen < counter && !__atomic_compare_exchange_n(horizon, &seen, counter, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
-}
-
-struct ring {
-	uint64_t *places, *head, *tail;
-	uint32_t count, first;
-}; /* of one class, whose first chunk has that number */
-
-static struct ring ring_of(const struct ada_segment *segment, bool small)
-{
-	struct ada_detail_control *control = &segment->shm->detail;
-	if (small)
-		return (struct ring){ segment->detail_small_ring, &control->small_head, &control->small_tail, segment->detail_small_chunks,
-				      ada_small_first(segment->detail_chunks) };
-	return (struct ring){ segment->detail_sealed_ring, &control->sealed_head, &control->sealed_tail, segment->detail_chunks, 0 };
-}
-
 /* Takes a ring's oldest chunk as an agent would: `pinned`: if the pin holds that chunk; else if it doesn't. */
-static bool hold_oldest(struct ada_details *details, struct ring ring, struct ada_pin pin, bool pinned)
+static bool hold_oldest(struct ada_details *details, bool small, struct ada_pin pin, bool pinned)
 {
-	uint64_t tail = __atomic_load_n(ring.tail, __ATOMIC_ACQUIRE);
-	uint64_t entry = ring.count ? __atomic_load_n(&ring.places[tail % ring.count], __ATOMIC_ACQUIRE) : 0;
-	uint32_t number = (uint32_t)entry;
-	if (tail >= __atomic_load_n(ring.head, __ATOMIC_ACQUIRE) || !ring.count || !ada_sealed_is_filled(entry, tail, ring.count) ||
-	    number >= ring.count || !ada_segment_detail_reach(details->segment, number += ring.first))
+	const struct ada_segment *segment = details->segment;
+	const struct ada_ring *ring = small ? &segment->detail_small_ring : &segment->detail_ring;
+	uint32_t number, first = small ? ada_small_first(segment->detail_chunks) : 0;
+	const struct ada_detail_chunk *chunk;
+	uint64_t tail;
+
+	if (!ada_ring_oldest(ring, &tail, &number) || number >= ring->count || !ada_segment_detail_reach(segment, number += first))
 		return false;
-	struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
-	uint32_t sealed = ADA_DETAIL_SEALED;
-	if (ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) != pinned ||
-	    !__atomic_compare_exchange_n(ring.tail, &tail, tail + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return false;
-	return __atomic_compare_exchange_n(&chunk->status, &sealed, ADA_DETAIL_HELD, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	chunk = ada_segment_detail_chunk(segment, number);
+	return ada_pin_holds(pin.start, pin.end, chunk->first_counter, chunk->last_counter) == pinned && ada_ring_take(ring, tail) &&
+	       ada_detail_hold((struct ada_detail_chunk *)chunk);
 }
 
 /* Does an unsettled window want something between two counters that isn't written yet? */
@@ -167,11 +117,11 @@ static void free_held(struct ada_details *details, struct ada_pin narrowed)
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD || wanted(details, chunk))
+		if (ada_detail_status(chunk) != ADA_DETAIL_HELD || wanted(details, chunk))
 			continue;
 		if (ada_detail_pin(details).start != narrowed.start)
 			return;
-		raise_horizon(details, chunk->last_counter);
+		ada_horizon_raise(&details->segment->shm->detail, chunk->last_counter);
 		ada_segment_detail_return(details->segment, i);
 	}
 }
@@ -188,19 +138,20 @@ bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool lo
 		if (narrowed.end > seen.end)
 			narrowed.end = seen.end;
 	}
-	narrowed.start = units(narrowed.start) << ADA_PIN_EPOCH_BITS | (uint16_t)seen.start;
-	if (units(seen.start) == units(ADA_PIN_NONE))
+	narrowed.start = ada_pin_bound(narrowed) | ada_pin_epoch(seen);
+	if (ada_pin_bound(seen) == ADA_PIN_NONE)
 		narrowed = seen;
 	/* Exchange even an unchanged pin: that proves the pin is still what was seen before the marks were read. */
-	if (!exchange(details, &seen, narrowed))
+	if (!ada_pin_swap(&details->segment->shm->detail.pin, &seen, narrowed))
 		return false;
 	if (!look)
 		return true;
 	/* --detail-mode=streaming: agents recycle nothing. A hostile ring ends by its length. */
 	if (details->segment->detail_mode == ADA_DETAIL_STREAMING)
 		for (int small = 0; small < 2; small++) {
-			struct ring ring = ring_of(details->segment, small);
-			for (uint32_t i = 0; i < ring.count && hold_oldest(details, ring, narrowed, false); i++)
+			uint32_t count = small ? details->segment->detail_small_chunks : details->segment->detail_chunks;
+
+			for (uint32_t i = 0; i < count && hold_oldest(details, small, narrowed, false); i++)
 				;
 		}
 	end_post_rolls(details);
@@ -225,7 +176,7 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 			continue;
 		}
 		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		uint32_t status = ada_detail_status(chunk);
 		if (status == ADA_DETAIL_HELD) {
 			pool.held++;
 			pool.pinned++;
@@ -249,14 +200,13 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 	details->looked_ns = now_ns;
 	struct detail_pool pool = ada_detail_pool(details);
 	uint32_t half = details->segment->detail_chunks / 2;
-	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, ring_of(details->segment, false), seen, true);
-	     left++)
+	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, false, seen, true); left++)
 		;
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
 		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != ADA_DETAIL_HELD)
+		if (ada_detail_status(chunk) != ADA_DETAIL_HELD)
 			continue;
 		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
 								       ada_segment_detail_small_bytes(details->segment);
@@ -266,7 +216,7 @@ void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uin
 			ada_error_system(&details->error, -status, "%s: detail can't be kept",
 					 ada_directory_shown(details->drain->directory, shown));
 		}
-		raise_horizon(details, chunk->last_counter);
+		ada_horizon_raise(&details->segment->shm->detail, chunk->last_counter);
 		ada_segment_detail_return(details->segment, i);
 	}
 }

@@ -106,13 +106,13 @@ static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread
 	if (!ada_segment_detail_reach(details->segment, place->chunk))
 		return NULL;
 	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
-	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	uint32_t status = ada_detail_status(chunk);
 	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
 		return NULL;
 	/* A recycler claims the chunk first: where the status, read after the header, is still good, the header was whole when we read
 	 * it. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	status = ada_detail_status(chunk);
 	*claimed = status == ADA_DETAIL_CLAIMED && !details->finished;
 	return (const uint8_t *)chunk;
 }

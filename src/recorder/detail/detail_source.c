@@ -89,7 +89,7 @@ static bool search_pool(const struct ada_details *details, uint32_t thread, uint
 		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
 		if (!chunk)
 			continue;
-		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		uint32_t status = ada_detail_status(chunk);
 		if (sealed && status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD)
 			continue;
 		uint32_t room = ada_segment_detail_events(details->segment, i), records = sealed ? chunk->records : room;

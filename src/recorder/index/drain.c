@@ -155,11 +155,8 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 	if (drain->options.circular)
 		return 0;
 	while (count < most) {
-		uint32_t chunks = drain->segment->numbers;
-		/* Acquire: pairs with the agent's store of the entry, behind the chunk's last events. */
-		uint64_t entry = __atomic_load_n(&drain->segment->sealed_ring[drain->tail % chunks], __ATOMIC_ACQUIRE);
-		uint32_t number = (uint32_t)entry;
-		if (!ada_sealed_is_filled(entry, drain->tail, chunks))
+		uint32_t number;
+		if (!ada_ring_at(&drain->segment->ring, drain->tail, &number))
 			break;
 		drain->tail++;
 		count++;

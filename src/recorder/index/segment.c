@@ -105,7 +105,10 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	uint8_t *base = memory;
 	segment->shm = memory;
 	segment->free_map = (uint64_t *)(base + layout->free_offset);
-	segment->sealed_ring = (uint64_t *)(base + layout->sealed_offset);
+	segment->ring = (struct ada_ring){ .entries = (uint64_t *)(base + layout->sealed_offset),
+					   .head = &segment->shm->sealed_head,
+					   .tail = &segment->shm->sealed_tail,
+					   .count = segment->numbers };
 	segment->heirs = (struct ada_shm_heir *)(base + layout->heirs_offset);
 	segment->modules = (struct ada_shm_module *)(base + layout->modules_offset);
 	segment->threads = (struct ada_shm_thread *)(base + layout->threads_offset);
@@ -114,9 +117,15 @@ static void point(struct ada_segment *segment, void *memory, const struct ada_sh
 	segment->marks = (struct ada_mark *)(base + layout->marks_offset);
 	segment->policy = base + layout->policy_offset;
 	segment->detail_free_map = (uint64_t *)(base + layout->detail_free_offset);
-	segment->detail_sealed_ring = (uint64_t *)(base + layout->detail_sealed_offset);
+	segment->detail_ring = (struct ada_ring){ .entries = (uint64_t *)(base + layout->detail_sealed_offset),
+						  .head = &segment->shm->detail.sealed_head,
+						  .tail = &segment->shm->detail.sealed_tail,
+						  .count = segment->detail_chunks };
 	segment->detail_pool = base + layout->detail_offset;
-	segment->detail_small_ring = (uint64_t *)(base + layout->detail_small_sealed_offset);
+	segment->detail_small_ring = (struct ada_ring){ .entries = (uint64_t *)(base + layout->detail_small_sealed_offset),
+							.head = &segment->shm->detail.small_head,
+							.tail = &segment->shm->detail.small_tail,
+							.count = segment->detail_small_chunks };
 	segment->small_pool = base + layout->small_offset;
 	segment->detail_small_pool = base + layout->detail_small_offset;
 }
@@ -297,7 +306,7 @@ void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
 {
 	__atomic_store_n(&ada_segment_chunk(segment, chunk)->status, ADA_CHUNK_FREE, __ATOMIC_RELAXED);
 	/* Orders all reads of the chunk, and its status, before the agent may take it. */
-	__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	ada_map_give(segment->free_map, chunk);
 	ada_segment_tell(segment);
 }
 
@@ -307,7 +316,7 @@ bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32
 	if (!__atomic_compare_exchange_n(&thread->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	*copy = *thread;
-	__atomic_fetch_or(&segment->threads_free[entry / 64], 1ull << entry % 64, __ATOMIC_RELEASE);
+	ada_map_give(segment->threads_free, entry);
 	ada_segment_tell(segment);
 	return true;
 }
@@ -316,6 +325,6 @@ void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk)
 {
 	__atomic_store_n(&ada_segment_detail_chunk(segment, chunk)->status, ADA_DETAIL_FREE, __ATOMIC_RELAXED);
 	/* Orders all reads of the chunk, and its status, before the agent may take it. */
-	__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+	ada_map_give(segment->detail_free_map, chunk);
 	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }

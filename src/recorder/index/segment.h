@@ -12,8 +12,8 @@
 
 struct ada_segment {
 	struct ada_shm *shm;
-	uint64_t *free_map; /* small chunks' bits follow, from the next word on; detail_free_map likewise */
-	uint64_t *sealed_ring;
+	uint64_t *free_map;   /* small chunks' bits follow, from the next word on; detail_free_map likewise */
+	struct ada_ring ring; /* of sealed chunks, both classes' */
 	struct ada_shm_heir *heirs;
 	struct ada_shm_module *modules;
 	struct ada_shm_thread *threads;
@@ -22,7 +22,7 @@ struct ada_segment {
 	struct ada_mark *marks;
 	uint8_t *policy; /* ADA_POLICY_BYTES; pages as allocated by ada_segment_policy_room */
 	uint64_t *detail_free_map;
-	uint64_t *detail_sealed_ring, *detail_small_ring;
+	struct ada_ring detail_ring, detail_small_ring; /* small ones by their number less that of the first */
 	uint8_t *detail_pool, *detail_small_pool;
 	uint32_t detail_chunks;					/* 0: no detail lane */
 	uint32_t detail_chunk_bytes, detail_scale, detail_room; /* as in the header, which the agent could change */
@@ -61,7 +61,7 @@ struct ada_segment_options {
 	bool no_small; /* there is no address space to spare */
 	uint32_t pid, provider;
 	bool poison; /* --debug-poison */
-	bool named; /* in `shared`, by its provider's number */
+	bool named;  /* in `shared`, by its provider's number */
 };
 
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
@@ -189,12 +189,12 @@ bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk)
 
 static inline bool ada_segment_detail_is_free(const struct ada_segment *segment, uint32_t chunk)
 {
-	return __atomic_load_n(&segment->detail_free_map[chunk / 64], __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
+	return ada_map_has(segment->detail_free_map, chunk);
 }
 
 static inline bool ada_segment_chunk_is_free(const struct ada_segment *segment, uint32_t chunk)
 {
-	return __atomic_load_n(&segment->free_map[chunk / 64], __ATOMIC_ACQUIRE) >> chunk % 64 & 1;
+	return ada_map_has(segment->free_map, chunk);
 }
 
 /* Entries of the tables that are whole. They have memory even where the agent outran ada_segment_grow: it wrote them. */

@@ -186,7 +186,7 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	       !__atomic_compare_exchange_n(&segment->shm->index_front, &front, end, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	for (uint32_t chunk = front; chunk < end; chunk++)
-		__atomic_fetch_or(&segment->free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+		ada_map_give(segment->free_map, chunk);
 	ada_segment_tell(segment);
 	return 0;
 }
@@ -201,7 +201,7 @@ int ada_segment_begin_small(struct ada_segment *segment)
 		return status;
 	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
 	for (uint32_t chunk = 0; chunk < count; chunk++)
-		segment->free_map[chunk / 64] |= 1ull << chunk % 64;
+		ada_map_give(segment->free_map, chunk);
 	return 0;
 }
 
@@ -282,7 +282,7 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 	       !__atomic_compare_exchange_n(&segment->shm->detail_front, &front, first + count, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	for (uint32_t chunk = front; chunk < first + count; chunk++)
-		__atomic_fetch_or(&segment->detail_free_map[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+		ada_map_give(segment->detail_free_map, chunk);
 	/* An agent that found none looks again when this changes. */
 	__atomic_fetch_add(&segment->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }

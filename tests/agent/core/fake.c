@@ -393,7 +393,7 @@ void fake_detail_give_back(uint32_t number)
 	uint64_t *words = (uint64_t *)((char *)shm + shm->detail_free_offset);
 
 	fake_detail_chunk(number)->status = ADA_DETAIL_FREE;
-	__atomic_fetch_or(&words[number / 64], 1ull << number % 64, __ATOMIC_RELEASE);
+	ada_map_give(words, number);
 	__atomic_fetch_add(&shm->detail_returned, 1, __ATOMIC_RELEASE);
 }
 
@@ -407,40 +407,35 @@ static void detail_half_done(uint32_t number)
 
 static void drain_details(void)
 {
-	uint64_t *ring = (uint64_t *)((char *)shm + shm->detail_sealed_offset);
+	struct ada_ring ring = { .entries = (uint64_t *)((char *)shm + shm->detail_sealed_offset),
+				 .head = &shm->detail.sealed_head,
+				 .tail = &shm->detail.sealed_tail,
+				 .count = shm->detail_chunks };
+	uint32_t number;
 
-	while (shm->detail_mode == ADA_DETAIL_STREAMING &&
-	       shm->detail.sealed_tail < __atomic_load_n(&shm->detail.sealed_head, __ATOMIC_ACQUIRE)) {
-		uint64_t tail = shm->detail.sealed_tail, entry = __atomic_load_n(&ring[tail % shm->detail_chunks], __ATOMIC_ACQUIRE);
-
-		if (!ada_sealed_is_filled(entry, tail, shm->detail_chunks))
-			return;
-		shm->detail.sealed_tail++;
-		detail_half_done((uint32_t)entry);
-	}
+	while (shm->detail_mode == ADA_DETAIL_STREAMING && ada_ring_take_oldest(&ring, &number))
+		detail_half_done(number);
 }
 
 static bool drain_sealed(void)
 {
-	uint64_t *ring = (uint64_t *)((char *)shm + shm->sealed_offset);
-	uint64_t *words = (uint64_t *)((char *)shm + shm->free_offset);
-	uint32_t places = ada_chunk_numbers(shm->index_chunks, shm->small_chunks);
+	struct ada_ring ring = { .entries = (uint64_t *)((char *)shm + shm->sealed_offset),
+				 .head = &shm->sealed_head,
+				 .tail = &shm->sealed_tail,
+				 .count = ada_chunk_numbers(shm->index_chunks, shm->small_chunks) };
+	uint64_t *words = (uint64_t *)((char *)shm + shm->free_offset), tail;
+	uint32_t chunk;
 	bool any = false;
 
-	while (shm->sealed_tail < __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE)) {
-		uint64_t tail = shm->sealed_tail, entry = __atomic_load_n(&ring[tail % places], __ATOMIC_ACQUIRE);
-		uint32_t chunk = (uint32_t)entry;
-		struct ada_chunk *at;
+	while (ada_ring_oldest(&ring, &tail, &chunk)) {
+		struct ada_chunk *at = fake_chunk(chunk);
 
-		if (!ada_sealed_is_filled(entry, tail, places))
-			break;
-		at = fake_chunk(chunk);
 		chunk_take(chunk);
 		detail_half_done(at->detail);
 		drain_details(); /* its detail chunk is there already, and goes back first: as many suffice */
 		shm->sealed_tail++;
 		at->status = ADA_CHUNK_FREE;
-		__atomic_fetch_or(&words[chunk / 64], 1ull << chunk % 64, __ATOMIC_RELEASE);
+		ada_map_give(words, chunk);
 		__atomic_fetch_add(&shm->returned, 1, __ATOMIC_RELEASE);
 		ada_sys_futex_wake(&shm->returned, 1000);
 		any = true;

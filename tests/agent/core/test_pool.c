@@ -1,4 +1,4 @@
-/* No thread waits for another in the pool's ring: one is stopped behind each instruction of a seal and of a recycle in turn, as a
+/* No thread waits for another in a ring: one is stopped behind each instruction of a seal and of a recycle in turn, as a
  * preemption would, and meanwhile another goes round the ring several times. */
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/record/lane.h"
+#include "abi/ring.h"
 #include "../../test.h"
 
 #define CHUNKS 5u /* no power of two: laps and places don't fall together */
@@ -15,25 +15,23 @@
 #define TAKEN 99u
 
 static struct shared {
-	uint64_t free_words[1], sealed[CHUNKS], head, tail;
+	uint64_t sealed[CHUNKS], head, tail;
 	uint32_t number; /* what the stopped one has recycled */
 	uint32_t done;	 /* the stopped one has come to its end */
 } * shared;
-static struct ada_pool pool;
+static struct ada_ring sealed_ring;
 
 /* Chunks 0 to `sealed` - 1 are in the ring, which has gone round before; none is free. */
 static void begin(uint32_t sealed)
 {
 	memset(shared, 0, sizeof *shared);
-	pool = (struct ada_pool){
-		.count = CHUNKS, .free_words = shared->free_words, .sealed = shared->sealed, .head = &shared->head, .tail = &shared->tail
-	};
+	sealed_ring = (struct ada_ring){ .entries = shared->sealed, .head = &shared->head, .tail = &shared->tail, .count = CHUNKS };
 	for (uint32_t i = 0; i < 2 * CHUNKS + 1; i++) {
 		uint32_t number;
 
 		if (i >= sealed)
-			assert_true(ada_pool_recycle(&pool, &number) && number == i % sealed);
-		ada_pool_seal(&pool, i % sealed);
+			assert_true(ada_ring_take_oldest(&sealed_ring, &number) && number == i % sealed);
+		ada_ring_put(&sealed_ring, i % sealed);
 	}
 	assert_int_equal(shared->head - shared->tail, sealed);
 }
@@ -43,20 +41,20 @@ static void go_round(void)
 	uint32_t number = TAKEN;
 
 	for (uint32_t i = 0; i < LAPS * CHUNKS; i++) {
-		assert_true(ada_pool_recycle(&pool, &number));
+		assert_true(ada_ring_take_oldest(&sealed_ring, &number));
 		assert_true(number < CHUNKS);
-		ada_pool_seal(&pool, number);
+		ada_ring_put(&sealed_ring, number);
 	}
 }
 
 static void seal(void)
 {
-	ada_pool_seal(&pool, CHUNKS - 1);
+	ada_ring_put(&sealed_ring, CHUNKS - 1);
 }
 
 static void recycle(void)
 {
-	if (!ada_pool_recycle(&pool, &shared->number))
+	if (!ada_ring_take_oldest(&sealed_ring, &shared->number))
 		shared->number = TAKEN;
 }
 
@@ -107,7 +105,7 @@ static uint32_t ring(void)
 {
 	uint32_t number, found = 0;
 
-	while (ada_pool_recycle(&pool, &number)) {
+	while (ada_ring_take_oldest(&sealed_ring, &number)) {
 		assert_true(number < CHUNKS && !(found >> number & 1));
 		found |= 1u << number;
 	}
