@@ -208,7 +208,7 @@ ada_\name:
 	DW_OP_swap, DW_OP_drop, DW_OP_lit0+5, DW_OP_shl, DW_OP_rip, DW_OP_const1s, -64, DW_OP_and, DW_OP_dup, \
 	DW_OP_plus_uconst, field, DW_OP_deref_size, 4, DW_OP_plus, DW_OP_plus_uconst, field+4+SITE_RETURN_ADDRESS, DW_OP_plus
 
-# From a stub, as ada_exit. Scratch: rcx r8 r10 r11 and the flags, of which it saves \first and \saved. Results are saved always.
+# From a stub, as ada_exit. Scratch: rsi r8 r10 r11 and the flags, of which it saves \first and \saved. Results are saved always.
 # \field: offset of what leads to ada_sites.
 .macro EXIT name, field, first, saved:vararg
 	.p2align 6
@@ -226,47 +226,47 @@ ada_\name:
 	.byte 0x0f,0x85			# jne rel32, never the short form
 	.long ada_exit-.-4
 	.if \first
-	KEEP 0, rcx, r11
+	KEEP 0, rsi, r11
 	.endif
-	mov (%rsp),%ecx
-	shl $5,%ecx			# SITE_BYTES
+	mov (%rsp),%esi
+	shl $5,%esi			# SITE_BYTES
 	lea ada_sites(%rip),%r11
 	.if .-ada_\name-4-\field
 	.error "field"
 	.endif
-	mov SITE_RETURN_ADDRESS(%r11,%rcx),%rcx
-	mov %rcx,(%rsp)			# from here on the unwinder sees an ordinary frame
+	mov SITE_RETURN_ADDRESS(%r11,%rsi),%rsi
+	mov %rsi,(%rsp)			# from here on the unwinder sees an ordinary frame
 	.cfi_offset rip,-8
 	KEEP -16, \saved
 .Larm_\name:
 	ARM \name
 .Lstart_\name:
 	THREAD r10
-	mov THREAD_INDEX(%r10),%rcx
-	test %rcx,%rcx
+	mov THREAD_INDEX(%r10),%rsi
+	test %rsi,%rsi
 	jz .Lfull_\name			# before rdtsc: the thread may be one that must not read it
 	rdtsc				# before all else: on some CPUs it waits for what is under way
 	shl $32,%rdx
 	or %rdx,%rax
-	mov (%rcx),%edx
+	mov (%rsi),%edx
 	cmp $ADA_CHUNK_BYTES,%edx
 	jae .Lfull_\name
-	mov 4(%rcx),%r8d
+	mov 4(%rsi),%r8d
 	add THREAD_SHADOW(%r10),%r8	# behind the innermost frame
 	cmp %rsp,FRAME_SLOT-ADA_FRAME_BYTES(%r8)
 	jne .Lfull_\name
-	mov %rax,EVENT_COUNTER(%rcx,%rdx)
+	mov %rax,EVENT_COUNTER(%rsi,%rdx)
 	mov FRAME_NUMBER-ADA_FRAME_BYTES(%r8),%eax
 	POLICY ADA_POLICY_RETURN, r11, .Lfull_\name
 	mov FRAME_DEPTH-ADA_FRAME_BYTES(%r8),%eax
-	mov %eax,EVENT_DEPTH(%rcx,%rdx)
-	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rcx,%rdx)
+	mov %eax,EVENT_DEPTH(%rsi,%rdx)
+	movl $ADA_NO_DETAIL,EVENT_DETAIL_SEQ(%rsi,%rdx)
 	mov THREAD_TID_RETURN(%r10),%rax
-	mov %rax,EVENT_TID(%rcx,%rdx)
+	mov %rax,EVENT_TID(%rsi,%rdx)
 	mov FRAME_FUNCTION_ID-ADA_FRAME_BYTES(%r8),%rax
-	mov %rax,EVENT_FUNCTION_ID(%rcx,%rdx)
+	mov %rax,EVENT_FUNCTION_ID(%rsi,%rdx)
 	movabs $STATE_POP,%rax
-	add %rax,(%rcx)			# commit
+	add %rax,(%rsi)			# commit
 .Lend_\name:
 	mov %rsp,%rax
 	sub FRAME_SLOT-2*ADA_FRAME_BYTES(%r8),%rax
@@ -274,13 +274,13 @@ ada_\name:
 	jbe .Larm_\name			# this slot's next frame: it tail-called the one just closed
 	BACK -16, \saved
 	.if \first
-	BACK 0, rcx, r11
+	BACK 0, rsi, r11
 	.endif
 	ret
 .Lfull_\name:				# the slot is as a return finds it
 	BACK -16, \saved
 	.if \first
-	BACK 0, rcx, r11
+	BACK 0, rsi, r11
 	.endif
 	jmp ada_exit_known
 	DESCRIPTOR \name

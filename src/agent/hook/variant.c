@@ -40,7 +40,7 @@ static const struct entry entries[] = {
 	{ 0, ada_entry },
 };
 static const struct exit exits[] = {
-	{ BIT(RCX) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean },
+	{ BIT(RSI) | BIT(R8) | BIT(R10) | BIT(R11) | BIT(FLAGS), ada_exit_lean },
 	{ BIT(FLAGS), ada_exit_lean_flags },
 	{ 0, ada_exit },
 };

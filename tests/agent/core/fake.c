@@ -199,7 +199,7 @@ __attribute__((constructor)) static void free_registers(void)
 	fake_free_at_entry = fake_free_at_exit = 1 << ADA_REGISTER_FLAGS;
 	if (strcmp(name, "flags")) {
 		fake_free_at_entry = values | 1 << ADA_REGISTER_RAX;
-		fake_free_at_exit = values | 1 << ADA_REGISTER_RCX | 1 << ADA_REGISTER_R8;
+		fake_free_at_exit = values | 1 << ADA_REGISTER_RSI | 1 << ADA_REGISTER_R8;
 	}
 	if (!strcmp(name, "all"))
 		fake_free_at_entry |= 1 << ADA_REGISTER_RCX | 1 << ADA_REGISTER_RDX;
