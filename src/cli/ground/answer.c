@@ -12,21 +12,21 @@ int ada_answer_fail(const char *command, const struct ada_error *error)
 	return ADA_EXIT_FAILED;
 }
 
-int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session)
+int ada_answer_open(const char *command, const struct ada_options *options, struct ada_session **session)
 {
 	struct ada_error error = {};
 
 	ada_fault_catch();
-	return ada_session_open(session, reading->session, &error) ? ada_answer_fail(command, &error) : 0;
+	return ada_session_open(session, options->session, &error) ? ada_answer_fail(command, &error) : 0;
 }
 
-int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
+int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_options *options,
 		      struct ada_error *error)
 {
-	int result = ada_clock_view_set(session, narrowing->clock, error) ?:
-			     ada_selection_open(selection, session, narrowing->thread, narrowing->from, narrowing->to, error);
+	int result = ada_clock_view_set(session, options->clock, error) ?:
+			     ada_selection_open(selection, session, options->thread, options->from, options->to, error);
 
-	return result || !narrowing->in_window ? result : ada_selection_narrow(selection, narrowing->window, error);
+	return result || options->window == UINT64_MAX ? result : ada_selection_narrow(selection, options->window, error);
 }
 
 /* The file whose mapping has this address; NULL: none of the index files. */

@@ -5,9 +5,9 @@
 #include "query/session/selection.h"
 
 /* Opens the session, or says on stderr why it can't: 0 or ADA_EXIT_FAILED. */
-int ada_answer_open(const char *command, const struct ada_reading *reading, struct ada_session **session);
+int ada_answer_open(const char *command, const struct ada_options *options, struct ada_session **session);
 /* Selects the threads and the time that the options name, on the clock that they name: 0, or -errno with the reason. */
-int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_narrowing *narrowing,
+int ada_answer_select(struct ada_selection *selection, struct ada_session *session, const struct ada_options *options,
 		      struct ada_error *error);
 /* One line on stderr; ADA_EXIT_FAILED. */
 int ada_answer_fail(const char *command, const struct ada_error *error);

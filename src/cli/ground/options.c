@@ -1,4 +1,4 @@
-/* Options that several commands share.
+/* The table of options.
  *
  * On a bad option getopt says in one line what is wrong, and argp would add a second line ("Try ..."). Therefore the command's parser
  * runs as a child of a parser that sends argp's own messages nowhere; a parser that fails calls ada_options_fail.
@@ -6,18 +6,113 @@
 #include "cli/ground/options.h"
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/ground/live.h"
 
-void ada_options_fail(const struct argp_state *state, const char *format, ...)
+/* What of a command line goes where. */
+struct row {
+	const char *commands; /* that take it, and show it with this help */
+	const char *name;
+	int key; /* its letter; 0: it has none */
+	const char *argument, *help;
+	enum { A_FLAG, A_TEXT, SOME_TEXTS, A_COUNT, A_DURATION, A_CHOICE } kind;
+	size_t place; /* in struct ada_options: a bool, a char *, an array of them, a uint64_t twice, an unsigned int */
+	union {
+		struct {
+			uint64_t min, max; /* of a COUNT */
+		};
+		const char *choices[3]; /* the first is also called "text" */
+	};
+};
+
+#define TO(what, field) .kind = (what), .place = offsetof(struct ada_options, field)
+#define FLAG(field) TO(A_FLAG, field)
+#define TEXT(field) TO(A_TEXT, field)
+#define TEXTS(field) TO(SOME_TEXTS, field)
+#define COUNT(field, low, high) TO(A_COUNT, field), .min = (low), .max = (high)
+#define DURATION(field) TO(A_DURATION, field)
+#define CHOICE(field, ...) TO(A_CHOICE, field), .choices = { __VA_ARGS__ }
+#define CUTTING "dump export graph narrate report"
+
+static const struct row table[] = {
+	{ "dump graph info recover report trigger verify windows", "format", 'f', "FORMAT", "text (default), json or csv",
+	  CHOICE(format, "text", "json", "csv") },
+	{ "query", "format", 'f', "FORMAT", "table (default), json or csv", CHOICE(format, "table", "json", "csv") },
+	{ "narrate", "format", 'f', "FORMAT", "text (default), markdown or json", CHOICE(narrative, "text", "markdown", "json") },
+	{ "export", "format", 'f', "FORMAT", "perfetto chrome speedscope folded ctf csv rowbinary clickhouse sqlite; list: what they are",
+	  TEXT(export) },
+
+	/* which events */
+	{ CUTTING, "thread", 't', "THREAD", "only this one: its number, OS thread id or name", TEXT(thread) },
+	{ CUTTING, "from", 0, "TIME", "from +1.5s after the session's start on, or ns", TEXT(from) },
+	{ CUTTING, "to", 0, "TIME", "before this time", TEXT(to) },
+	{ CUTTING, "window", 0, "N", "only window N of `ada windows`, in its process", COUNT(window, 0, UINT64_MAX - 1) },
+	{ CUTTING " windows", "clock", 0, "CLOCK", "of the times given and shown: boot (default), wall or a name of `ada anchor`",
+	  TEXT(clock) },
+	{ "dump", "seq", 0, "FROM-TO", "only events with these index_seq, both included; best with --thread", TEXT(seq) },
+	{ "dump", "function", 'F', "NAME", "only its events (name or glob), and losses", TEXT(function) },
+	{ "report", "function", 'F', "NAME", "only this function: a name or glob", TEXT(function) },
+	{ "graph", "function", 'F', "NAME", "below this one (name or glob), its paths merged", TEXT(function) },
+	{ "dump graph report", "limit", 'n', "N", "at most N rows", COUNT(limit, 1, UINT64_MAX) },
+	{ "trigger", "limit", 'n', "N", "test: print N rows at most", COUNT(limit, 1, UINT64_MAX) },
+
+	/* what of them */
+	{ "dump", "detail", 0, NULL, "arguments, registers and stack, where kept", FLAG(detail) },
+	{ "dump", "source", 0, NULL, "where each function is written: file and line", FLAG(source) },
+	{ "graph report", "source", 0, NULL, "file and line of each function", FLAG(source) },
+	{ "graph report", "diff", 0, "SESSION", "compare with this older one (BEFORE)", TEXT(diff) },
+	{ "graph", "sort", 's', "FIELD", "total (default), self or calls, largest first", TEXT(sort) },
+	{ "report", "sort", 's', "FIELD",
+	  "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
+	  " numbers largest first, with --diff the largest change",
+	  TEXT(sort) },
+	{ "graph", "callers", 0, NULL, "of --function: who led to it, turned around", FLAG(callers) },
+	{ "graph", "fold", 0, NULL, "recursion counts in the outermost call's line", FLAG(fold) },
+	{ "graph", "depth", 0, "N", "at most N calls below each other (text: 100)", COUNT(depth, 1, UINT32_MAX) },
+	{ "graph", "min", 0, "PERCENT", "only branches of that much of the tree (text: 0.5)", TEXT(min_percent) },
+	{ "query", "schema", 0, NULL, "list the tables, or the columns of TABLE", FLAG(schema) },
+	{ "query", "timeout", 0, "DURATION", "end after this time: 500ms, 30s, 2m", TEXT(timeout) },
+
+	/* where it goes */
+	{ "export", "output", 'o', "FILE", "where to; of ctf a new directory", TEXT(output) },
+	{ "export", "events", 0, NULL, "csv: a row an event, not a call", FLAG(events) },
+	{ "export", "quiet", 'q', NULL, "don't say at the end what it covers", FLAG(quiet) },
+	{ "export", "url", 0, "URL", "clickhouse: http://HOST:8123; may be repeated", TEXTS(urls) },
+	{ "export", "user", 0, "NAME", "clickhouse: log in as", TEXT(user) },
+	{ "export", "password-file", 0, "FILE", "clickhouse: its first line", TEXT(password_file) },
+	{ "export", "database", 0, "NAME", "clickhouse: default ada", TEXT(database) },
+	{ "export", "cluster", 0, "NAME", "clickhouse: over all its servers", TEXT(cluster) },
+	{ "export", "host", 0, "NAME", "clickhouse: that recorded it", TEXT(host) },
+	{ "mcp", "time-limit", 'T', "DURATION", "stop a tool that takes longer (default 60s)", DURATION(time_limit_ns) },
+
+	/* of programs and of recordings under way */
+	{ "functions", "json", 'j', NULL, "Print one JSON object", FLAG(json) },
+	{ "functions", "all", 'a', NULL, "List the hooked functions too", FLAG(all) },
+	{ "functions", "int3", 0, NULL, "Allow breakpoints where no jump fits", FLAG(int3) },
+	{ "status", "json", 0, NULL, "As a JSON object", FLAG(json) },
+	{ "status", "watch", 'w', NULL, "Again each second, until the session ends", FLAG(watch) },
+	{ "anchor", "media-time", 0, "TIME", "what clock NAME shows at that moment: 12.5s, or ns", TEXT(media_time) },
+	{ "anchor", "host-time", 0, "TIME",
+	  "that moment: +1.5s after the session's start, ns of CLOCK_BOOTTIME, or 2026-11-22T13:40:00.5Z;"
+	  " while the session is being recorded the default is now",
+	  TEXT(host_time) },
+	{ "recover", "list", 0, NULL, "what dead recorders left in /dev/shm, /tmp and $XDG_RUNTIME_DIR", FLAG(list) },
+	{ "recover", "purge", 0, NULL, "remove that: what is in memory and not in a session is lost", FLAG(purge) },
+};
+#define ROWS (sizeof table / sizeof *table)
+#define KEY(row) (table[row].key ? table[row].key : 0x1000 + (int)(row))
+
+void ada_options_fail(const char *command, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	fprintf(stderr, "%s: ", state->argv[0]);
+	fprintf(stderr, "%s: ", command);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
@@ -33,127 +128,105 @@ static error_t parse_first(int key, char *argument, struct argp_state *state)
 	return state->err_stream ? 0 : errno;
 }
 
-/* Comes last, for arguments that no parser wanted. */
-static error_t parse_last(int key, char *argument, struct argp_state *state)
-{
-	if (key == ARGP_KEY_ARGS)
-		ada_options_fail(state, "unexpected argument '%s'", state->argv[state->next]);
-	return ARGP_ERR_UNKNOWN;
-}
-
 void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input)
 {
-	static const struct argp last = { .parser = parse_last };
-	struct argp_child children[] = { { .argp = argp }, { .argp = &last }, {} };
+	struct argp_child children[] = { { .argp = argp }, {} };
 	struct argp first = { .parser = parse_first, .children = children };
 	error_t error;
 
 	argp_err_exit_status = ADA_EXIT_FAILED;
 	error = argp_parse(&first, argc, argv, flags, NULL, input);
-	if (error) {
-		fprintf(stderr, "%s: %s\n", argv[0], strerror(error));
-		exit(ADA_EXIT_FAILED);
-	}
+	if (error)
+		ada_options_fail(argv[0], "%s", strerror(error));
 }
 
-static error_t parse_reading(int key, char *argument, struct argp_state *state)
+static bool takes(const char *command, const struct row *row)
 {
-	struct ada_reading *reading = state->input;
+	const char *name = command + strlen("ada ");
+	size_t length = strlen(name);
 
-	switch (key) {
-	case 'f':
-		if (!strcmp(argument, "text"))
-			reading->format = ADA_FORMAT_TEXT;
-		else if (!strcmp(argument, "json"))
-			reading->format = ADA_FORMAT_JSON;
-		else if (!strcmp(argument, "csv"))
-			reading->format = ADA_FORMAT_CSV;
-		else
-			ada_options_fail(state, "unknown format '%s': it is text, json or csv", argument);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (reading->session)
-			ada_options_fail(state, "unexpected argument '%s': one SESSION is read at a time", argument);
-		reading->session = argument;
-		return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
+	for (const char *at = row->commands; (at = strstr(at, name)); at += length)
+		if ((at == row->commands || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+	return false;
 }
 
-const struct argp ada_reading_argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
-			{},
-		},
-	.parser = parse_reading,
-	.args_doc = "[SESSION]",
-};
-
-error_t ada_reading_parse(int key, char *argument, struct argp_state *state)
+static unsigned int choose(const char *command, const struct row *row, const char *argument)
 {
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
+	for (unsigned int i = 0; i < 3; i++)
+		if (!strcmp(argument, row->choices[i]))
+			return i;
+	if (strcmp(argument, "text"))
+		ada_options_fail(command, "unknown format '%s': it is %s, %s or %s", argument, row->choices[0], row->choices[1],
+				 row->choices[2]);
 	return 0;
 }
 
-enum { OPTION_FROM = 0x1000, OPTION_TO, OPTION_WINDOW };
-
-static error_t parse_cut(int key, char *argument, struct argp_state *state)
+static void take(struct ada_options *options, const struct row *row, const char *argument)
 {
-	struct ada_narrowing *narrowing = state->input;
+	void *place = (char *)options + row->place;
 	struct ada_error error = {};
+	int status = 0;
 
-	switch (key) {
-	case ARGP_KEY_INIT: narrowing->limit = UINT64_MAX; return 0;
-	case 't': narrowing->thread = argument; return 0;
-	case OPTION_FROM: narrowing->from = argument; return 0;
-	case OPTION_TO: narrowing->to = argument; return 0;
-	case ADA_OPTION_CLOCK: narrowing->clock = argument; return 0;
-	case OPTION_WINDOW:
-		if (ada_parse_count(argument, 0, UINT64_MAX, &narrowing->window, &error))
-			ada_options_fail(state, "--window: %s", error.text);
-		narrowing->in_window = true;
-		return 0;
-	default: return ARGP_ERR_UNKNOWN;
+	switch (row->kind) {
+	case A_FLAG: *(bool *)place = true; break;
+	case A_TEXT: *(const char **)place = argument; break;
+	case SOME_TEXTS: status = ada_array_push(&options->urls, argument); break;
+	case A_COUNT: status = ada_parse_count(argument, row->min, row->max, place, &error); break;
+	case A_DURATION: status = ada_parse_duration(argument, place, &error); break;
+	case A_CHOICE: *(unsigned int *)place = choose(options->command, row, argument); break;
+	}
+	if (status)
+		ada_options_fail(options->command, "--%s: %s", row->name, *error.text ? error.text : strerror(-status));
+}
+
+static error_t parse_one(int key, char *argument, struct argp_state *state)
+{
+	struct ada_options *options = state->input;
+
+	if (key == ARGP_KEY_ARGS)
+		options->words = state->argv + state->next;
+	for (size_t i = 0; i < ROWS; i++)
+		if (key == KEY(i) && takes(options->command, &table[i])) {
+			take(options, &table[i], argument);
+			return 0;
+		}
+	return key == ARGP_KEY_ARGS ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+void ada_options_take(struct ada_options *options, const struct ada_usage *usage, int argc, char **argv)
+{
+	struct argp_option shown[ROWS + 1] = {};
+	struct argp argp = { .options = shown, .parser = parse_one, .args_doc = usage->arguments, .doc = usage->about };
+	size_t count = 0;
+
+	for (size_t i = 0; i < ROWS; i++)
+		if (takes(argv[0], &table[i]))
+			shown[count++] = (struct argp_option){ table[i].name, KEY(i), table[i].argument, 0, table[i].help, 0 };
+	options->command = argv[0];
+	options->words = argv + argc;
+	options->limit = options->window = UINT64_MAX;
+	ada_options_parse(&argp, argc, argv, 0, options);
+	if (!strcmp(usage->arguments, "[SESSION]")) {
+		options->session = ada_options_word(options);
+		ada_options_end(options);
 	}
 }
 
-const struct argp ada_cut_argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "thread", 't', "THREAD", 0, "only this one: its number, OS thread id or name", 0 },
-			{ "from", OPTION_FROM, "TIME", 0, "from +1.5s after the session's start on, or ns", 0 },
-			{ "to", OPTION_TO, "TIME", 0, "before this time", 0 },
-			ADA_CLOCK_OPTION,
-			{ "window", OPTION_WINDOW, "N", 0, "only window N of `ada windows`, in its process", 0 },
-			{},
-		},
-	.parser = parse_cut,
-};
-
-static error_t parse_limit(int key, char *argument, struct argp_state *state)
+const char *ada_options_word(struct ada_options *options)
 {
-	struct ada_narrowing *narrowing = state->input;
-	struct ada_error error = {};
-
-	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = narrowing; return 0;
-	case 'n':
-		if (ada_parse_count(argument, 1, UINT64_MAX, &narrowing->limit, &error))
-			ada_options_fail(state, "--limit: %s", error.text);
-		return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
+	return *options->words ? *options->words++ : NULL;
 }
 
-const struct argp ada_narrowing_argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "limit", 'n', "N", 0, "at most N rows", 0 },
-			{},
-		},
-	.parser = parse_limit,
-	.children = (const struct argp_child[]){ { .argp = &ada_cut_argp }, {} },
-};
+void ada_options_session(struct ada_options *options)
+{
+	if (*options->words && ada_is_directory(*options->words))
+		options->session = ada_options_word(options);
+}
+
+void ada_options_end(const struct ada_options *options)
+{
+	if (*options->words)
+		ada_options_fail(options->command, "unexpected argument '%s': `%s --help` says what there may be", *options->words,
+				 options->command);
+}

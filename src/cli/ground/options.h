@@ -1,39 +1,48 @@
-/* What the commands' options have in common: how they fail, and the options of every command that reads a session. */
+/* What the commands' options are: one table for all but `ada trace`, which has one of its own. */
 #ifndef ADA_CLI_OPTIONS_H
 #define ADA_CLI_OPTIONS_H
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/array.h"
 #include "base/output.h"
-
-/* argp_parse, but bad options end the program with one line on stderr and status 125. */
-void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
-/* For a parser: one line, "ada COMMAND: MESSAGE", and status 125. */
-void ada_options_fail(const struct argp_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 #define ADA_LATEST "ada_traces/latest" /* the session where the user names none */
 
-/* Options of the reading commands. As a child of a command's own parser, each expects its struct as input. */
-struct ada_reading {
+/* What a command was asked for. What it wasn't, and what it doesn't take, is as the command has set it before: 0 or NULL. */
+struct ada_options {
+	const char *command; /* "ada NAME": errors begin so */
 	const char *session; /* SESSION as given; NULL: ADA_LATEST */
+	char **words;	     /* what else is no option, up to NULL */
 	enum ada_format format;
+	unsigned int narrative;			/* narrate's: enum ada_narrative_format */
+	const char *thread, *from, *to, *clock; /* as given: their meaning depends on the session */
+	uint64_t window, limit;			/* UINT64_MAX: any, all */
+	const char *function, *diff, *sort, *seq, *min_percent;
+	bool callers, detail, fold, source;
+	uint64_t depth;
+	bool schema;
+	const char *timeout;
+	const char *export, *output;
+	bool events, quiet;
+	ADA_ARRAY(const char *) urls;
+	const char *user, *password_file, *database, *cluster, *host;
+	bool json, watch, all, int3, list, purge;
+	const char *media_time, *host_time;
+	uint64_t time_limit_ns;
 };
-extern const struct argp ada_reading_argp; /* --format, SESSION */
-/* The parser of a command whose input is a struct ada_reading, and that has no option of its own. */
-error_t ada_reading_parse(int key, char *argument, struct argp_state *state);
 
-struct ada_narrowing {
-	const char *thread, *from, *to; /* as given: their meaning depends on the session */
-	const char *clock;		/* of from and to, and of the times in the answer; NULL: boot */
-	bool in_window;			/* only window `window` */
-	uint64_t window;
-	uint64_t limit; /* rows; UINT64_MAX: all */
+struct ada_usage {
+	const char *arguments, *about; /* as --help shows them; where the first is "[SESSION]", SESSION is taken */
 };
-#define ADA_CLOCK_OPTION                                                                                                                   \
-	{                                                                                                                                  \
-		"clock", ADA_OPTION_CLOCK, "CLOCK", 0, "of the times given and shown: boot (default), wall or a name of `ada anchor`", 0   \
-	}
-enum { ADA_OPTION_CLOCK = 0x1800 };
-extern const struct argp ada_cut_argp;	     /* --thread --from --to --clock --window */
-extern const struct argp ada_narrowing_argp; /* these and --limit */
+/* Takes the options of argv[0] and its arguments; ends the program for --help, and where one is bad. */
+void ada_options_take(struct ada_options *options, const struct ada_usage *usage, int argc, char **argv);
+const char *ada_options_word(struct ada_options *options); /* takes the first word; NULL: there is none */
+void ada_options_session(struct ada_options *options);	   /* takes it as SESSION, where it names a directory */
+void ada_options_end(const struct ada_options *options);   /* fails where one is left */
+/* One line, "COMMAND: MESSAGE", and status 125. */
+void ada_options_fail(const char *command, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* argp_parse, but bad options end the program with one line on stderr and status 125. */
+void ada_options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, void *input);
 #endif

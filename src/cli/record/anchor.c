@@ -10,52 +10,17 @@
 #include "cli/record/commands.h"
 #include "query/session/session.h"
 
-enum { OPTION_MEDIA = 0x2000, OPTION_HOST };
-
-struct options {
-	const char *session, *name, *media, *host;
+struct alignment {
+	const char *clock; /* its name */
+	const struct ada_options *options;
 	uint64_t now_ns; /* when the command began */
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case OPTION_MEDIA: options->media = argument; return 0;
-	case OPTION_HOST: options->host = argument; return 0;
-	case ARGP_KEY_ARG:
-		if (options->session)
-			ada_options_fail(state, "unexpected argument '%s': ada anchor [SESSION] NAME --media-time=TIME", argument);
-		if (options->name)
-			options->session = options->name;
-		options->name = argument;
-		return 0;
-	case ARGP_KEY_END:
-		if (!options->name || strchr(options->name, '/')) /* a session alone */
-			ada_options_fail(state, "name the clock: ada anchor [SESSION] NAME --media-time=TIME");
-		if (!options->media)
-			ada_options_fail(state, "say what time it was on clock %s with --media-time=TIME, like 12.5s", options->name);
-		return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "media-time", OPTION_MEDIA, "TIME", 0, "what clock NAME shows at that moment: 12.5s, or ns", 0 },
-			{ "host-time", OPTION_HOST, "TIME", 0,
-			  "that moment: +1.5s after the session's start, ns of CLOCK_BOOTTIME, or 2026-11-22T13:40:00.5Z;"
-			  " while the session is being recorded the default is now",
-			  0 },
-			{},
-		},
-	.parser = parse,
-	.args_doc = "[SESSION] NAME",
-	.doc = "Aligns a session with the clock of a recording of sound or picture, or any other that counts: notes one moment on both."
-	       "\vWith one anchor of NAME its clock has the host's rate; with more, drift is taken out. `ada info` lists them,"
-	       " and --clock=NAME of dump, report and others takes and shows times on it.",
+static const struct ada_usage usage = {
+	"[SESSION] NAME",
+	"Aligns a session with the clock of a recording of sound or picture, or any other that counts: notes one moment on both."
+	"\vWith one anchor of NAME its clock has the host's rate; with more, drift is taken out. `ada info` lists them,"
+	" and --clock=NAME of dump, report and others takes and shows times on it.",
 };
 
 /* The holder of the directory's lock writes session.json: the recorder, as long as it lives. */
@@ -72,35 +37,36 @@ static bool is_being_recorded(const struct ada_session *session)
 	return held;
 }
 
-static int find_host_time(struct ada_session *session, const struct options *options, uint64_t *ns, struct ada_error *error)
+static int find_host_time(struct ada_session *session, const struct alignment *wanted, uint64_t *ns, struct ada_error *error)
 {
-	*ns = options->now_ns;
-	if (options->host)
-		return ada_clock_view_set(session, strchr(options->host, 'T') ? "wall" : NULL, error) ?:
-			       ada_clock_view_parse(&session->view, session, options->host, ns, error);
+	*ns = wanted->now_ns;
+	if (wanted->options->host_time)
+		return ada_clock_view_set(session, strchr(wanted->options->host_time, 'T') ? "wall" : NULL, error) ?:
+			       ada_clock_view_parse(&session->view, session, wanted->options->host_time, ns, error);
 	if (is_being_recorded(session))
 		return 0;
 	return ada_error_set(error, EINVAL,
 			     "%s is no longer being recorded: say with --host-time=TIME, like +1.5s, at which moment of it "
 			     "clock %s showed that",
-			     session->path, options->name);
+			     session->path, wanted->clock);
 }
 
-static int make_anchor(struct ada_session *session, const struct options *options, struct ada_timing_anchor *anchor,
+static int make_anchor(struct ada_session *session, const struct alignment *wanted, struct ada_timing_anchor *anchor,
 		       struct ada_error *error)
 {
 	int64_t media_ns;
 
-	if (!ada_clock_parse_media(options->media, &media_ns))
-		return ada_error_set(error, EINVAL, "--media-time: '%s' is no time: write it like 12.5s, or in ns", options->media);
+	if (!ada_clock_parse_media(wanted->options->media_time, &media_ns))
+		return ada_error_set(error, EINVAL, "--media-time: '%s' is no time: write it like 12.5s, or in ns",
+				     wanted->options->media_time);
 	if (media_ns < 0)
-		return ada_error_set(error, EINVAL, "--media-time=%s: a clock begins at 0", options->media);
-	if (strlen(options->name) >= sizeof anchor->clock)
-		return ada_error_set(error, EINVAL, "'%s' can't name a clock: it has %zu characters at most", options->name,
+		return ada_error_set(error, EINVAL, "--media-time=%s: a clock begins at 0", wanted->options->media_time);
+	if (strlen(wanted->clock) >= sizeof anchor->clock)
+		return ada_error_set(error, EINVAL, "'%s' can't name a clock: it has %zu characters at most", wanted->clock,
 				     sizeof anchor->clock - 1);
 	*anchor = (struct ada_timing_anchor){ .mediaTimeNs = (uint64_t)media_ns };
-	strcpy(anchor->clock, options->name);
-	return find_host_time(session, options, &anchor->hostTimeNs, error);
+	strcpy(anchor->clock, wanted->clock);
+	return find_host_time(session, wanted, &anchor->hostTimeNs, error);
 }
 
 /* Says what anchors the clock has now. A rate far from the host's is allowed, since a slow-motion film has one, but it is rarely
@@ -136,17 +102,26 @@ static void say_clock(const char *command, const char *path, const struct ada_ti
 
 int ada_cmd_anchor(int argc, char **argv)
 {
-	struct options options = { .now_ns = ada_get_timestamp_ns() };
+	struct ada_options options = {};
+	struct alignment wanted = { .options = &options, .now_ns = ada_get_timestamp_ns() };
 	struct ada_timing_anchor anchor;
 	struct ada_session *session = NULL;
 	struct ada_error error = {};
 	struct atf_message message;
 	int result;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
+	ada_options_take(&options, &usage, argc, argv);
+	if (options.words[0] && options.words[1])
+		options.session = ada_options_word(&options);
+	wanted.clock = ada_options_word(&options);
+	ada_options_end(&options);
+	if (!wanted.clock || strchr(wanted.clock, '/')) /* a session alone */
+		ada_options_fail(argv[0], "name the clock: ada anchor [SESSION] NAME --media-time=TIME");
+	if (!options.media_time)
+		ada_options_fail(argv[0], "say what time it was on clock %s with --media-time=TIME, like 12.5s", wanted.clock);
 	result = ada_session_open(&session, options.session, &error);
 	if (!result)
-		result = make_anchor(session, &options, &anchor, &error);
+		result = make_anchor(session, &wanted, &anchor, &error);
 	if (!result && atf_session_anchor(session->path, &anchor, &message))
 		result = ada_error_set(&error, EINVAL, "%s", message.text);
 	if (!result)

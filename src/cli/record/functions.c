@@ -11,52 +11,14 @@
 #include "plan/ground/refusal.h"
 #include "plan/plan.h"
 
-struct arguments {
-	const char *program;
-	bool json, all, int3;
-};
-
 struct counts {
 	uint64_t functions, hooked, imports, imports_hooked;
 	uint64_t refused[ADA_REFUSAL_COUNT];
 };
 
-enum { OPTION_INT3 = 256 };
-
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ "all", 'a', NULL, 0, "List the hooked functions too", 0 },
-	{ "int3", OPTION_INT3, NULL, 0, "Allow breakpoints where no jump fits", 0 },
-	{ 0 },
-};
-
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case 'j': arguments->json = true; return 0;
-	case 'a': arguments->all = true; return 0;
-	case OPTION_INT3: arguments->int3 = true; return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->program)
-			ada_options_fail(state, "one PROGRAM at a time: '%s' is one too many", argument);
-		arguments->program = argument;
-		return 0;
-	case ARGP_KEY_END:
-		if (!arguments->program)
-			ada_options_fail(state, "which PROGRAM?");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse_option,
-	.args_doc = "PROGRAM",
-	.doc = "Says which functions of PROGRAM (or of a shared library) `ada trace` would hook, and lists each that it would "
-	       "not with the reason."
+static const struct ada_usage usage = {
+	"PROGRAM", "Says which functions of PROGRAM (or of a shared library) `ada trace` would hook, and lists each that it would "
+		   "not with the reason."
 };
 
 /* Looks up a program named without a slash as a shell would; a shared library of that name may lie in this directory. */
@@ -235,7 +197,7 @@ static void print_text(struct ada_output *output, const struct ada_plan *plan, c
 int ada_cmd_functions(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct arguments arguments = { 0 };
+	struct ada_options options = {};
 	struct ada_error error = { 0 };
 	struct counts counts = { 0 };
 	struct ada_plan *plan;
@@ -243,16 +205,20 @@ int ada_cmd_functions(int argc, char **argv)
 	const char *path;
 	int result;
 
-	ada_options_parse(&argp, argc, argv, 0, &arguments);
-	path = find_program(arguments.program, found, sizeof found);
-	result = open_plan(&plan, path, arguments.int3, &error);
+	ada_options_take(&options, &usage, argc, argv);
+	path = ada_options_word(&options);
+	ada_options_end(&options);
+	if (!path)
+		ada_options_fail(argv[0], "which PROGRAM?");
+	path = find_program(path, found, sizeof found);
+	result = open_plan(&plan, path, options.int3, &error);
 	if (result) {
 		fprintf(stderr, "%s: %s\n", argv[0], error.text);
 		return ADA_EXIT_FAILED;
 	}
 	count(plan, &counts);
 	ada_output_open(&output, STDOUT_FILENO);
-	(arguments.json ? print_json : print_text)(&output, plan, path, &counts, arguments.all);
+	(options.json ? print_json : print_text)(&output, plan, path, &counts, options.all);
 	ada_plan_close(plan);
 	return ada_output_finish(&output, argv[0]);
 }

@@ -37,43 +37,13 @@ static const struct ada_column columns[FIELDS] = {
 	[CALL_SEQ] = { "call_index_seq", NULL, ADA_CELL_NUMBER },
 };
 
-struct words {
-	struct ada_reading reading;
-	bool list, purge;
-};
-
-enum { KEY_LIST = 256, KEY_PURGE };
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct words *words = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = &words->reading; return 0;
-	case KEY_LIST: words->list = true; return 0;
-	case KEY_PURGE: words->purge = true; return 0;
-	case ARGP_KEY_END:
-		if (words->reading.session && (words->list || words->purge))
-			ada_options_fail(state, "unexpected argument '%s': --list and --purge are of no session", words->reading.session);
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "list", KEY_LIST, NULL, 0, "what dead recorders left in /dev/shm, /tmp and $XDG_RUNTIME_DIR", 0 },
-			{ "purge", KEY_PURGE, NULL, 0, "remove that: what is in memory and not in a session is lost", 0 },
-			{},
-		},
-	.parser = parse,
-	.doc = "Finishes a session whose recorder was killed, and its keeper, too: files without their end get one, windows are cut to what "
-	       "all threads have, manifests and session.json are completed."
-	       "\vRECOVERED counts events that no manifest told of yet, TORN those that were cut in the middle, LOST those that are known to "
-	       "be missing; IN FLIGHT is the call that had not returned. Where shared memory is gone, what was in it is uncounted. Exit "
-	       "status: 0 where the session is complete, 125 where something could not be saved, which is named.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Finishes a session whose recorder was killed, and its keeper, too: files without their end get one, windows are cut to what "
+	"all threads have, manifests and session.json are completed."
+	"\vRECOVERED counts events that no manifest told of yet, TORN those that were cut in the middle, LOST those that are known to "
+	"be missing; IN FLIGHT is the call that had not returned. Where shared memory is gone, what was in it is uncounted. Exit "
+	"status: 0 where the session is complete, 125 where something could not be saved, which is named.",
 };
 
 /* --- recovering ------------------------------------------------------------------------------------------------------ */
@@ -292,22 +262,24 @@ static int print(const char *command, const struct ada_session *session, const s
 
 int ada_cmd_recover(int argc, char **argv)
 {
-	struct words words = {};
+	struct ada_options options = {};
 	struct ada_recovered result = {};
 	struct ada_session *session = NULL;
 	struct ada_error error = {};
 	struct ada_live live;
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &words);
-	if (words.list || words.purge)
-		return ada_recover_leftovers(argv[0], words.reading.format, words.purge);
+	ada_options_take(&options, &usage, argc, argv);
+	if (options.session && (options.list || options.purge))
+		ada_options_fail(argv[0], "unexpected argument '%s': --list and --purge are of no session", options.session);
+	if (options.list || options.purge)
+		return ada_recover_leftovers(argv[0], options.format, options.purge);
 	ada_fault_catch();
-	if (ada_live_locate(&live, words.reading.session, &error) || recover(&live, &result, &error) ||
+	if (ada_live_locate(&live, options.session, &error) || recover(&live, &result, &error) ||
 	    ada_session_open(&session, live.session, &error))
 		status = ada_answer_fail(argv[0], &error);
 	else
-		status = print(argv[0], session, &result, words.reading.format);
+		status = print(argv[0], session, &result, options.format);
 	for (size_t i = 0; i < result.problems.count; i++)
 		fprintf(stderr, "%s: not saved: %s\n", argv[0], result.problems.items[i]);
 	if (result.problems.count)

@@ -15,28 +15,6 @@
 #define SECOND_MS 1000
 #define PROVIDERS_SHOWN 8
 
-struct words {
-	const char *session;
-	bool json, watch;
-};
-
-enum { KEY_JSON = 256 };
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct words *words = state->input;
-	switch (key) {
-	case KEY_JSON: words->json = true; return 0;
-	case 'w': words->watch = true; return 0;
-	case ARGP_KEY_ARG:
-		if (words->session)
-			ada_options_fail(state, "unexpected argument '%s': ada status [SESSION]", argument);
-		words->session = argument;
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
 static const char *count_of(const json_object *object, const char *key, char text[ADA_UNITS_TEXT])
 {
 	return ada_format_count(ada_json_u64(object, key, 0), text);
@@ -141,14 +119,14 @@ static void print_whole(const json_object *status)
 	print_policy(ada_json_get(status, "policy"));
 }
 
-static void print(const struct words *words, json_object *status)
+static void print(const struct ada_options *options, json_object *status)
 {
-	bool redraw = words->watch && !words->json && isatty(STDOUT_FILENO);
-	if (words->json) {
+	bool redraw = options->watch && !options->json && isatty(STDOUT_FILENO);
+	if (options->json) {
 		json_object_object_del(status, "ok");
-		puts(json_object_to_json_string_ext(status, (words->watch ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY) |
+		puts(json_object_to_json_string_ext(status, (options->watch ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY) |
 								    JSON_C_TO_STRING_NOSLASHESCAPE));
-	} else if (words->watch && !redraw) {
+	} else if (options->watch && !redraw) {
 		print_line(status);
 	} else {
 		fputs(redraw ? "\033[H\033[J" : "", stdout);
@@ -157,36 +135,31 @@ static void print(const struct words *words, json_object *status)
 	fflush(stdout);
 }
 
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Prints how a session that is being recorded stands: events, losses, windows, and what the rules of its policy "
+	"have matched.",
+};
+
 int ada_cmd_status(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "json", KEY_JSON, NULL, 0, "As a JSON object", 0 },
-		{ "watch", 'w', NULL, 0, "Again each second, until the session ends", 0 },
-		{ 0 },
-	};
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "[SESSION]",
-		.doc = "Prints how a session that is being recorded stands: events, losses, windows, and what the rules of its policy "
-		       "have matched."
-	};
-	struct words words = { 0 };
+	struct ada_options options = {};
 	struct ada_live live;
 	struct ada_error error = { "" };
 	json_object *answer;
-	ada_options_parse(&argp, argc, argv, 0, &words);
-	ada_leftovers_notice(words.session ? words.session : ADA_LATEST);
-	int status = ada_live_find(&live, words.session, &error);
+
+	ada_options_take(&options, &usage, argc, argv);
+	ada_leftovers_notice(options.session ? options.session : ADA_LATEST);
+	int status = ada_live_find(&live, options.session, &error);
 	for (bool first = true; !status; first = false) {
 		status = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &answer, &error);
 		if (status == -ESRCH && !first)
 			return 0;
 		if (status)
 			break;
-		print(&words, answer);
+		print(&options, answer);
 		json_object_put(answer);
-		if (!words.watch || ferror(stdout))
+		if (!options.watch || ferror(stdout))
 			return 0;
 		poll(NULL, 0, SECOND_MS);
 	}

@@ -268,7 +268,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 	if (status == ARGP_ERR_UNKNOWN)
 		status = take_buffered(key, argument, words);
 	if (status < 0)
-		ada_options_fail(state, "%s", words->error.text);
+		ada_options_fail(state->argv[0], "%s", words->error.text);
 	return status;
 }
 

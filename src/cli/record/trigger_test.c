@@ -56,12 +56,12 @@ static const char *value_text(const struct ada_replay_hit *hit, bool text, char 
 static void add_row(void *context, const struct ada_replay_hit *hit)
 {
 	struct answer *answer = context;
-	bool text = answer->test->reading.format == ADA_FORMAT_TEXT;
+	bool text = answer->test->options->format == ADA_FORMAT_TEXT;
 	char name[ADA_NAME_BUFFER], value[ADA_NAME_BUFFER], time[ADA_UNITS_TEXT];
 	uint64_t offset = hit->ns - answer->session->start_ns;
 	struct ada_cell cells[FIELDS] = { [TIME] = { .text = time }, [TIMESTAMP] = { .number = hit->ns }, [FUNCTION] = { .absent = true } };
 
-	if (answer->shown++ >= answer->test->limit)
+	if (answer->shown++ >= answer->test->options->limit)
 		return;
 	snprintf(time, sizeof time, "+%llu.%09llus", (unsigned long long)(offset / 1000000000), (unsigned long long)(offset % 1000000000));
 	cells[THREAD] = (struct ada_cell){ .number = hit->thread ? hit->thread->number : 0, .absent = !hit->thread };
@@ -82,12 +82,12 @@ static void print_end(struct ada_output *output, const struct ada_replay *replay
 {
 	char line[256];
 
-	if (test->reading.format == ADA_FORMAT_JSON) {
+	if (test->options->format == ADA_FORMAT_JSON) {
 		snprintf(line, sizeof line, "\"matches\": %llu, \"marks\": %llu, \"untold\": %llu,\n", (unsigned long long)replay->matches,
 			 (unsigned long long)replay->marks, (unsigned long long)replay->untold);
 		ada_output_string(output, line);
 		ada_completeness_json(output, &replay->completeness);
-	} else if (test->reading.format == ADA_FORMAT_TEXT) {
+	} else if (test->options->format == ADA_FORMAT_TEXT) {
 		snprintf(line, sizeof line, "%s%llu match%s, of which %llu would have marked.\n", replay->marks ? "\n" : "",
 			 (unsigned long long)replay->matches, replay->matches == 1 ? "" : "es", (unsigned long long)replay->marks);
 		ada_output_string(output, line);
@@ -111,7 +111,7 @@ static int replay(const struct ada_trigger_test *test, const struct ada_session 
 		  struct ada_error *error)
 {
 	static struct ada_output output;
-	bool text = test->reading.format == ADA_FORMAT_TEXT;
+	bool text = test->options->format == ADA_FORMAT_TEXT;
 	struct answer answer = { .test = test, .session = session };
 	struct ada_selection selection;
 	struct ada_replay run = { .selection = &selection, .trigger = trigger, .found = add_row, .context = &answer };
@@ -122,9 +122,9 @@ static int replay(const struct ada_trigger_test *test, const struct ada_session 
 		return status;
 	set_columns(columns, text, trigger->kind);
 	ada_output_open(&output, STDOUT_FILENO);
-	if (test->reading.format == ADA_FORMAT_JSON)
+	if (test->options->format == ADA_FORMAT_JSON)
 		ada_output_string(&output, "{");
-	ada_rows_open(&answer.rows, &output, test->reading.format, "rows", columns + !text, FIELDS - !text);
+	ada_rows_open(&answer.rows, &output, test->options->format, "rows", columns + !text, FIELDS - !text);
 	status = ada_replay_run(&run, error);
 	if (!status && answer.failed)
 		status = ada_error_set(error, 12, "out of memory");
@@ -149,7 +149,7 @@ int ada_trigger_test(const struct ada_trigger_test *test)
 		ada_error_set(&error, 22, "'%s': %s", test->rule, reason.text);
 		return ada_answer_fail(test->command, &error);
 	}
-	status = ada_answer_open(test->command, &test->reading, &session);
+	status = ada_answer_open(test->command, test->options, &session);
 	if (!status) {
 		status = replay(test, session, trigger, &error);
 		if (status < 0)

@@ -5,9 +5,8 @@
 
 struct ada_trigger_test {
 	const char *command;
-	struct ada_reading reading;
+	const struct ada_options *options;
 	const char *rule;
-	uint64_t limit; /* rows */
 };
 int ada_trigger_test(const struct ada_trigger_test *test); /* the exit status */
 #endif

@@ -12,72 +12,36 @@
 #include "cli/show/dump_event.h"
 #include "query/session/source.h"
 
-struct options {
-	struct ada_reading reading;
-	struct ada_narrowing narrowing;
-	const char *function;
-	bool detail, source;
-	uint64_t first_seq, last_seq; /* both inclusive */
-};
-
-enum { OPTION_DETAIL = 0x2000, OPTION_SEQ, OPTION_SOURCE };
-
 struct dump {
 	const struct ada_session *session;
-	const struct options *options;
+	const struct ada_options *options;
+	uint64_t first_seq, last_seq; /* both inclusive; last_seq is UINT64_MAX without --seq */
 	struct ada_dump rows;
 	struct ada_table numbers; /* function key -> number in names */
 	ADA_ARRAY(struct ada_dump_name) names;
 };
 
 /* FROM-TO, or one number. */
-static void parse_seq(struct argp_state *state, const char *argument, struct options *options)
+static void parse_seq(const char *command, const char *argument, struct dump *dump)
 {
 	struct ada_error error = {};
 	const char *dash = strchr(argument, '-');
 	char first[32];
 
 	snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - argument < 31 ? dash - argument : 31) : 31, argument);
-	if (ada_parse_count(first, 0, UINT64_MAX - 1, &options->first_seq, &error) ||
-	    ada_parse_count(dash ? dash + 1 : first, 0, UINT64_MAX - 1, &options->last_seq, &error))
-		ada_options_fail(state, "--seq: %s (write it like 120-135)", error.text);
-	if (options->first_seq > options->last_seq)
-		ada_options_fail(state, "--seq=%s: the first number is above the last", argument);
+	if (ada_parse_count(first, 0, UINT64_MAX - 1, &dump->first_seq, &error) ||
+	    ada_parse_count(dash ? dash + 1 : first, 0, UINT64_MAX - 1, &dump->last_seq, &error))
+		ada_options_fail(command, "--seq: %s (write it like 120-135)", error.text);
+	if (dump->first_seq > dump->last_seq)
+		ada_options_fail(command, "--seq=%s: the first number is above the last", argument);
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->reading;
-		state->child_inputs[1] = &options->narrowing;
-		options->last_seq = UINT64_MAX;
-		return 0;
-	case OPTION_SEQ: parse_seq(state, argument, options); return 0;
-	case 'F': options->function = argument; return 0;
-	case OPTION_DETAIL: options->detail = true; return 0;
-	case OPTION_SOURCE: options->source = true; return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "function", 'F', "NAME", 0, "only its events (name or glob), and losses", 0 },
-			{ "seq", OPTION_SEQ, "FROM-TO", 0, "only events with these index_seq, both included; best with --thread", 0 },
-			{ "detail", OPTION_DETAIL, NULL, 0, "arguments, registers and stack, where kept", 0 },
-			{ "source", OPTION_SOURCE, NULL, 0, "where each function is written: file and line", 0 },
-			{},
-		},
-	.parser = parse_option,
-	.doc = "Prints the events of all threads in the order of time."
-	       "\vText lines hold the time since the session's start in seconds, the thread id, and indented by depth: > call,"
-	       " < return, ! left by an exception or jump (each with the call's duration), ~ events lost here. --format=json"
-	       " prints an object a line, the last one the completeness.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Prints the events of all threads in the order of time."
+	"\vText lines hold the time since the session's start in seconds, the thread id, and indented by depth: > call,"
+	" < return, ! left by an exception or jump (each with the call's duration), ~ events lost here. --format=json"
+	" prints an object a line, the last one the completeness.",
 };
 
 static void free_name(struct ada_dump_name *name)
@@ -90,7 +54,7 @@ static void free_name(struct ada_dump_name *name)
 static int make_name(struct dump *dump, const struct ada_moment *moment, struct ada_dump_name *name)
 {
 	struct ada_module *module = ada_process_module(moment->thread->process, moment->event->function_id);
-	enum ada_format format = dump->options->reading.format;
+	enum ada_format format = dump->options->format;
 	uint64_t id = moment->event->function_id;
 	struct ada_symbol *symbol = ada_module_symbol(module, ADA_FUNCTION_SYMBOL(id));
 	char buffer[ADA_NAME_BUFFER];
@@ -138,7 +102,7 @@ static bool any_wanted(const struct dump *dump)
 
 static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 {
-	uint64_t left = dump->options->narrowing.limit;
+	uint64_t left = dump->options->limit;
 	struct ada_moment moment;
 
 	while (left && !dump->rows.output->error && ada_timeline_next(timeline, &moment)) {
@@ -160,19 +124,19 @@ static int put_moments(struct dump *dump, struct ada_timeline *timeline)
 }
 
 /* Narrows to the time of the events that --seq names, so that others cost nothing. */
-static void narrow_to_seq(struct ada_selection *selection, const struct options *options)
+static void narrow_to_seq(struct ada_selection *selection, const struct dump *dump)
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
 
-	if (options->last_seq == UINT64_MAX)
+	if (dump->last_seq == UINT64_MAX)
 		return;
 	for (size_t i = 0; i < selection->threads.count; i++) {
 		const struct ada_thread *thread = selection->threads.items[i];
-		uint64_t last = options->last_seq < thread->count ? options->last_seq : thread->count - 1, ns;
+		uint64_t last = dump->last_seq < thread->count ? dump->last_seq : thread->count - 1, ns;
 
-		if (options->first_seq >= thread->count)
+		if (dump->first_seq >= thread->count)
 			continue;
-		ns = atf_thread_get(thread->events, options->first_seq)->timestamp_ns;
+		ns = atf_thread_get(thread->events, dump->first_seq)->timestamp_ns;
 		from_ns = ns < from_ns ? ns : from_ns;
 		ns = atf_thread_get(thread->events, last)->timestamp_ns;
 		to_ns = ns >= to_ns ? ns + 1 : to_ns;
@@ -187,15 +151,15 @@ static void narrow_to_seq(struct ada_selection *selection, const struct options 
 
 static int put_timeline(struct dump *dump, const struct ada_selection *selection, struct ada_error *error)
 {
-	enum ada_format format = dump->options->reading.format;
+	enum ada_format format = dump->options->format;
 	struct ada_completeness completeness;
 	struct ada_timeline *timeline;
 	int result = ada_timeline_open(&timeline, selection, format == ADA_FORMAT_TEXT, error);
 
 	if (result)
 		return result;
-	if (dump->options->last_seq != UINT64_MAX)
-		ada_timeline_narrow(timeline, dump->options->first_seq, dump->options->last_seq + 1);
+	if (dump->last_seq != UINT64_MAX)
+		ada_timeline_narrow(timeline, dump->first_seq, dump->last_seq + 1);
 	ada_dump_begin(&dump->rows);
 	result = put_moments(dump, timeline);
 	if (result)
@@ -216,30 +180,32 @@ static int put_timeline(struct dump *dump, const struct ada_selection *selection
 int ada_cmd_dump(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct options options = {};
-	struct dump dump = { .options = &options };
+	struct ada_options options = {};
+	struct dump dump = { .options = &options, .last_seq = UINT64_MAX };
 	struct ada_selection selection = {};
 	struct ada_session *session = NULL;
 	struct ada_error error = {};
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
-	status = ada_answer_open(argv[0], &options.reading, &session);
+	ada_options_take(&options, &usage, argc, argv);
+	if (options.seq)
+		parse_seq(argv[0], options.seq, &dump);
+	status = ada_answer_open(argv[0], &options, &session);
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
 	dump.session = session;
 	dump.rows = (struct ada_dump){ .output = &output,
 				       .session = session,
-				       .format = options.reading.format,
-				       .has_clock = options.narrowing.clock,
+				       .format = options.format,
+				       .has_clock = options.clock,
 				       .detail = options.detail,
 				       .source = options.source,
 				       .several = session->processes.count > 1,
 				       .colours = ada_output_colours(STDOUT_FILENO) };
-	status = ada_answer_select(&selection, session, &options.narrowing, &error);
+	status = ada_answer_select(&selection, session, &options, &error);
 	if (!status) {
-		narrow_to_seq(&selection, &options);
+		narrow_to_seq(&selection, &dump);
 		status = put_timeline(&dump, &selection, &error);
 	}
 	status = status ? ada_answer_fail(argv[0], &error) : ada_answer_finish(argv[0], &output, session);

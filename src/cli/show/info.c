@@ -54,13 +54,12 @@ static const struct ada_column anchor_columns[] = {
 	{ "media", "MEDIA", ADA_CELL_TEXT }, { "media_ns", NULL, ADA_CELL_NUMBER }, { "drift_ppm", "DRIFT (PPM)", ADA_CELL_WRITTEN },
 };
 
-static const struct argp argp = {
-	.parser = ada_reading_parse,
-	.doc = "Prints what a session holds: the command, processes, threads, modules, events, losses and detail."
-	       "\vAnchors of other clocks (`ada anchor`) are listed where there are some; DRIFT is how much faster than the host's clock"
-	       " one runs, between the anchor before and this one. HOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
-	       " row a process.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Prints what a session holds: the command, processes, threads, modules, events, losses and detail."
+	"\vAnchors of other clocks (`ada anchor`) are listed where there are some; DRIFT is how much faster than the host's clock"
+	" one runs, between the anchor before and this one. HOOKED and SKIPPED count functions; `ada functions PROGRAM` lists the skipped ones with their reasons. csv holds a"
+	" row a process.",
 };
 
 struct info {
@@ -391,17 +390,17 @@ static void print_info(struct info *info)
 int ada_cmd_info(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct ada_reading reading = {};
+	struct ada_options options = {};
 	struct ada_session *session;
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &reading);
-	ada_leftovers_notice(reading.session ? reading.session : ADA_LATEST);
-	status = ada_answer_open(argv[0], &reading, &session);
+	ada_options_take(&options, &usage, argc, argv);
+	ada_leftovers_notice(options.session ? options.session : ADA_LATEST);
+	status = ada_answer_open(argv[0], &options, &session);
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
-	print_info(&(struct info){ .session = session, .output = &output, .format = reading.format });
+	print_info(&(struct info){ .session = session, .output = &output, .format = options.format });
 	status = ada_answer_finish(argv[0], &output, session);
 	ada_session_close(session);
 	return status;

@@ -15,73 +15,28 @@
 
 #define STATEMENT_MAX (1u << 20) /* bytes */
 
-struct options {
-	struct ada_reading reading;
-	const char *sql; /* with --schema: a table's name */
-	bool schema;
-	const char *timeout; /* as given */
-	uint64_t timeout_ns;
+static const struct ada_usage usage = {
+	"[SESSION] SQL\n--schema [TABLE]",
+	"Answers an SQL statement (SQLite's) over the recording's tables: events, calls, functions, detail, windows, marks,"
+	" threads, modules, anchors, losses; and fn_stats(), callers(), callees(), around(), stack_at()."
+	"\vSQL - reads it from standard input. Ctrl-C or --timeout end it behind a whole row. A recording is only read.",
 };
 
-enum { OPTION_SCHEMA = 0x1000, OPTION_TIMEOUT };
-
-static void take_argument(struct argp_state *state, struct options *options, const char *argument)
+static const char *take_words(struct ada_options *options)
 {
-	if (!options->reading.session && !options->sql && ada_is_directory(argument))
-		options->reading.session = argument;
-	else if (!options->sql)
-		options->sql = argument;
-	else if (!options->reading.session)
-		ada_options_fail(state, "'%s' is no session directory (what stands before the SQL is the session)", options->sql);
-	else
-		ada_options_fail(state, "unexpected argument '%s': the SQL is one argument, in quotation marks", argument);
+	const char *sql;
+
+	ada_options_session(options);
+	sql = ada_options_word(options);
+	if (!sql && !options->schema)
+		ada_options_fail(options->command, "no SQL given: `ada query \"SELECT * FROM fn_stats\"`, and --schema lists the tables");
+	if (*options->words && !options->session)
+		ada_options_fail(options->command, "'%s' is no session directory (what stands before the SQL is the session)", sql);
+	if (*options->words)
+		ada_options_fail(options->command, "unexpected argument '%s': the SQL is one argument, in quotation marks",
+				 *options->words);
+	return sql;
 }
-
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-	struct ada_error error = {};
-
-	switch (key) {
-	case 'f':
-		if (!strcmp(argument, "table") || !strcmp(argument, "text"))
-			options->reading.format = ADA_FORMAT_TEXT;
-		else if (!strcmp(argument, "json"))
-			options->reading.format = ADA_FORMAT_JSON;
-		else if (!strcmp(argument, "csv"))
-			options->reading.format = ADA_FORMAT_CSV;
-		else
-			ada_options_fail(state, "unknown format '%s': it is table, json or csv", argument);
-		return 0;
-	case OPTION_SCHEMA: options->schema = true; return 0;
-	case OPTION_TIMEOUT:
-		if (ada_parse_duration(argument, &options->timeout_ns, &error))
-			ada_options_fail(state, "--timeout: %s", error.text);
-		options->timeout = argument;
-		return 0;
-	case ARGP_KEY_ARG: take_argument(state, options, argument); return 0;
-	case ARGP_KEY_END:
-		if (!options->sql && !options->schema)
-			ada_options_fail(state, "no SQL given: `ada query \"SELECT * FROM fn_stats\"`, and --schema lists the tables");
-		return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "format", 'f', "FORMAT", 0, "table (default), json or csv", 0 },
-			{ "schema", OPTION_SCHEMA, NULL, 0, "list the tables, or the columns of TABLE", 0 },
-			{ "timeout", OPTION_TIMEOUT, "DURATION", 0, "end after this time: 500ms, 30s, 2m", 0 },
-			{},
-		},
-	.parser = parse_option,
-	.args_doc = "[SESSION] SQL\n--schema [TABLE]",
-	.doc = "Answers an SQL statement (SQLite's) over the recording's tables: events, calls, functions, detail, windows, marks,"
-	       " threads, modules, anchors, losses; and fn_stats(), callers(), callees(), around(), stack_at()."
-	       "\vSQL - reads it from standard input. Ctrl-C or --timeout end it behind a whole row. A recording is only read.",
-};
 
 /* --- help --------------------------------------------------------------------------------------------------------------- */
 
@@ -167,7 +122,7 @@ static int fail_sql(const char *command, const struct ada_sql_error *error)
 }
 
 /* The status of an answer that ended before its last row; the answer itself says so, too. */
-static int fail_early(const char *command, sqlite3 *database, const struct options *options, uint64_t rows)
+static int fail_early(const char *command, sqlite3 *database, const struct ada_options *options, uint64_t rows)
 {
 	const char *rest = rows ? "; what is printed is not all" : "";
 	struct ada_sql_error failure;
@@ -193,7 +148,7 @@ static void warn_of_losses(const char *command, const struct ada_completeness *c
 }
 
 static int answer(const char *command, sqlite3 *database, sqlite3_stmt *statement, const struct ada_session *session,
-		  const struct options *options)
+		  const struct ada_options *options)
 {
 	static struct ada_output output;
 	struct ada_query_printer printer;
@@ -201,7 +156,7 @@ static int answer(const char *command, sqlite3 *database, sqlite3_stmt *statemen
 	int status = 0, step, result;
 
 	ada_output_open(&output, STDOUT_FILENO);
-	result = ada_query_print_open(&printer, &output, options->reading.format, statement);
+	result = ada_query_print_open(&printer, &output, options->format, statement);
 	while (!result && (step = sqlite3_step(statement)) == SQLITE_ROW && !output.error)
 		result = ada_query_print_row(&printer, statement);
 	if (result) {
@@ -214,7 +169,7 @@ static int answer(const char *command, sqlite3 *database, sqlite3_stmt *statemen
 		goto done;
 	completeness = ada_session_completeness(session);
 	ada_query_print_end(&printer, &completeness, status);
-	if (options->reading.format == ADA_FORMAT_CSV)
+	if (options->format == ADA_FORMAT_CSV)
 		warn_of_losses(command, &completeness);
 	result = ada_answer_finish(command, &output, session);
 	status = status ? status : result;
@@ -223,7 +178,7 @@ done:
 	return status;
 }
 
-static int run(const char *command, const char *sql, const struct options *options)
+static int run(const char *command, const char *sql, uint64_t timeout_ns, const struct ada_options *options)
 {
 	struct ada_selection selection = {};
 	struct ada_session *session = NULL;
@@ -231,12 +186,12 @@ static int run(const char *command, const char *sql, const struct options *optio
 	struct ada_error error = {};
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *database = NULL;
-	int status = ada_answer_open(command, &options->reading, &session);
+	int status = ada_answer_open(command, options, &session);
 
 	if (status)
 		return status;
 	ada_interrupt_catch();
-	ada_interrupt_after(options->timeout_ns);
+	ada_interrupt_after(timeout_ns);
 	if (ada_selection_open(&selection, session, NULL, NULL, NULL, &error) || ada_sql_open(&database, &selection, &error))
 		status = ada_answer_fail(command, &error);
 	else if (ada_sql_prepare(database, sql, &statement, &failure))
@@ -252,24 +207,29 @@ static int run(const char *command, const char *sql, const struct options *optio
 
 int ada_cmd_query(int argc, char **argv)
 {
-	struct options options = {};
+	struct ada_options options = {};
 	struct ada_error error = {};
+	uint64_t timeout_ns = 0;
+	const char *sql; /* with --schema: a table's name */
 	char *typed = NULL;
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
+	ada_options_take(&options, &usage, argc, argv);
+	if (options.timeout && ada_parse_duration(options.timeout, &timeout_ns, &error))
+		ada_options_fail(argv[0], "--timeout: %s", error.text);
+	sql = take_words(&options);
 	if (options.schema)
-		return print_schema(argv[0], options.sql, false);
-	if (!strcmp(options.sql, "-")) {
+		return print_schema(argv[0], sql, false);
+	if (!strcmp(sql, "-")) {
 		typed = read_statement(&error);
 		if (!typed)
 			return ada_answer_fail(argv[0], &error);
-		options.sql = typed;
+		sql = typed;
 	}
-	if (options.sql[strspn(options.sql, " \t\r\n")] == '.')
-		status = print_dot(argv[0], options.sql);
+	if (sql[strspn(sql, " \t\r\n")] == '.')
+		status = print_dot(argv[0], sql);
 	else
-		status = run(argv[0], options.sql, &options);
+		status = run(argv[0], sql, timeout_ns, &options);
 	free(typed);
 	return status;
 }

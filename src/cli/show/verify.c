@@ -26,13 +26,12 @@ static const struct ada_column book_columns[] = {
 	{ "captured", "CAPTURED", ADA_CELL_NUMBER },   { "name", "NAME", ADA_CELL_NAME },
 };
 
-static const struct argp argp = {
-	.parser = ada_reading_parse,
-	.doc = "Checks every byte of a session that can be checked, and what its files say of each other."
-	       " For each thread it prints the books: how many calls and ends were captured, and where they are."
-	       "\vText lists what failed, and the books; json and csv list every check, json the books too. Exit"
-	       " status: 0 if all is well, 1 if something is damaged, 2 if there is no session, 125 if it can't be checked.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Checks every byte of a session that can be checked, and what its files say of each other."
+	" For each thread it prints the books: how many calls and ends were captured, and where they are."
+	"\vText lists what failed, and the books; json and csv list every check, json the books too. Exit"
+	" status: 0 if all is well, 1 if something is damaged, 2 if there is no session, 125 if it can't be checked.",
 };
 
 static void print_row(void *context, const struct ada_finding *finding)
@@ -107,28 +106,28 @@ static bool is_none(int error)
 int ada_cmd_verify(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct ada_reading reading = {};
+	struct ada_options options = {};
 	struct ada_session *session = NULL;
 	struct ada_error error = {};
 	struct ada_verify verify = {};
 	struct ada_rows rows;
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &reading);
+	ada_options_take(&options, &usage, argc, argv);
 	ada_fault_catch();
-	status = ada_session_open(&session, reading.session, &error);
+	status = ada_session_open(&session, options.session, &error);
 	if (status) {
 		ada_answer_fail(argv[0], &error);
 		return is_none(status) ? EXIT_NO_SESSION : ADA_EXIT_FAILED;
 	}
 	ada_output_open(&output, STDOUT_FILENO);
 	verify.session = session;
-	if (reading.format == ADA_FORMAT_TEXT) {
+	if (options.format == ADA_FORMAT_TEXT) {
 		verify.found = print_failure;
 		verify.context = &output;
 	} else {
-		ada_output_string(&output, reading.format == ADA_FORMAT_JSON ? "{" : "");
-		ada_rows_open(&rows, &output, reading.format, "rows", columns, sizeof columns / sizeof *columns);
+		ada_output_string(&output, options.format == ADA_FORMAT_JSON ? "{" : "");
+		ada_rows_open(&rows, &output, options.format, "rows", columns, sizeof columns / sizeof *columns);
 		verify.found = print_row;
 		verify.context = &rows;
 	}
@@ -136,16 +135,16 @@ int ada_cmd_verify(int argc, char **argv)
 		status = ada_answer_fail(argv[0], &error);
 		goto done;
 	}
-	if (reading.format != ADA_FORMAT_TEXT)
+	if (options.format != ADA_FORMAT_TEXT)
 		ada_rows_close(&rows);
-	if (print_books(&output, reading.format, &verify)) {
+	if (print_books(&output, options.format, &verify)) {
 		ada_error_system(&error, ENOMEM, "%s", session->path);
 		status = ada_answer_fail(argv[0], &error);
 		goto done;
 	}
-	if (reading.format == ADA_FORMAT_TEXT)
+	if (options.format == ADA_FORMAT_TEXT)
 		print_summary(&output, &verify);
-	if (reading.format == ADA_FORMAT_JSON) {
+	if (options.format == ADA_FORMAT_JSON) {
 		struct ada_completeness completeness = ada_session_completeness(session);
 
 		ada_completeness_json(&output, &completeness);

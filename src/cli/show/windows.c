@@ -55,31 +55,11 @@ static const struct ada_column columns[FIELDS] = {
 	[CLOCK_END_NS] = { "clock_end_ns", NULL, ADA_CELL_WRITTEN },
 };
 
-struct options {
-	struct ada_reading reading;
-	const char *clock;
-};
-
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	if (key == ARGP_KEY_INIT)
-		state->child_inputs[0] = &options->reading;
-	else if (key == ADA_OPTION_CLOCK)
-		options->clock = argument;
-	else
-		return ARGP_ERR_UNKNOWN;
-	return 0;
-}
-
-static const struct argp argp = {
-	.options = (const struct argp_option[]){ ADA_CLOCK_OPTION, {} },
-	.parser = parse_option,
-	.doc = "Lists the windows of a session: stretches of time of one process whose registers and stacks were kept."
-	       "\vSHORT says why a window has less before or after its marks than was asked for. json has the manifest's own fields,"
-	       " marks included. `ada dump` shows what one of them holds.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Lists the windows of a session: stretches of time of one process whose registers and stacks were kept."
+	"\vSHORT says why a window has less before or after its marks than was asked for. json has the manifest's own fields,"
+	" marks included. `ada dump` shows what one of them holds.",
 };
 
 /* Seconds: in text as a duration, else as the manifest wrote them. */
@@ -209,23 +189,23 @@ static void print_table(struct ada_output *output, const struct ada_session *ses
 int ada_cmd_windows(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct options options = {};
+	struct ada_options options = {};
 	struct ada_session *session;
 	struct ada_error error = {};
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
-	status = ada_answer_open(argv[0], &options.reading, &session);
+	ada_options_take(&options, &usage, argc, argv);
+	status = ada_answer_open(argv[0], &options, &session);
 	if (status)
 		return status;
 	ada_output_open(&output, STDOUT_FILENO);
 	if (ada_clock_view_set(session, options.clock, &error)) {
 		status = ada_answer_fail(argv[0], &error);
 	} else {
-		if (options.reading.format == ADA_FORMAT_JSON)
+		if (options.format == ADA_FORMAT_JSON)
 			print_json(&output, session, options.clock);
 		else
-			print_table(&output, session, options.reading.format, options.clock);
+			print_table(&output, session, options.format, options.clock);
 		status = ada_answer_finish(argv[0], &output, session);
 	}
 	ada_session_close(session);

@@ -6,23 +6,22 @@
 #include "base/units.h"
 #include "cli/ground/rows.h"
 
-int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_reading *reading,
-		     const struct ada_narrowing *narrowing, const char *diff)
+int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_options *options)
 {
-	struct ada_reading other = { .session = diff };
-	struct ada_narrowing all_time = *narrowing;
+	struct ada_options other = *options;
 	struct ada_error error = {};
 	int status;
 
-	*comparison = (struct ada_comparison){ .clock = narrowing->clock };
-	all_time.in_window = false;
-	status = ada_answer_open(command, reading, &comparison->sessions[ADA_NOW]);
-	if (!status && diff)
+	*comparison = (struct ada_comparison){ .clock = options->clock };
+	other.session = options->diff;
+	other.window = UINT64_MAX;
+	status = ada_answer_open(command, options, &comparison->sessions[ADA_NOW]);
+	if (!status && options->diff)
 		status = ada_answer_open(command, &other, &comparison->sessions[ADA_BEFORE]);
 	if (status)
 		return status;
-	if (ada_answer_select(&comparison->selections[ADA_NOW], comparison->sessions[ADA_NOW], narrowing, &error) ||
-	    (diff && ada_answer_select(&comparison->selections[ADA_BEFORE], comparison->sessions[ADA_BEFORE], &all_time, &error)))
+	if (ada_answer_select(&comparison->selections[ADA_NOW], comparison->sessions[ADA_NOW], options, &error) ||
+	    (options->diff && ada_answer_select(&comparison->selections[ADA_BEFORE], comparison->sessions[ADA_BEFORE], &other, &error)))
 		return ada_answer_fail(command, &error);
 	ada_interrupt_catch();
 	ada_progress_open(&comparison->progress, "reading", 0);

@@ -13,10 +13,9 @@ struct ada_comparison {
 	const char *clock; /* the clock for times, if the user asked for one; else NULL */
 };
 
-/* Opens the sessions and selects; in `diff` (NULL: no comparison) the same threads and times, but no window, which belongs to the first
- * one. 0, or the exit status after a line on stderr. Close the comparison in any case. */
-int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_reading *reading,
-		     const struct ada_narrowing *narrowing, const char *diff);
+/* Opens the sessions and selects; in that of --diff, where it is given, the same threads and times, but no window, which belongs to the
+ * first one. 0, or the exit status after a line on stderr. Close the comparison in any case. */
+int ada_compare_open(struct ada_comparison *comparison, const char *command, const struct ada_options *options);
 /* Puts the end of the answer: completeness, and for a comparison also the other one's, and how long both are. */
 void ada_compare_put_end(const struct ada_comparison *comparison, enum ada_format format, struct ada_output *output);
 /* Says why there is no answer (`error`; after an interruption nothing) and returns the exit status. */

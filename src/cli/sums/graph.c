@@ -14,19 +14,7 @@
 #define TEXT_MIN_PERCENT 0.5
 #define TEXT_DEPTH 100
 
-struct options {
-	struct ada_reading reading;
-	struct ada_narrowing narrowing;
-	const char *function, *diff;
-	bool callers, fold, source;
-	enum ada_graph_sort sort;
-	double min_percent; /* below 0: not given */
-	uint64_t depth;	    /* 0: not given */
-};
-
-enum { OPTION_CALLERS = 0x2000, OPTION_DEPTH, OPTION_FOLD, OPTION_MIN, OPTION_DIFF, OPTION_SOURCE };
-
-static enum ada_graph_sort parse_sort(const struct argp_state *state, const char *name)
+static enum ada_graph_sort parse_sort(const char *command, const char *name)
 {
 	if (!strcmp(name, "total") || !strcmp(name, "total_ns"))
 		return ADA_GRAPH_TOTAL;
@@ -34,65 +22,23 @@ static enum ada_graph_sort parse_sort(const struct argp_state *state, const char
 		return ADA_GRAPH_SELF;
 	if (!strcmp(name, "calls"))
 		return ADA_GRAPH_CALLS;
-	ada_options_fail(state, "can't sort by '%s': fields are total, self and calls", name);
+	ada_options_fail(command, "can't sort by '%s': fields are total, self and calls", name);
 }
 
-static double parse_percent(const struct argp_state *state, const char *text)
+static double parse_percent(const char *command, const char *text)
 {
 	char *end;
 	double percent = strtod(text, &end);
 
 	if (end == text || (*end && strcmp(end, "%")) || !(percent >= 0 && percent <= 100))
-		ada_options_fail(state, "--min: '%s' is no percentage from 0 to 100", text);
+		ada_options_fail(command, "--min: '%s' is no percentage from 0 to 100", text);
 	return percent;
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-	struct ada_error error = {};
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->reading;
-		state->child_inputs[1] = &options->narrowing;
-		return 0;
-	case ARGP_KEY_END:
-		if (options->callers && !options->function)
-			ada_options_fail(state, "--callers needs --function=NAME: whose callers?");
-		return 0;
-	case 's': options->sort = parse_sort(state, argument); return 0;
-	case 'F': options->function = argument; return 0;
-	case OPTION_CALLERS: options->callers = true; return 0;
-	case OPTION_FOLD: options->fold = true; return 0;
-	case OPTION_DEPTH:
-		if (ada_parse_count(argument, 1, UINT32_MAX, &options->depth, &error))
-			ada_options_fail(state, "--depth: %s", error.text);
-		return 0;
-	case OPTION_MIN: options->min_percent = parse_percent(state, argument); return 0;
-	case OPTION_DIFF: options->diff = argument; return 0;
-	case OPTION_SOURCE: options->source = true; return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "function", 'F', "NAME", 0, "below this one (name or glob), its paths merged", 0 },
-			{ "callers", OPTION_CALLERS, NULL, 0, "of --function: who led to it, turned around", 0 },
-			{ "fold", OPTION_FOLD, NULL, 0, "recursion counts in the outermost call's line", 0 },
-			{ "depth", OPTION_DEPTH, "N", 0, "at most N calls below each other (text: 100)", 0 },
-			{ "min", OPTION_MIN, "PERCENT", 0, "only branches of that much of the tree (text: 0.5)", 0 },
-			{ "sort", 's', "FIELD", 0, "total (default), self or calls, largest first", 0 },
-			{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
-			{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
-			{},
-		},
-	.parser = parse_option,
-	.doc = "Prints the call tree of all threads: calls merged by the path that led there."
-	       "\v% is of the time of all outermost calls; \"-\" began before --from.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Prints the call tree of all threads: calls merged by the path that led there."
+	"\v% is of the time of all outermost calls; \"-\" began before --from.",
 };
 
 static bool is_wanted(void *context, const struct ada_tree_node *node)
@@ -104,8 +50,8 @@ static bool is_wanted(void *context, const struct ada_tree_node *node)
 }
 
 /* Makes one side's tree, as asked for, and the time of its whole run. */
-static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side, const struct options *options,
-		     struct ada_error *error)
+static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_comparison *comparison, int side,
+		     const struct ada_options *options, struct ada_error *error)
 {
 	struct ada_tree_how how = { .fold = options->fold };
 	int result = ada_tree_compute_as(tree, &comparison->selections[side], &how, 0, error);
@@ -121,7 +67,8 @@ static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_compari
 	return result ? ada_error_set(error, -result, "out of memory") : 0;
 }
 
-static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison, const struct options *options, struct ada_error *error)
+static int make_graph(struct ada_graph *graph, struct ada_comparison *comparison, const struct ada_options *options,
+		      struct ada_error *error)
 {
 	struct ada_tree before = {};
 	int result = make_tree(&graph->tree, &graph->run_ns, comparison, ADA_NOW, options, error);
@@ -153,24 +100,26 @@ static int put_graph(struct ada_graph *graph, const struct ada_comparison *compa
 int ada_cmd_graph(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct options options = { .min_percent = -1 };
+	struct ada_options options = { .sort = "total" };
 	struct ada_comparison comparison = {};
 	struct ada_graph graph = {};
 	struct ada_error error = {};
 	int status;
 	bool text;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
-	text = options.reading.format == ADA_FORMAT_TEXT;
-	graph.format = options.reading.format;
-	graph.sort = options.sort;
+	ada_options_take(&options, &usage, argc, argv);
+	if (options.callers && !options.function)
+		ada_options_fail(argv[0], "--callers needs --function=NAME: whose callers?");
+	text = options.format == ADA_FORMAT_TEXT;
+	graph.format = options.format;
+	graph.sort = parse_sort(argv[0], options.sort);
 	graph.source = options.source;
 	graph.inverted = options.callers;
 	graph.of_function = options.function;
-	graph.limit = options.narrowing.limit;
-	graph.min_percent = options.min_percent >= 0 ? options.min_percent : text ? TEXT_MIN_PERCENT : 0;
+	graph.limit = options.limit;
+	graph.min_percent = options.min_percent ? parse_percent(argv[0], options.min_percent) : text ? TEXT_MIN_PERCENT : 0;
 	graph.depth = options.depth ? options.depth : text ? TEXT_DEPTH : UINT32_MAX;
-	status = ada_compare_open(&comparison, argv[0], &options.reading, &options.narrowing, options.diff);
+	status = ada_compare_open(&comparison, argv[0], &options);
 	if (status)
 		goto done;
 	ada_output_open(&output, STDOUT_FILENO);

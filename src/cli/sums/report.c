@@ -23,17 +23,6 @@ static const struct ada_column columns[FIELDS + ADA_SOURCE_CELLS] = {
 	[MAX] = { "max_ns", "MAX", ADA_CELL_DURATION },		[SOURCE] = ADA_SOURCE_COLUMNS,
 };
 
-struct options {
-	struct ada_reading reading;
-	struct ada_narrowing narrowing;
-	const char *sort_name; /* as given */
-	enum field sort;
-	const char *function, *diff;
-	bool source;
-};
-
-enum { OPTION_DIFF = 0x2000, OPTION_SOURCE };
-
 /* A function's row, with room for a name that is made up. */
 struct row {
 	struct ada_cell cells[FIELDS + ADA_SOURCE_CELLS];
@@ -41,7 +30,7 @@ struct row {
 	char name[ADA_NAME_BUFFER];
 };
 
-static enum field parse_field(const struct argp_state *state, const char *name)
+static enum field parse_field(const char *command, const char *name)
 {
 	for (enum field field = 0; field < FIELDS; field++) {
 		size_t length = strlen(columns[field].name);
@@ -52,56 +41,17 @@ static enum field parse_field(const struct argp_state *state, const char *name)
 		     !strcmp(columns[field].name + length - 3, "_ns")))
 			return field;
 	}
-	ada_options_fail(state,
+	ada_options_fail(command,
 			 "can't sort by '%s': fields are function, module, calls, total, self, min, mean, p50, p90,"
 			 " p99, max",
 			 name);
 }
 
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->reading;
-		state->child_inputs[1] = &options->narrowing;
-		return 0;
-	case ARGP_KEY_END:
-		if (options->diff && !ada_report_diff_sorts(options->sort_name))
-			ada_options_fail(state,
-					 "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
-					 " mean, p50, p99",
-					 options->sort_name);
-		return 0;
-	case 's':
-		options->sort = parse_field(state, argument);
-		options->sort_name = argument;
-		return 0;
-	case 'F': options->function = argument; return 0;
-	case OPTION_DIFF: options->diff = argument; return 0;
-	case OPTION_SOURCE: options->source = true; return 0;
-	default: return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options =
-		(const struct argp_option[]){
-			{ "sort", 's', "FIELD", 0,
-			  "function, module, calls, total (default), self, min, mean, p50, p90, p99 or max;"
-			  " numbers largest first, with --diff the largest change",
-			  0 },
-			{ "function", 'F', "NAME", 0, "only this function: a name or glob", 0 },
-			{ "diff", OPTION_DIFF, "SESSION", 0, "compare with this older one (BEFORE)", 0 },
-			{ "source", OPTION_SOURCE, NULL, 0, "file and line of each function", 0 },
-			{},
-		},
-	.parser = parse_option,
-	.doc = "Prints for each function how often it was called and how long its calls took."
-	       "\vTOTAL counts recursion once, SELF is without the calls below; MIN to MAX are of all calls, percentiles within"
-	       " 1 %. A call counts where it begins between --from and --to, a call still open at the recording's end until then.",
-	.children = (const struct argp_child[]){ { .argp = &ada_reading_argp }, { .argp = &ada_narrowing_argp }, {} },
+static const struct ada_usage usage = {
+	"[SESSION]",
+	"Prints for each function how often it was called and how long its calls took."
+	"\vTOTAL counts recursion once, SELF is without the calls below; MIN to MAX are of all calls, percentiles within"
+	" 1 %. A call counts where it begins between --from and --to, a call still open at the recording's end until then.",
 };
 
 static void fill_row(struct row *row, const struct ada_function_stats *function)
@@ -143,9 +93,9 @@ static int compare_rows(const void *left, const void *right, void *context)
 	return result ? result : strcmp(a->cells[MODULE].text, b->cells[MODULE].text);
 }
 
-static int put_rows(struct row *const *rows, size_t count, const struct options *options, struct ada_output *output)
+static int put_rows(struct row *const *rows, size_t count, const struct ada_options *options, struct ada_output *output)
 {
-	enum ada_format format = options->reading.format;
+	enum ada_format format = options->format;
 	char source[ADA_SOURCE_TEXT];
 	struct ada_rows table;
 	int result = 0;
@@ -171,11 +121,12 @@ static bool is_wanted(const struct ada_function_stats *function, const struct ro
 	return !pattern || ada_name_matches(pattern, symbol ? symbol->mangled : "", row->cells[FUNCTION].text);
 }
 
-static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct options *options,
+static int put_stats(const struct ada_stats *stats, const struct ada_session *session, const struct ada_options *options,
 		     struct ada_output *output)
 {
 	struct row **order = calloc(stats->functions.count + 1, sizeof *order);
 	struct row *rows = calloc(stats->functions.count + 1, sizeof *rows);
+	enum field sort = parse_field(options->command, options->sort);
 	size_t count = 0;
 	int result = -ENOMEM;
 
@@ -187,22 +138,22 @@ static int put_stats(const struct ada_stats *stats, const struct ada_session *se
 		order[count] = &rows[count];
 		count += is_wanted(stats->functions.items[i], &rows[count], options->function);
 	}
-	qsort_r(order, count, sizeof *order, compare_rows, (void *)&options->sort);
-	if (!count && options->function && options->reading.format == ADA_FORMAT_TEXT)
+	qsort_r(order, count, sizeof *order, compare_rows, &sort);
+	if (!count && options->function && options->format == ADA_FORMAT_TEXT)
 		ada_answer_unmatched(output, session, options->function);
-	result = put_rows(order, count < options->narrowing.limit ? count : options->narrowing.limit, options, output);
+	result = put_rows(order, count < options->limit ? count : options->limit, options, output);
 done:
 	free(order);
 	free(rows);
 	return result;
 }
 
-static int put_diff(struct ada_stats *now, struct ada_stats *before, const struct options *options, struct ada_output *output)
+static int put_diff(struct ada_stats *now, struct ada_stats *before, const struct ada_options *options, struct ada_output *output)
 {
-	struct ada_report_diff how = { .format = options->reading.format,
-				       .sort = options->sort_name,
+	struct ada_report_diff how = { .format = options->format,
+				       .sort = options->sort,
 				       .function = options->function,
-				       .limit = options->narrowing.limit,
+				       .limit = options->limit,
 				       .source = options->source };
 	struct ada_diff diff;
 	int result = ada_diff_stats(&diff, now, before);
@@ -213,12 +164,12 @@ static int put_diff(struct ada_stats *now, struct ada_stats *before, const struc
 	return result;
 }
 
-static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_comparison *comparison, const struct options *options,
+static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_comparison *comparison, const struct ada_options *options,
 		      struct ada_output *output, struct ada_error *error)
 {
 	int result;
 
-	if (options->reading.format == ADA_FORMAT_JSON)
+	if (options->format == ADA_FORMAT_JSON)
 		ada_output_string(output, "{");
 	if (options->diff)
 		result = put_diff(&stats[ADA_NOW], &stats[ADA_BEFORE], options, output);
@@ -226,7 +177,7 @@ static int put_answer(struct ada_stats stats[ADA_SIDES], const struct ada_compar
 		result = put_stats(&stats[ADA_NOW], comparison->sessions[ADA_NOW], options, output);
 	if (result)
 		return ada_error_set(error, -result, "out of memory");
-	ada_compare_put_end(comparison, options->reading.format, output);
+	ada_compare_put_end(comparison, options->format, output);
 	return 0;
 }
 
@@ -246,14 +197,20 @@ static int compute(struct ada_stats stats[ADA_SIDES], struct ada_comparison *com
 int ada_cmd_report(int argc, char **argv)
 {
 	static struct ada_output output;
-	struct options options = { .sort = TOTAL, .sort_name = "total" };
+	struct ada_options options = { .sort = "total" };
 	struct ada_stats stats[ADA_SIDES] = {};
 	struct ada_comparison comparison;
 	struct ada_error error = {};
 	int status;
 
-	ada_options_parse(&argp, argc, argv, 0, &options);
-	status = ada_compare_open(&comparison, argv[0], &options.reading, &options.narrowing, options.diff);
+	ada_options_take(&options, &usage, argc, argv);
+	parse_field(argv[0], options.sort); /* or fails */
+	if (options.diff && !ada_report_diff_sorts(options.sort))
+		ada_options_fail(argv[0],
+				 "can't sort a comparison by '%s': fields are function, module, calls, total, self,"
+				 " mean, p50, p99",
+				 options.sort);
+	status = ada_compare_open(&comparison, argv[0], &options);
 	if (status)
 		goto done;
 	ada_output_open(&output, STDOUT_FILENO);
