@@ -35,8 +35,7 @@ static void bytes(void **state)
 
 	ada_proto_string(&proto, 2, "testing");
 	ada_proto_string(&proto, 2, "");
-	ada_proto_bytes(&proto, 3, "\0\1", 2);
-	expect(proto, 0x12, 7, 't', 'e', 's', 't', 'i', 'n', 'g', 0x12, 0, 0x1A, 2, 0, 1);
+	expect(proto, 0x12, 7, 't', 'e', 's', 't', 'i', 'n', 'g', 0x12, 0);
 	ada_proto_double(&proto, 5, 1.0);
 	expect(proto, 0x29, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F);
 }
@@ -66,7 +65,7 @@ static void long_messages(void **state)
 		size_t outer = ada_proto_begin(&proto, 1);
 
 		memset(content, 'x', length);
-		ada_proto_bytes(&proto, 2, content, length);
+		ada_proto_string(&proto, 2, content);
 		ada_proto_end(&proto, outer);
 		assert_int_equal(proto.bytes.count, 1 + outer_head + within);
 		assert_int_equal(proto.bytes.items[1] & 0x7F, within & 0x7F);

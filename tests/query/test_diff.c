@@ -143,8 +143,8 @@ static void test_trees(void **state)
 	synth_return(now);
 	finish(pair->now);
 	finish(pair->before);
-	assert_int_equal(ada_tree_compute(&tree, &pair->now->selection, 1, &error), 0);
-	assert_int_equal(ada_tree_compute(&other, &pair->before->selection, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&tree, &pair->now->selection, &(struct ada_tree_how){}, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&other, &pair->before->selection, &(struct ada_tree_how){}, 1, &error), 0);
 	assert_int_equal(ada_diff_trees(&tree, &other, &counts), 0);
 	tree_expect(&tree, "main(1 37 0 gone(0 0 0) new(1 30 0 leaf(1 30 30)) leaf(1 7 7))");
 	for (uint32_t i = 1; i < tree.nodes.count; i++) {
@@ -181,8 +181,8 @@ static void test_nothing(void **state)
 	assert_int_equal(ada_diff_stats(&diff, &pair->now->stats, &pair->before->stats), 0);
 	assert_int_equal(diff.functions.count, 1);
 	ada_diff_free(&diff);
-	assert_int_equal(ada_tree_compute(&tree, &pair->now->selection, 1, &error), 0);
-	assert_int_equal(ada_tree_compute(&other, &pair->before->selection, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&tree, &pair->now->selection, &(struct ada_tree_how){}, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&other, &pair->before->selection, &(struct ada_tree_how){}, 1, &error), 0);
 	assert_int_equal(ada_diff_trees(&tree, &other, &counts), 0);
 	tree_expect(&tree, "leaf(1 10 10)");
 	assert_int_equal(counts[1].calls, 0);

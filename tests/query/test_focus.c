@@ -33,7 +33,7 @@ static struct ada_tree grow_as(struct fixture *fixture, const char *script, bool
 	synth_module(fixture->synth, "/bin/prog", names, NAMES);
 	play(synth_thread(fixture->synth, 10, "prog"), script);
 	fixture_open(fixture, true, NULL, NULL, NULL);
-	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, 1, &error), 0);
 	return tree;
 }
 
@@ -128,7 +128,7 @@ static void test_sums(void **state)
 		uint64_t calls = 0, self_ns = 0, roots_ns = 0;
 		struct ada_tree tree;
 
-		assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = i % 2 }, 2, &error), 0);
+		assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = i % 2 }, 2, &error), 0);
 		for (uint32_t j = 1; j < tree.nodes.count; j++) {
 			const struct ada_tree_node *node = &tree.nodes.items[j];
 			bool same = node->module == function->module && node->function_id << 32 == function->function_id << 32;
@@ -170,7 +170,7 @@ static void test_sums_of_callers(void **state)
 
 		if (function->module != ada_process_module(fixture->session->processes.items[0], function->function_id))
 			continue;
-		assert_int_equal(ada_tree_compute(&tree, &fixture->selection, 1, &error), 0);
+		assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){}, 1, &error), 0);
 		assert_int_equal(ada_tree_callers(&tree, is_key, &key), 0);
 		assert_int_equal(tree.nodes.items[1].calls, function->calls);
 		assert_int_equal(tree.nodes.items[1].total_ns, function->total_ns);

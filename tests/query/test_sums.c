@@ -16,7 +16,7 @@ static struct ada_tree compute_tree(const struct fixture *fixture, unsigned int 
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	if (ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, workers, &error))
+	if (ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){ .fold = fold }, workers, &error))
 		fail_msg("%s", error.text);
 	return tree;
 }
@@ -197,7 +197,7 @@ static void test_interrupted(void **state)
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	ada_interrupt_catch();
 	raise(SIGTERM);
-	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, 1, &error), -EINTR);
+	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){}, 1, &error), -EINTR);
 	assert_int_equal(ada_edges_compute(&edges, &fixture->selection, 1, &error), -EINTR);
 	assert_int_equal(ada_interrupt_status(), 128 + SIGTERM);
 }

@@ -11,7 +11,7 @@ static struct ada_tree compute_tree(const struct fixture *fixture, unsigned int 
 	struct ada_error error = {};
 	struct ada_tree tree;
 
-	if (ada_tree_compute(&tree, &fixture->selection, workers, &error))
+	if (ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){}, workers, &error))
 		fail_msg("%s", error.text);
 	return tree;
 }
@@ -86,7 +86,7 @@ static void test_groups(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		synth_leaf(synth_thread(fixture->synth, 20 + i, "worker"), LEAF, 1 + i);
 	fixture_open(fixture, true, NULL, NULL, NULL);
-	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &how, 2, &error), 0);
+	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &how, 2, &error), 0);
 	/* The groups have no calls: by their keys. The thread without events has none. */
 	assert_int_equal(tree.nodes.items[tree.nodes.items[0].first].key, ADA_TREE_GROUP | 7);
 	tree_expect(&tree, "*(0 0 0 leaf(2 4 4)) *(0 0 0 leaf(1 2 2))");
@@ -144,7 +144,7 @@ static void test_a_bound(void **state)
 
 	paths(fixture_thread(fixture, names, NAMES));
 	fixture_open(fixture, true, NULL, NULL, NULL);
-	assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .bound = 3 }, 1, &error), 0);
+	assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){ .bound = 3 }, 1, &error), 0);
 	assert_true(tree.cut);
 	/* main, a and its b have nodes; what else they call is their rests. */
 	tree_expect(&tree, "main(1 131 100 *(4 18 18) a(1 13 0 *(1 7 7) b(1 6 1 *(1 5 5))))");
@@ -168,7 +168,7 @@ static void test_a_bound_with_workers(void **state)
 	}
 	fixture_open(fixture, true, NULL, NULL, NULL);
 	for (unsigned int workers = 1; workers <= 8; workers++) {
-		assert_int_equal(ada_tree_compute_as(&tree, &fixture->selection, &(struct ada_tree_how){ .bound = 3 }, workers, &error), 0);
+		assert_int_equal(ada_tree_compute(&tree, &fixture->selection, &(struct ada_tree_how){ .bound = 3 }, workers, &error), 0);
 		assert_true(tree.cut);
 		tree_expect(&tree, "*(8 4 4) main(2 2 0 leaf(1 1 1) *(1 1 1)) a(2 2 0 *(2 2 2))");
 		ada_tree_free(&tree);

@@ -165,8 +165,3 @@ long ada_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
 
 	return ada_sys4(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&timeout);
 }
-
-long ada_sys_futex_wake(uint32_t *word, uint32_t count)
-{
-	return ada_sys4(SYS_futex, (long)word, FUTEX_WAKE, count, 0);
-}

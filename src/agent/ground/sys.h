@@ -99,5 +99,4 @@ long ada_sys_peek(void *buffer, uint64_t address, size_t bytes);
 
 /* Sleeps until *word is no longer `value`, at most `timeout_ns`. Shared between processes. */
 long ada_sys_futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
-long ada_sys_futex_wake(uint32_t *word, uint32_t count);
 #endif

@@ -36,8 +36,6 @@ struct ada_type_names {
 	char mangled[ADA_TYPE_NAME_BYTES], plain[ADA_TYPE_NAME_BYTES + 32];
 }; /* for it to work in */
 bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_t room, struct ada_type_names *names);
-bool ada_type_plain(char *plain, size_t room, const char *mangled); /* false: not one of the simple forms */
-bool ada_glob_matches(const char *pattern, size_t room, const char *text);
 
 /* --- cpu.c: thread CPU time of the calls in progress that CPU rules name */
 void ada_cpu_begin(uint64_t slot, uint32_t number);

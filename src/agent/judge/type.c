@@ -20,7 +20,7 @@ static bool string_peek(char *string, size_t room, uint64_t address)
 	return *string;
 }
 
-bool ada_glob_matches(const char *pattern, size_t room, const char *text)
+static bool glob_matches(const char *pattern, size_t room, const char *text)
 {
 	const char *end = pattern + room, *star = NULL, *star_text = NULL;
 
@@ -70,7 +70,8 @@ static const char *put_name(struct plain *plain, const char *mangled)
 	return bytes && put(plain, mangled, bytes) ? mangled + bytes : NULL;
 }
 
-bool ada_type_plain(char *text, size_t room, const char *mangled)
+/* False: not one of the simple forms. */
+static bool put_plain(char *text, size_t room, const char *mangled)
 {
 	static const char builtins[][8] = {
 		"i", "int", "j", "unsigned", "l", "long", "c", "char", "b", "bool", "d", "double", "f", "float"
@@ -110,6 +111,6 @@ bool ada_type_matches(const struct ada_judged *event, const char *pattern, size_
 	    !string_peek(mangled, sizeof names->mangled, name))
 		return false;
 	name = mangled[0] == '*'; /* compared by address only */
-	return ada_glob_matches(pattern, room, mangled + name) ||
-	       (ada_type_plain(names->plain, sizeof names->plain, mangled + name) && ada_glob_matches(pattern, room, names->plain));
+	return glob_matches(pattern, room, mangled + name) ||
+	       (put_plain(names->plain, sizeof names->plain, mangled + name) && glob_matches(pattern, room, names->plain));
 }

@@ -67,8 +67,7 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 /* Closes the frames at `slot` with `kind`, after those that this shows to be dead. False: there were none. */
 bool ada_shadow_leave(struct ada_thread *thread, const struct ada_moment *moment, enum ada_event_kind kind);
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind);
-void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high); /* closes frames with low <= slot < high */
-void ada_shadow_sweep(struct ada_thread *thread);			      /* sweep.c: closes dead frames of other stacks */
+void ada_shadow_sweep(struct ada_thread *thread); /* sweep.c: closes dead frames of other stacks */
 
 /* --- thread.c */
 struct ada_thread *ada_thread_attach(void); /* the calling thread's, or NULL: not recorded */

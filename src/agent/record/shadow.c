@@ -68,7 +68,8 @@ void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum a
 	close_at(thread, frame, kind, &(struct ada_moment){ NULL, ada_frame_slot(frame) });
 }
 
-void ada_shadow_drop(struct ada_thread *thread, uint64_t low, uint64_t high)
+/* Closes frames with low <= slot < high. */
+static void drop_between(struct ada_thread *thread, uint64_t low, uint64_t high)
 {
 	for (struct ada_frame *frame = innermost(thread); any(thread, frame); frame--)
 		if (ada_frame_slot(frame) >= low && ada_frame_slot(frame) < high)
@@ -197,7 +198,7 @@ static void jump_follow(void *argument)
 	 * on.) */
 	ada_sys4(SYS_sigaltstack, 0, (long)&alternate, 0, 0);
 	if (jump->here - (uint64_t)alternate.ss_sp < alternate.ss_size && sp - (uint64_t)alternate.ss_sp >= alternate.ss_size)
-		ada_shadow_drop(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
+		drop_between(thread, (uint64_t)alternate.ss_sp, (uint64_t)alternate.ss_sp + alternate.ss_size);
 	ada_shadow_arm(thread);
 }
 

@@ -38,11 +38,6 @@ bool ada_connect_set_path(const char *path)
 	return *path && ada_string_copy(address.sun_path, sizeof address.sun_path, path) == ada_string_bytes(path);
 }
 
-const char *ada_connect_path(void)
-{
-	return address.sun_path;
-}
-
 void ada_connect_set_secret(const uint8_t given[ADA_SECRET_BYTES])
 {
 	memcpy(secret, given, sizeof secret);

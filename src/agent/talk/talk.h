@@ -24,7 +24,6 @@ void ada_connect_fail(struct ada_conversation *conversation, int status); /* FAI
 bool ada_connect_was_heard(void);		 /* the last ada_connect said HELLO, so the recorder knows of this process */
 enum ada_disable ada_connect_reason(int status); /* of a failure, as -errno */
 bool ada_connect_set_path(const char *path);	 /* the socket's path; false: too long */
-const char *ada_connect_path(void);
 void ada_connect_set_secret(const uint8_t secret[ADA_SECRET_BYTES]);
 int ada_connect_agent(void);					   /* a descriptor of the agent's file, close-on-exec; or -errno */
 void ada_connect_set_ticket(const struct ada_heir_ticket *ticket); /* the ticket that this image was given */

@@ -19,7 +19,6 @@ struct atf_summary {
 };
 void atf_header_start(AtfIndexHeader *header, uint32_t thread_id, uint8_t arch);
 void atf_header_finish(AtfIndexHeader *header, const struct atf_summary *summary);
-void atf_footer_fill(AtfIndexFooter *footer, const struct atf_summary *summary);
 /* Writes the footer, then the header, so that a header that names a footer is never older than that footer. 0 or -errno. */
 int atf_finish(int fd, const AtfIndexHeader *header, const struct atf_summary *summary);
 

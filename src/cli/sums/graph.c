@@ -54,7 +54,7 @@ static int make_tree(struct ada_tree *tree, uint64_t *run_ns, struct ada_compari
 		     const struct ada_options *options, struct ada_error *error)
 {
 	struct ada_tree_how how = { .fold = options->fold };
-	int result = ada_tree_compute_as(tree, &comparison->selections[side], &how, 0, error);
+	int result = ada_tree_compute(tree, &comparison->selections[side], &how, 0, error);
 
 	if (result)
 		return result;

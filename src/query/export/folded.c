@@ -196,7 +196,7 @@ int ada_export_folded(struct ada_export *export, struct ada_error *error)
 	int result = group_threads(&writer, selection);
 
 	if (!result)
-		result = ada_tree_compute_as(&tree, selection, &(struct ada_tree_how){ .groups = writer.groups }, 0, error);
+		result = ada_tree_compute(&tree, selection, &(struct ada_tree_how){ .groups = writer.groups }, 0, error);
 	if (!result) {
 		writer.tree = &tree;
 		export->completeness = tree.completeness;

@@ -47,16 +47,13 @@ void ada_proto_double(struct ada_proto *proto, uint32_t field, double value)
 	append(proto, &value, sizeof value);
 }
 
-void ada_proto_bytes(struct ada_proto *proto, uint32_t field, const void *bytes, size_t length)
-{
-	put_varint(proto, (uint64_t)field << 3 | WIRE_BYTES);
-	put_varint(proto, length);
-	append(proto, bytes, length);
-}
-
 void ada_proto_string(struct ada_proto *proto, uint32_t field, const char *text)
 {
-	ada_proto_bytes(proto, field, text, strlen(text));
+	size_t length = strlen(text);
+
+	put_varint(proto, (uint64_t)field << 3 | WIRE_BYTES);
+	put_varint(proto, length);
+	append(proto, text, length);
 }
 
 /* The length goes where most lengths have room: one byte. A longer one moves what is behind it. */

@@ -11,7 +11,6 @@ struct ada_proto {
 
 void ada_proto_varint(struct ada_proto *proto, uint32_t field, uint64_t value); /* uint, int, bool, enum */
 void ada_proto_double(struct ada_proto *proto, uint32_t field, double value);
-void ada_proto_bytes(struct ada_proto *proto, uint32_t field, const void *bytes, size_t length);
 void ada_proto_string(struct ada_proto *proto, uint32_t field, const char *text);
 /* A message inside the message: what is written between begin and end is its content. */
 size_t ada_proto_begin(struct ada_proto *proto, uint32_t field);

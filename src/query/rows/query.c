@@ -157,11 +157,21 @@ static int take_plan(struct ada_sql_query *query, const struct ada_sql_table *ta
 	return result;
 }
 
+static bool fits_text(const struct ada_sql_query *query, enum ada_sql_role role, const char *text)
+{
+	const struct ada_sql_texts *texts = &query->texts[role];
+	bool fits = !texts->has_set;
+
+	for (size_t i = 0; i < texts->set.count && !fits; i++)
+		fits = !strcmp(texts->set.items[i], text);
+	return fits;
+}
+
 static void settle_kinds(struct ada_sql_query *query)
 {
 	query->kinds = 0;
 	for (uint32_t kind = ADA_EVENT_CALL; kind <= ADA_EVENT_LOST; kind++)
-		if (ada_sql_fits_text(query, ADA_SQL_KIND, kinds[kind]))
+		if (fits_text(query, ADA_SQL_KIND, kinds[kind]))
 			query->kinds |= 1u << kind;
 	query->any_function = !query->texts[ADA_SQL_FUNCTION].has_set && !query->numbers[ADA_SQL_FUNCTION_ID].has_set &&
 			      query->numbers[ADA_SQL_FUNCTION_ID].low == INT64_MIN &&
@@ -179,7 +189,7 @@ static int settle_threads(struct ada_sql_query *query, const struct ada_sql *sql
 
 		if (thread->events && ada_sql_fits_number(query, ADA_SQL_THREAD, thread->number) &&
 		    ada_sql_fits_number(query, ADA_SQL_TID, thread->tid) && ada_sql_fits_number(query, ADA_SQL_PID, thread->process->pid) &&
-		    ada_sql_fits_text(query, ADA_SQL_PROCESS, thread->process->directory) && ada_array_push(&query->threads, thread))
+		    fits_text(query, ADA_SQL_PROCESS, thread->process->directory) && ada_array_push(&query->threads, thread))
 			return SQLITE_NOMEM;
 	}
 	return SQLITE_OK;
@@ -232,21 +242,10 @@ bool ada_sql_fits_number(const struct ada_sql_query *query, enum ada_sql_role ro
 	return fits;
 }
 
-bool ada_sql_fits_text(const struct ada_sql_query *query, enum ada_sql_role role, const char *text)
-{
-	const struct ada_sql_texts *texts = &query->texts[role];
-	bool fits = !texts->has_set;
-
-	for (size_t i = 0; i < texts->set.count && !fits; i++)
-		fits = !strcmp(texts->set.items[i], text);
-	return fits;
-}
-
 static bool judge(const struct ada_sql_query *query, const struct ada_sql_function *function)
 {
 	return ada_sql_fits_number(query, ADA_SQL_FUNCTION_ID, (int64_t)function->key) &&
-	       ada_sql_fits_text(query, ADA_SQL_FUNCTION, function->name) &&
-	       (!query->glob || !sqlite3_strglob(query->glob, function->name)) &&
+	       fits_text(query, ADA_SQL_FUNCTION, function->name) && (!query->glob || !sqlite3_strglob(query->glob, function->name)) &&
 	       (!query->like || !sqlite3_strlike(query->like, function->name, 0));
 }
 

@@ -98,7 +98,6 @@ int ada_sql_query_open(struct ada_sql_query *query, const struct ada_sql_vtab *v
 		       sqlite3_value **values);
 void ada_sql_query_close(struct ada_sql_query *query);
 bool ada_sql_fits_number(const struct ada_sql_query *query, enum ada_sql_role role, int64_t number);
-bool ada_sql_fits_text(const struct ada_sql_query *query, enum ada_sql_role role, const char *text);
 /* NULL (no memory) fits nothing. */
 bool ada_sql_fits_function(struct ada_sql_query *query, const struct ada_sql_function *function);
 /* Times as the files have them: from <= time < to; positions first <= position < end. */
@@ -179,9 +178,6 @@ bool ada_sql_scan_fits(struct ada_sql_scan *scan);
 int ada_sql_back_open(struct ada_sql_scan *scan);
 int ada_sql_back_next(struct ada_sql_scan *scan);
 void ada_sql_back_close(struct ada_sql_scan *scan);
-/* Column `column` of table events. */
-void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread, uint64_t position,
-			  const struct ada_event *event);
 
 /* --- rows that are made once (rows.c) ------------------------------------------------------------------------------- */
 

@@ -37,7 +37,8 @@ bool ada_session_wall_offset(const struct ada_session *session, int64_t *offset_
 	return true;
 }
 
-const struct ada_timing_anchor *ada_clock_anchors_of(const struct ada_session *session, const char *name, size_t *count)
+/* Of a clock of the session: its anchors, and how many there are; NULL: no clock is called so. */
+static const struct ada_timing_anchor *anchors_of(const struct ada_session *session, const char *name, size_t *count)
 {
 	const struct ada_timing_anchor *first = NULL;
 
@@ -73,7 +74,7 @@ int ada_clock_view_open(struct ada_clock_view *view, const struct ada_session *s
 			return ada_error_set(error, EINVAL, "%s doesn't say what time it was: there is no wall clock", session->path);
 	} else if (name && strcmp(name, "boot")) {
 		view->kind = ADA_CLOCK_MEDIA;
-		view->anchors = ada_clock_anchors_of(session, name, &view->count);
+		view->anchors = anchors_of(session, name, &view->count);
 		if (!view->anchors)
 			return fail_unknown(session, name, error);
 	}

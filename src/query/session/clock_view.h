@@ -18,8 +18,6 @@ struct ada_clock_view {
 	int64_t wall_offset; /* of ADA_CLOCK_WALL: what to add */
 };
 
-/* The anchors of a clock of the session, and how many there are; NULL: no clock has this name. */
-const struct ada_timing_anchor *ada_clock_anchors_of(const struct ada_session *session, const char *name, size_t *count);
 /* `name`: boot, wall or an anchored clock; NULL: boot. For an unknown name the message lists the clocks there are. */
 int ada_clock_view_open(struct ada_clock_view *view, const struct ada_session *session, const char *name, struct ada_error *error);
 int ada_clock_view_set(struct ada_session *session, const char *name, struct ada_error *error); /* the session's own view */

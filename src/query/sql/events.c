@@ -39,8 +39,9 @@ static void put_function(struct ada_sql *sql, sqlite3_context *context, int colu
 		sqlite3_result_text(context, function->module_name, -1, SQLITE_STATIC);
 }
 
-void ada_sql_event_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread, uint64_t position,
-			  const struct ada_event *event)
+/* Column `column` of table events. */
+static void put_column(struct ada_sql *sql, sqlite3_context *context, int column, const struct ada_thread *thread, uint64_t position,
+		       const struct ada_event *event)
 {
 	switch (column) {
 	case TIMESTAMP: ada_sql_result_u64(context, event->timestamp_ns); break;
@@ -88,7 +89,7 @@ static void events_column(struct ada_sql_cursor *base, sqlite3_context *context,
 {
 	const struct ada_sql_scan *scan = &((struct events_cursor *)base)->scan;
 
-	ada_sql_event_column(base->sql, context, column, scan->thread, scan->position, scan->event);
+	put_column(base->sql, context, column, scan->thread, scan->position, scan->event);
 }
 
 static int64_t events_rowid(struct ada_sql_cursor *base)
@@ -192,8 +193,8 @@ static void around_column(struct ada_sql_cursor *base, sqlite3_context *context,
 	else if (column >= OF_THREAD && column <= N && base->query.arguments[column - OF_THREAD])
 		sqlite3_result_value(context, base->query.arguments[column - OF_THREAD]);
 	else if (column < OFFSET || column >= AROUND_PROCESS)
-		ada_sql_event_column(base->sql, context, column < OFFSET ? column : column - AROUND_PROCESS + PROCESS, cursor->thread,
-				     cursor->position, atf_thread_get(cursor->thread->events, cursor->position));
+		put_column(base->sql, context, column < OFFSET ? column : column - AROUND_PROCESS + PROCESS, cursor->thread,
+			   cursor->position, atf_thread_get(cursor->thread->events, cursor->position));
 }
 
 static int64_t around_rowid(struct ada_sql_cursor *base)

@@ -202,8 +202,8 @@ static int grow(struct ada_tree *tree, const struct ada_selection *selection, st
 	return result;
 }
 
-int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
-			struct ada_error *error)
+int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
+		     struct ada_error *error)
 {
 	unsigned int count = ada_scan_workers(selection, workers);
 	struct budget budget = { .how = how, .bound = how->bound ? how->bound : ADA_TREE_NODES };
@@ -218,11 +218,6 @@ int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selec
 	*tree = (struct ada_tree){};
 	atomic_store(&budget.nodes, 0);
 	return grow(tree, selection, &budget, 1, error);
-}
-
-int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers, struct ada_error *error)
-{
-	return ada_tree_compute_as(tree, selection, &(struct ada_tree_how){}, workers, error);
 }
 
 /* --- walking ---------------------------------------------------------------------------------------------------------- */

@@ -34,8 +34,7 @@ struct ada_tree {
 	struct ada_completeness completeness;
 };
 
-int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, unsigned int workers, struct ada_error *error);
-struct ada_tree_how { /* all zero: as above */
+struct ada_tree_how { /* all zero: of all threads as one */
 	/* The group of each thread of the selection: each group has a node below the root. NULL: no groups. */
 	const uint32_t *groups;
 	/* Folds recursion: a call below another of its function counts in that call's node. A node's total_ns then leaves out calls that
@@ -43,8 +42,8 @@ struct ada_tree_how { /* all zero: as above */
 	bool fold;
 	size_t bound; /* instead of ADA_TREE_NODES, for tests; 0: that */
 };
-int ada_tree_compute_as(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
-			struct ada_error *error);
+int ada_tree_compute(struct ada_tree *tree, const struct ada_selection *selection, const struct ada_tree_how *how, unsigned int workers,
+		     struct ada_error *error);
 /* The node behind this one, parents before their children, siblings in their order; 0: that was the last. */
 uint32_t ada_tree_next(const struct ada_tree *tree, uint32_t number);
 /* As ada_tree_next, without going below the node. */

@@ -4,7 +4,62 @@
 #include "recorder/detail/detail_state.h"
 
 #define ROUNDS_MAX 1000 /* of looking for holes: each round moves a window on to the next hole */
+#define FORGET_NS 1000000000ull
 #define TICKS_BEFORE 16 /* at least a ns, however fast the counter is */
+
+/* --- what is forgotten ----------------------------------------------------------------------------------------------- */
+
+/* Leaves out places that are gone at the beginning, and joins those that are gone further on. */
+static void forget_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
+{
+	struct detail_thread *thread = &details->threads.items[number];
+	size_t kept = 0;
+	for (size_t i = 0; i < thread->places.count; i++) {
+		struct detail_place place = thread->places.items[i];
+		bool claimed, last = i + 1 == thread->places.count;
+		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
+			place.chunk = ADA_NONE;
+			place.why = ADA_SHORT_OVERRUN;
+			place.segment = UINT32_MAX;
+		}
+		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+		last |= last_ns >= until_ns;
+		if (!last && place.chunk == ADA_NONE && !kept) {
+			thread->gone_ns = last_ns;
+			thread->gone_why = place.why;
+			continue;
+		}
+		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
+		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
+			before->count = place.seq + place.count - before->seq;
+			before->last_counter = place.last_counter;
+			before->segment = UINT32_MAX;
+			continue;
+		}
+		thread->places.items[kept++] = place;
+	}
+	thread->places.count = kept;
+	details->places_kept += kept;
+}
+
+/* Forgets places whose chunks are gone. */
+static void forget(struct ada_details *details)
+{
+	if (details->finished || details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024)
+		return;
+	details->places_kept = 0;
+	/* Keeps recent places apart: they may lie between windows (also those of marks that aren't read yet), and joined they would be a
+	 * hole in them. */
+	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
+	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
+		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
+			until_ns = ada_windows_at(details->windows, i)->start_ns;
+	for (uint32_t i = 0; i < details->threads.count; i++)
+		forget_thread(details, i, until_ns);
+	details->places = details->places_kept;
+}
+
+/* --- what is drained --------------------------------------------------------------------------------------------------- */
 
 struct detail_thread *ada_detail_thread(struct ada_details *details, uint32_t thread)
 {
@@ -54,7 +109,7 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 	if (ada_array_push(&thread->places, new))
 		return; /* its records aren't written, as if they were gone */
 	details->places++;
-	ada_detail_forget(details, false);
+	forget(details);
 	/* --detail-mode=oneshot ends with the first events that found no room. */
 	if (new.chunk == ADA_NONE && details->options.persist_all && !details->all_ended &&
 	    details->segment->detail_mode == ADA_DETAIL_ONESHOT) {
@@ -266,7 +321,6 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 /* --- how much it is -------------------------------------------------------------------------------------------------- */
 
 #define SLICE_RECORDS 16384
-#define FORGET_NS 1000000000ull
 
 /* About how many events there are in (from, to]. */
 static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
@@ -350,55 +404,4 @@ uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
 			high = middle;
 	}
 	return high;
-}
-
-/* --- what is forgotten ----------------------------------------------------------------------------------------------- */
-
-/* Leaves out places that are gone at the beginning, and joins those that are gone further on. */
-static void forget_thread(struct ada_details *details, uint32_t number, uint64_t until_ns)
-{
-	struct detail_thread *thread = &details->threads.items[number];
-	size_t kept = 0;
-	for (size_t i = 0; i < thread->places.count; i++) {
-		struct detail_place place = thread->places.items[i];
-		bool claimed, last = i + 1 == thread->places.count;
-		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
-			place.chunk = ADA_NONE;
-			place.why = ADA_SHORT_OVERRUN;
-			place.segment = UINT32_MAX;
-		}
-		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
-		last |= last_ns >= until_ns;
-		if (!last && place.chunk == ADA_NONE && !kept) {
-			thread->gone_ns = last_ns;
-			thread->gone_why = place.why;
-			continue;
-		}
-		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
-		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
-			before->count = place.seq + place.count - before->seq;
-			before->last_counter = place.last_counter;
-			before->segment = UINT32_MAX;
-			continue;
-		}
-		thread->places.items[kept++] = place;
-	}
-	thread->places.count = kept;
-	details->places_kept += kept;
-}
-
-void ada_detail_forget(struct ada_details *details, bool now)
-{
-	if (details->finished || (!now && details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024))
-		return;
-	details->places_kept = 0;
-	/* Keeps recent places apart: they may lie between windows (also those of marks that aren't read yet), and joined they would be a
-	 * hole in them. */
-	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
-	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
-		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
-			until_ns = ada_windows_at(details->windows, i)->start_ns;
-	for (uint32_t i = 0; i < details->threads.count; i++)
-		forget_thread(details, i, until_ns);
-	details->places = details->places_kept;
 }

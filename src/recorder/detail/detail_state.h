@@ -112,7 +112,6 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 /* Cuts windows that begin by `until_ns` where detail is missing. False: a chunk's fate is not decided yet, so nothing was cut; with
  * `decided` such a chunk counts as gone. */
 bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decided);
-void ada_detail_forget(struct ada_details *details, bool now); /* places whose chunks are gone */
 
 /* How many chunks the events between the two fill; 0: not known any more. */
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns);

@@ -23,7 +23,6 @@ struct ada_marks {
 	uint64_t read[ADA_MARKS / 64]; /* which places behind it are read: bit n % ADA_MARKS */
 	uint64_t stuck, stuck_ns;      /* place that was not ready, and since when */
 	size_t placed;		       /* so many windows are settled and have their marks' places */
-	struct ada_marks_seen seen;
 	struct ada_mark_last last;
 };
 
@@ -195,7 +194,6 @@ static bool resolve(struct ada_marks *marks, bool final)
 
 static void note(struct ada_marks *marks, const struct ada_window_mark *window)
 {
-	marks->seen.entered += 1 + window->more;
 	if (window->ns >= marks->last.ns)
 		marks->last = (struct ada_mark_last){ window->ns, window->rules, window->version };
 }
@@ -203,10 +201,8 @@ static void note(struct ada_marks *marks, const struct ada_window_mark *window)
 /* Reads a mark of the ring, for which nobody vouches. */
 static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 {
-	if (mark->counter > ada_clock_counter() || !mark->rules) {
-		marks->seen.unreadable++;
+	if (mark->counter > ada_clock_counter() || !mark->rules)
 		return false;
-	}
 	/* No test of seq: while the event's chunk is on its way to the drain, committed() may not count it yet. */
 	bool event = mark->thread < ada_segment_threads_seen(marks->segment) && mark->seq != UINT64_MAX;
 	struct ada_window_mark window = { .ns = ns_of(marks, mark->counter),
@@ -226,10 +222,8 @@ static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
 	window.end_ns = window.post_ns < ADA_WINDOW_OPEN - 1 - window.ns ? window.ns + window.post_ns : ADA_WINDOW_OPEN - 1;
 	if (mark->pre_events)
 		pre_roll(marks, mark, &window);
-	if ((mark->post_events && post_roll(marks, mark, &window)) || ada_windows_mark(marks->windows, &window)) {
-		marks->seen.unreadable++;
+	if ((mark->post_events && post_roll(marks, mark, &window)) || ada_windows_mark(marks->windows, &window))
 		return false;
-	}
 	note(marks, &window);
 	return true;
 }
@@ -296,7 +290,6 @@ static bool enter_missed(struct ada_marks *marks)
 	window.ns = marks->last.ns ? marks->last.ns : ns_of(marks, now);
 	window.start_ns = start > 1 && start <= now ? ns_before(marks, start, window.ns) : window.ns;
 	window.end_ns = later(ns_of(marks, end), window.ns);
-	marks->seen.missed += missed;
 	if (ada_windows_mark(marks->windows, &window))
 		return false;
 	note(marks, &window);
@@ -330,10 +323,8 @@ static bool read_ring(struct ada_marks *marks, bool final)
 	struct ada_mark_control *control = &marks->segment->shm->marks;
 	uint64_t head = __atomic_load_n(&control->head, __ATOMIC_ACQUIRE);
 	bool changed = false;
-	if (head - marks->tail > ADA_MARKS) { /* no agent does that */
-		marks->seen.unreadable++;
+	if (head - marks->tail > ADA_MARKS) /* no agent does that */
 		return false;
-	}
 	for (uint64_t n = marks->tail; n < head; n++)
 		read_place(marks, n, &changed);
 	while (marks->tail < head) {
@@ -345,7 +336,6 @@ static bool read_ring(struct ada_marks *marks, bool final)
 			}
 			if (!final && now - marks->stuck_ns < STUCK_NS)
 				break;
-			marks->seen.unreadable++;
 		}
 		pass_place(marks);
 	}
@@ -407,9 +397,4 @@ void ada_marks_finish(struct ada_marks *marks, uint64_t end_ns)
 struct ada_mark_last ada_marks_last(const struct ada_marks *marks)
 {
 	return marks->last;
-}
-
-struct ada_marks_seen ada_marks_seen(const struct ada_marks *marks)
-{
-	return marks->seen;
 }

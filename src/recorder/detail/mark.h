@@ -50,10 +50,4 @@ struct ada_mark_last {
 	uint32_t version;
 };
 struct ada_mark_last ada_marks_last(const struct ada_marks *marks);
-struct ada_marks_seen {
-	uint64_t entered;    /* marks, the missed ones included */
-	uint64_t missed;     /* known by number only: the ring was full */
-	uint64_t unreadable; /* places that their thread never finished, or that made no sense */
-};
-struct ada_marks_seen ada_marks_seen(const struct ada_marks *marks);
 #endif

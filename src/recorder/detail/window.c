@@ -253,9 +253,7 @@ static bool add_to_last(struct ada_windows *windows, const struct ada_window_mar
 static int enter_late(struct ada_windows *windows, const struct ada_window_mark *mark)
 {
 	struct ada_window *window = ada_windows_of(windows, mark->ns);
-	if (!window || window->settled)
-		windows->late += !mark->none;
-	else
+	if (window && !window->settled)
 		note_mark(windows, window, mark, true);
 	return 0;
 }
@@ -375,9 +373,4 @@ bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64
 {
 	size_t i = ada_windows_find(windows, from_ns);
 	return i < windows->list.count && windows->list.items[i]->window.start_ns <= to_ns;
-}
-
-uint64_t ada_windows_late(const struct ada_windows *windows)
-{
-	return windows->late;
 }

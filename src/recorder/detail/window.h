@@ -95,6 +95,4 @@ struct ada_window *ada_windows_at(const struct ada_windows *windows, size_t i);
 struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns);
 /* Does any window hold some of the time between the two? */
 bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns);
-/* How many late marks fell wholly into windows that were settled, or frozen and closed: no window lists them. */
-uint64_t ada_windows_late(const struct ada_windows *windows);
 #endif

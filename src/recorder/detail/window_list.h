@@ -24,7 +24,6 @@ struct ada_windows {
 	uint32_t ended_why;
 	size_t settled; /* so many at the list's start are settled: nobody looks at them any more */
 	size_t marks_kept;
-	uint64_t late;
 };
 
 /* First entry that ends at or after `ns`. */

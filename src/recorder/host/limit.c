@@ -132,7 +132,8 @@ static bool read_groups(pid_t pid, char *groups, size_t size)
 	return read_text(path, groups, size);
 }
 
-uint64_t ada_limit_left(pid_t pid)
+/* What the process's control groups leave; UINT64_MAX: no limit, or none that can be read. */
+static uint64_t left_of(pid_t pid)
 {
 	char groups[8192];
 
@@ -153,7 +154,7 @@ static uint64_t room_of(uint64_t machine, uint64_t left, uint64_t used_bytes)
 
 uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes)
 {
-	return room_of(machine_room(), ada_limit_left(pid), used_bytes);
+	return room_of(machine_room(), left_of(pid), used_bytes);
 }
 
 struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes)

@@ -11,13 +11,11 @@ uint64_t ada_limit_room(pid_t pid, uint64_t used_bytes);
 /* Of a process and of the recorder, which as a rule are in the same groups. */
 struct ada_limits {
 	uint64_t room, own_room; /* as ada_limit_room */
-	uint64_t own_left;	 /* as ada_limit_left */
+	uint64_t own_left;	 /* what the control groups leave; UINT64_MAX: no limit, or none that can be read */
 };
 struct ada_limits ada_limits_of(pid_t pid, uint64_t used_bytes);
 
-uint64_t ada_limit_left(pid_t pid); /* what the process's control groups leave; UINT64_MAX: no limit, or none that can be read */
-
-/* A part of that: what is left in `root`/PATH and the directories above, by the names of one version's files; `groups` is the text of
+/* A part of own_left: what is left in `root`/PATH and the directories above, by the names of one version's files; `groups` is the text of
  * /proc/PID/cgroup. UINT64_MAX: no limit. */
 uint64_t ada_limit_groups_left(const char *groups, const char *root);
 #endif

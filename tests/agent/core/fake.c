@@ -1,11 +1,13 @@
 /* A recorder inside the test: fake.h. */
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "abi/plan.h"
 #include "agent/hook/hook.h"
@@ -437,7 +439,7 @@ static bool drain_sealed(void)
 		at->status = ADA_CHUNK_FREE;
 		ada_map_give(words, chunk);
 		__atomic_fetch_add(&shm->returned, 1, __ATOMIC_RELEASE);
-		ada_sys_futex_wake(&shm->returned, 1000);
+		ada_sys4(SYS_futex, (long)&shm->returned, FUTEX_WAKE, 1000, 0);
 		any = true;
 	}
 	drain_details();
