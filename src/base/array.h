@@ -18,26 +18,29 @@
 #define ada_array_push(array, ...) (ada_array_reserve(array, 1) ? -12 : ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
 #define ada_array_free(array) ada_array_release((void **)&(array)->items, &(array)->count, &(array)->capacity)
 
-/* How many items, sorted by their uint64_t `member`, have it below `key`: the position of the first that has not. */
+/* The first number `i` of those from `first` up to `end` of which `is_before` doesn't hold, as it doesn't of those behind; `end`: it
+ * holds of all. */
+#define ada_first_not(i, first, end, is_before)                                                                                            \
+	({                                                                                                                                 \
+		uint64_t low_ = (first), high_ = (end);                                                                                    \
+                                                                                                                                           \
+		while (low_ < high_) {                                                                                                     \
+			uint64_t i = low_ + (high_ - low_) / 2;                                                                            \
+                                                                                                                                           \
+			if (is_before)                                                                                                     \
+				low_ = i + 1;                                                                                              \
+			else                                                                                                               \
+				high_ = i;                                                                                                 \
+		}                                                                                                                          \
+		low_;                                                                                                                      \
+	})
+/* How many items, sorted by their `member`, have it below `key`: the position of the first that has not. */
 #define ada_array_below(array, member, key)                                                                                                \
-	ada_array_count_below((array)->items, (array)->count, sizeof *(array)->items, offsetof(__typeof__(*(array)->items), member), key)
-
-static inline size_t ada_array_count_below(const void *items, size_t count, size_t item_bytes, size_t offset, uint64_t key)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint64_t value;
-
-		memcpy(&value, (const char *)items + middle * item_bytes + offset, sizeof value);
-		if (value < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+	({                                                                                                                                 \
+		__typeof__((array)->items->member) key_ = (key);                                                                           \
+                                                                                                                                           \
+		ada_first_not(i_, 0, (array)->count, (array)->items[i_].member < key_);                                                    \
+	})
 
 int ada_array_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
 void ada_array_release(void **items, size_t *count, size_t *capacity);

@@ -131,14 +131,8 @@ static struct clock_line clock_line_at(const struct ada_clock *clock, uint64_t c
 	size_t low = young ? clock->past.fell : clock->past.before,
 	       high = young || !clock->past.fell ? clock->anchors.count : clock->past.fell, end = high;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (anchors[middle].counter <= counter)
-			low = middle;
-		else
-			high = middle;
-	}
+	high = ada_first_not(i, low + 1, high, anchors[i].counter <= counter);
+	low = high - 1;
 	return (struct clock_line){
 		.counter = anchors[low].counter,
 		.ns = anchors[low].ns,

@@ -309,17 +309,7 @@ static void sort_frames(struct ada_elf_frames *frames)
 /* The first frame that begins at or behind `start`. */
 static size_t frames_from(const struct ada_elf_frames *frames, uint64_t start)
 {
-	size_t low = 0, high = frames->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (frames->items[middle].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_array_below(frames, start, start);
 }
 
 /* Where .eh_frame lies: by its section, else by .eh_frame_hdr, whose first pointer leads to it. */

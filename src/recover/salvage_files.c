@@ -40,17 +40,9 @@ static int remove_segments(const char *thread, uint32_t first, struct ada_error 
 
 static const struct ada_salvage_note *find_note(const struct ada_salvage_process *process, uint32_t id)
 {
-	size_t low = 0, high = process->note_count;
+	size_t i = ada_first_not(n, 0, process->note_count, process->notes[n].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (process->notes[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < process->note_count && process->notes[low].id == id ? &process->notes[low] : NULL;
+	return i < process->note_count && process->notes[i].id == id ? &process->notes[i] : NULL;
 }
 
 /* Removes files of threads that were met, but whose first events were not noted yet: those events are in chunks. */

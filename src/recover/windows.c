@@ -57,17 +57,7 @@ static uint64_t record_seq(const struct lane *lane, uint64_t ordinal)
 /* The first record at or behind a time, or of an event at or behind a position. */
 static uint64_t first_record(const struct lane *lane, uint64_t (*key)(const struct lane *lane, uint64_t ordinal), uint64_t bound)
 {
-	uint64_t low = 0, high = lane->records;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (key(lane, middle) < bound)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_first_not(i, 0, lane->records, key(lane, i) < bound);
 }
 
 static uint64_t records_between(const struct lanes *lanes, uint64_t from_ns, uint64_t to_ns)

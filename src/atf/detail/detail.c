@@ -1,5 +1,6 @@
 /* Reader of a detail file: look-ups in a mapping, by the layout that detail_layout.c found in it. */
 #include "atf/detail/detail.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -107,18 +108,11 @@ int atf_detail_window(const struct atf_detail_file *file, uint64_t number, AtfDe
 /* The last window whose key is at most `value`. */
 static const AtfDetailWindow *find_window(const struct atf_detail_file *file, bool by_ordinal, uint64_t value)
 {
-	uint64_t low = 0, high = file->window_count;
+	const AtfDetailWindow *windows = file->windows;
+	uint64_t behind = ada_first_not(i, 0, file->window_count,
+					(by_ordinal ? windows[i].first_ordinal : windows[i].first_detail_seq) <= value);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		const AtfDetailWindow *window = &file->windows[middle];
-
-		if ((by_ordinal ? window->first_ordinal : window->first_detail_seq) <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &file->windows[low - 1] : NULL;
+	return behind ? &windows[behind - 1] : NULL;
 }
 
 const AtfDetailWindow *atf_detail_window_of(const struct atf_detail_file *file, uint64_t ordinal)

@@ -1,5 +1,6 @@
 /* A thread: its segments index.atf, index.1.atf, ... as one sequence of events. */
 #include "atf/index/index.h"
+#include "base/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -218,17 +219,7 @@ uint64_t atf_thread_count(const struct atf_thread *thread)
 /* Of a position that there is. */
 static uint32_t segment_of(const struct atf_thread *thread, uint64_t position)
 {
-	uint32_t low = 0, high = thread->segment_count;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (thread->segments[middle].start <= position)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)ada_first_not(i, 1, thread->segment_count, thread->segments[i].start <= position) - 1;
 }
 
 const struct ada_event *atf_thread_get(const struct atf_thread *thread, uint64_t position)

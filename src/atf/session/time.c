@@ -63,17 +63,7 @@ static int line_of(const struct ada_timing_anchor *anchors, size_t count, size_t
 /* The last anchor (never the very last of all) that isn't behind the time, on the host's clock or on the media's. */
 static size_t place(const struct ada_timing_anchor *anchors, size_t count, bool of_media, uint64_t ns)
 {
-	size_t low = 0, high = count - 1;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if ((of_media ? anchors[middle].mediaTimeNs : anchors[middle].hostTimeNs) <= ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_first_not(i, 1, count - 1, (of_media ? anchors[i].mediaTimeNs : anchors[i].hostTimeNs) <= ns) - 1;
 }
 
 int atf_media_time(const struct ada_timing_anchor *anchors, size_t count, uint64_t host_ns, int64_t *media_ns)

@@ -18,16 +18,8 @@ static uint64_t reach_last(uint64_t patch)
 /* Takes five bytes of a pad within reach, nearest to its start; 0: there are none. */
 static uint64_t take_island(struct ada_planner *planner, uint64_t patch)
 {
-	size_t low = 0, high = planner->pads.count;
+	size_t low = ada_array_below(&planner->pads, end, reach_first(patch) + 1);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (planner->pads.items[middle].end <= reach_first(patch))
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < planner->pads.count && planner->pads.items[low].start <= reach_last(patch); low++) {
 		struct ada_pad *pad = &planner->pads.items[low];
 		uint64_t island = pad->start > reach_first(patch) ? pad->start : reach_first(patch);

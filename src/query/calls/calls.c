@@ -91,24 +91,15 @@ static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_
 /* Number of the open call of this depth and function; the stack's count: there is none. */
 static size_t find_open(const struct ada_calls *calls, const struct ada_event *event)
 {
-	size_t low = 0, high = calls->stack.count;
+	size_t count = calls->stack.count;
+	/* The answer is nearly always the innermost one. */
+	size_t low = count && calls->stack.items[count - 1].depth == event->call_depth ?
+			     count - 1 :
+			     ada_array_below(&calls->stack, depth, event->call_depth);
 
-	if (high && calls->stack.items[high - 1].depth == event->call_depth) {
-		low = high - 1;
-	} else {
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (calls->stack.items[middle].depth < event->call_depth)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-	}
-	if (low < calls->stack.count && calls->stack.items[low].depth == event->call_depth &&
-	    calls->stack.items[low].function_id == event->function_id)
+	if (low < count && calls->stack.items[low].depth == event->call_depth && calls->stack.items[low].function_id == event->function_id)
 		return low;
-	return calls->stack.count;
+	return count;
 }
 
 static void finish(struct ada_calls *calls, struct ada_call *call, const struct ada_event *event, uint64_t position)

@@ -32,16 +32,8 @@ void ada_stack_leave(struct ada_stack *stack, uint32_t depth)
 /* An end of a call on the stack or, unless events were lost, of a call that says nothing about those on the stack. */
 static void end(struct ada_stack *stack, const struct ada_event *event)
 {
-	size_t low = 0, high = stack->frames.count;
+	size_t low = ada_array_below(&stack->frames, depth, event->call_depth);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stack->frames.items[middle].depth < event->call_depth)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (stack->after_loss || (low < stack->frames.count && stack->frames.items[low].depth == event->call_depth &&
 				  stack->frames.items[low].function_id == event->function_id))
 		stack->frames.count = low;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include "base/array.h"
 #include "base/file.h"
 
 #define HELPERS_MAX 7
@@ -92,24 +93,16 @@ void ada_ahead_wait(struct ada_ahead *ahead)
 
 struct atf_thread *ada_ahead_take(struct ada_ahead *ahead, uint32_t number, uint32_t segments, struct atf_message *message)
 {
-	size_t low = 0, high = ahead->count;
+	size_t i = ada_first_not(n, 0, ahead->count, ahead->numbers[n] < number);
 	struct atf_thread *thread;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ahead->numbers[middle] < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	thread = low < ahead->count && ahead->numbers[low] == number ? ahead->opened[low].thread : NULL;
+	thread = i < ahead->count && ahead->numbers[i] == number ? ahead->opened[i].thread : NULL;
 	if (!thread || ahead->finalized != (segments > 0))
 		return NULL;
 	if (segments && (atf_thread_is_cut(thread) || atf_thread_segments(thread) != segments))
 		return NULL;
-	*message = ahead->opened[low].message;
-	ahead->opened[low].thread = NULL;
+	*message = ahead->opened[i].message;
+	ahead->opened[i].thread = NULL;
 	return thread;
 }
 

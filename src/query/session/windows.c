@@ -74,29 +74,24 @@ int ada_thread_detail(const struct ada_thread *thread, uint64_t position, struct
 	return status;
 }
 
-/* How many of the file's records lie before a time, or before an event of its segment: records lie in the order of both. A record that
- * can't be read counts as later. */
-static uint64_t records_before(const struct atf_detail_file *file, bool by_time, uint64_t bound)
+uint64_t ada_detail_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq)
 {
-	uint64_t low = 0, high = atf_detail_count(file);
 	struct atf_detail record;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
+	return ada_first_not(i, 0, atf_detail_count(file),
+			     !atf_detail_get(file, i, &record) && (record.timestamp_ns < ns || record.index_seq < index_seq));
+}
 
-		if (!atf_detail_get(file, middle, &record) && (by_time ? record.timestamp_ns : record.index_seq) < bound)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+static uint64_t before(const struct atf_detail_file *file, bool by_time, uint64_t bound)
+{
+	return ada_detail_before(file, by_time ? bound : 0, by_time ? 0 : bound);
 }
 
 static uint64_t records_between(const struct atf_detail_file *file, bool by_time, uint64_t from, uint64_t to)
 {
-	uint64_t end = to == UINT64_MAX ? atf_detail_count(file) : records_before(file, by_time, to);
+	uint64_t end = to == UINT64_MAX ? atf_detail_count(file) : before(file, by_time, to);
 
-	return from ? end - records_before(file, by_time, from) : end;
+	return from ? end - before(file, by_time, from) : end;
 }
 
 uint64_t ada_thread_details(const struct ada_thread *thread, uint64_t from_ns, uint64_t to_ns)

@@ -8,6 +8,9 @@ int ada_windows_add(struct ada_process *process);
 /* What marked a window of the manifest, each kind once, separated by commas; a kind that holds a comma itself is quoted as in CSV.
  * malloc'ed, "" where the manifest names none; NULL: no memory. */
 char *ada_window_kinds(const json_object *entry);
+/* How many of the file's records lie before a time, or before an event of its segment (0: before neither): records lie in the order of
+ * both. A record that can't be read counts as later. */
+uint64_t ada_detail_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq);
 /* As atf_thread_detail; a record that is there and can't be read becomes a problem of the session. */
 int ada_thread_detail(const struct ada_thread *thread, uint64_t position, struct atf_detail *record);
 /* Notes that problem alone, once a thread. Not for files that are still being written: they may look so. */

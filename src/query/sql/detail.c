@@ -53,35 +53,18 @@ static double count_details(const struct ada_sql *sql)
 	return count;
 }
 
-/* How many records lie before a time or an index_seq of the segment; a record that can't be read counts as later. */
-static uint64_t records_before(const struct atf_detail_file *file, uint64_t ns, uint64_t index_seq)
-{
-	uint64_t low = 0, high = atf_detail_count(file);
-	struct atf_detail record;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (!atf_detail_get(file, middle, &record) && (record.timestamp_ns < ns || record.index_seq < index_seq))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void begin_file(struct detail_cursor *cursor)
 {
 	const struct ada_sql_numbers *position = &cursor->cursor.query.numbers[ADA_SQL_POSITION];
 	uint64_t low = position->low > 0 ? (uint64_t)position->low : 0, bound;
 
-	cursor->ordinal = records_before(cursor->file, cursor->from_ns, low > cursor->base ? low - cursor->base : 0);
-	cursor->end = cursor->to_ns == UINT64_MAX ? atf_detail_count(cursor->file) : records_before(cursor->file, cursor->to_ns, 0);
+	cursor->ordinal = ada_detail_before(cursor->file, cursor->from_ns, low > cursor->base ? low - cursor->base : 0);
+	cursor->end = cursor->to_ns == UINT64_MAX ? atf_detail_count(cursor->file) : ada_detail_before(cursor->file, cursor->to_ns, 0);
 	if (position->high == INT64_MAX)
 		return;
 	bound = position->high < 0 || (uint64_t)position->high < cursor->base ?
 			0 :
-			records_before(cursor->file, 0, (uint64_t)position->high - cursor->base + 1);
+			ada_detail_before(cursor->file, 0, (uint64_t)position->high - cursor->base + 1);
 	cursor->end = bound < cursor->end ? bound : cursor->end;
 }
 

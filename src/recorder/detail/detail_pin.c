@@ -23,7 +23,7 @@ uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 {
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
-	size_t below = ada_array_count_below(anchors, count, sizeof *anchors, offsetof(struct ada_clock_anchor, ns), ns + 1);
+	size_t below = ada_first_not(i, 0, count, anchors[i].ns <= ns);
 	if (!count)
 		return 0;
 	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];

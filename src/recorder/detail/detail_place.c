@@ -222,14 +222,8 @@ static void note_hole(struct holes *holes, uint64_t from, uint64_t to, uint32_t 
 /* Does a window that isn't settled hold any of the time between the two? */
 static bool in_window(const struct ada_details *details, uint64_t first_ns, uint64_t last_ns)
 {
-	size_t low = 0, high = ada_windows_count(details->windows); /* those before `low` begin by last_ns */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ada_windows_at(details->windows, middle)->start_ns <= last_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	/* those before `low` begin by last_ns */
+	size_t low = ada_first_not(i, 0, ada_windows_count(details->windows), ada_windows_at(details->windows, i)->start_ns <= last_ns);
 	const struct ada_window *window = low ? ada_windows_at(details->windows, low - 1) : NULL;
 	return window && !window->settled && window->end_ns >= first_ns;
 }
@@ -345,15 +339,7 @@ static double events_between(const struct ada_details *details, uint64_t from_ns
 /* The first place that ends at that time or later. */
 static size_t place_at(const struct ada_details *details, const struct detail_thread *thread, uint64_t ns)
 {
-	size_t low = 0, high = thread->places.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (ada_detail_ns(details, thread->places.items[middle].last_counter) < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ada_first_not(i, 0, thread->places.count, ada_detail_ns(details, thread->places.items[i].last_counter) < ns);
 }
 
 /* Whether the chunk comes on top of the buffer, as a thread's first ones do where there are many threads. */

@@ -33,18 +33,12 @@ void ada_windows_close(struct ada_windows *windows)
 
 size_t ada_windows_find(const struct ada_windows *windows, uint64_t ns)
 {
-	size_t low = 0, high = windows->list.count;
+	size_t count = windows->list.count;
+
 	/* The answer is nearly always the last window or none. */
-	if (high && windows->list.items[high - 1]->window.end_ns < ns)
-		return high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (windows->list.items[middle]->window.end_ns < ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (count && windows->list.items[count - 1]->window.end_ns < ns)
+		return count;
+	return ada_first_not(i, 0, count, windows->list.items[i]->window.end_ns < ns);
 }
 
 static void number_from(struct ada_windows *windows, size_t i)

@@ -300,22 +300,16 @@ size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, 
 
 bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot, struct ada_rule_info *info)
 {
-	bool found = false;
+	size_t i;
+	bool found;
+
 	if (slot >= ADA_RULES_MAX)
 		return false;
 	pthread_mutex_lock(&policy->lock);
-	for (size_t low = 0, high = policy->by_slot[slot].count; low < high && !found;) {
-		size_t middle = low + (high - low) / 2;
-		const struct ada_policy_rule *rule = policy->by_slot[slot].items[middle];
-		if (version < rule->since) {
-			high = middle;
-		} else if (version >= rule->until) {
-			low = middle + 1;
-		} else {
-			*info = info_of(rule);
-			found = true;
-		}
-	}
+	i = ada_first_not(n, 0, policy->by_slot[slot].count, policy->by_slot[slot].items[n]->until <= version);
+	found = i < policy->by_slot[slot].count && policy->by_slot[slot].items[i]->since <= version;
+	if (found)
+		*info = info_of(policy->by_slot[slot].items[i]);
 	pthread_mutex_unlock(&policy->lock);
 	return found;
 }
