@@ -204,12 +204,6 @@ uint64_t __wrap_ada_limit_room(pid_t pid, uint64_t used_bytes)
 	return 1ull << 32;
 }
 
-uint64_t __wrap_ada_limit_left(pid_t pid);
-uint64_t __wrap_ada_limit_left(pid_t pid)
-{
-	return UINT64_MAX;
-}
-
 struct ada_limits __wrap_ada_limits_of(pid_t pid, uint64_t used_bytes);
 struct ada_limits __wrap_ada_limits_of(pid_t pid, uint64_t used_bytes)
 {
