@@ -22,6 +22,7 @@ void print_message(const char *const format, ...)
 	va_start(arguments, format);
 	if (!strcmp(format, SKIPPED)) {
 		unsigned number = va_arg(arguments, unsigned);
+
 		printf("ok %u - %s # SKIP %s\n", number, va_arg(arguments, const char *), skip_reason);
 	} else {
 		vprintf(format, arguments);

@@ -120,8 +120,8 @@ static_assert(sizeof(struct ada_arena_lane) == 512, "arena lane");
 static_assert(offsetof(struct ada_arena_lane, slots) == 64, "arena lane slots");
 
 enum ada_arena_kind {
+	/* Reserved beside it: a block of packed events, whose size in the file is not that in memory. It will count `events` */
 	ADA_ARENA_PLAIN = 1, /* the file's bytes, from `offset` on */
-	/* Reserved: a block of packed events, whose size in the file is not that in memory. It will count `events` */
 };
 struct ada_arena_block {
 	uint32_t taken; /* 1: its bytes may not be in the file yet (atomic, set last, cleared first) */

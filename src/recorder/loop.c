@@ -45,6 +45,7 @@ static void mark(struct ada_loop *loop)
 {
 	struct ada_error error = { "" };
 	size_t processes;
+
 	if (ada_fire_manual(loop->recorder, NULL, &processes, &error)) {
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: no mark: %s\n", error.text);
@@ -54,7 +55,10 @@ static void mark(struct ada_loop *loop)
 static void take_signals(struct ada_loop *loop)
 {
 	struct signalfd_siginfo info;
+
 	while (read(loop->signals, &info, sizeof info) == sizeof info) {
+		bool terminal, pass;
+
 		if ((int)info.ssi_signo == loop->recorder->options->mark_signal) {
 			mark(loop);
 			continue;
@@ -62,9 +66,9 @@ static void take_signals(struct ada_loop *loop)
 		if (info.ssi_signo == SIGINT && ++loop->interrupts > 1)
 			loop->stop = true;
 		/* From the terminal, the program has it too; from elsewhere it was meant for the program. */
-		bool terminal = info.ssi_code == SI_KERNEL;
-		bool pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
-			    ((info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) && !terminal);
+		terminal = info.ssi_code == SI_KERNEL;
+		pass = info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+		       ((info.ssi_signo == SIGINT || info.ssi_signo == SIGQUIT) && !terminal);
 		if (pass && !loop->main_ended)
 			kill(loop->recorder->main_pid, (int)info.ssi_signo);
 	}
@@ -74,6 +78,7 @@ static void reap_main(struct ada_loop *loop)
 {
 	struct pollfd ended = { .fd = loop->recorder->main_pidfd, .events = POLLIN };
 	int status;
+
 	/* Before its end a wait would take the stops that late.c waits for. */
 	if (loop->main_ended || poll(&ended, 1, 0) != 1 || waitpid(loop->recorder->main_pid, &status, WNOHANG) != loop->recorder->main_pid)
 		return;
@@ -95,6 +100,7 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 	bool changed = __atomic_load_n(&provider->changed, __ATOMIC_ACQUIRE);
 	bool due = !provider->begun || (changed && now - provider->manifest_ns > MANIFEST_NS) ||
 		   (provider->windows_changed && now - provider->manifest_ns > pause);
+
 	if (!due || ada_paper_pending(&provider->manifest))
 		return;
 	__atomic_store_n(&provider->changed, false, __ATOMIC_RELEASE);
@@ -118,12 +124,14 @@ static void finish(struct ada_loop *loop, struct ada_provider *provider)
  * a second; the second time tells, because between exec and HELLO it is so for a moment. */
 static void notice_escape(struct ada_provider *provider)
 {
+	bool own;
+
 	provider->unused_turns = ada_segment_in_use(&provider->segment) ? 0 : provider->unused_turns + 1;
 	if (provider->unused_turns < 2 || ada_provider_gone(provider) || ada_process_is_ending(provider->pid))
 		return;
 	if (pthread_mutex_trylock(&provider->lock))
 		return; /* half a second later */
-	bool own = ada_heirs_own(provider);
+	own = ada_heirs_own(provider);
 	pthread_mutex_unlock(&provider->lock);
 	/* What it announced is heard of, or named at the end. */
 	if (!own)
@@ -137,6 +145,7 @@ static void advise(struct ada_loop *loop, struct ada_provider *provider)
 {
 	bool wanted = provider->details && !loop->advised;
 	const char *advice = wanted ? ada_details_advice(provider->details) : NULL;
+
 	if (!advice)
 		return;
 	loop->advised = true;
@@ -151,6 +160,7 @@ static bool still_talks(struct ada_provider *provider, uint64_t now)
 {
 	bool talks = __atomic_load_n(&provider->conversations, __ATOMIC_ACQUIRE) > 0;
 	bool starting = __atomic_load_n(&provider->starting, __ATOMIC_ACQUIRE);
+
 	return talks && (starting || now < __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) + LAST_WORDS_NS);
 }
 
@@ -165,6 +175,7 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 {
 	bool failed = provider->drain.failed;
 	size_t chunks = ada_provider_drain(provider);
+
 	if (provider->drain.failed && !failed) {
 		ada_recording_clear(&loop->progress);
 		ada_say("ada: recording ends, the program goes on: %s\n", provider->drain.error.text);
@@ -177,16 +188,19 @@ static bool drain(struct ada_loop *loop, struct ada_provider *provider)
 static void look(struct ada_loop *loop, int timeout_ms)
 {
 	struct ada_recorder *recorder = loop->recorder;
+	struct pollfd *ends;
+
 	loop->polls.count = 0;
 	if (ada_array_reserve(&loop->polls, loop->live.count + 3))
 		return;
 	loop->polls.items[0] = (struct pollfd){ .fd = recorder->wake, .events = POLLIN };
 	loop->polls.items[1] = (struct pollfd){ .fd = loop->signals, .events = POLLIN };
 	loop->polls.items[2] = (struct pollfd){ .fd = loop->main_ended ? -1 : recorder->main_pidfd, .events = POLLIN };
-	struct pollfd *ends = loop->polls.items + 3;
+	ends = loop->polls.items + 3;
 	for (size_t i = 0; i < loop->live.count; i++) {
 		const struct ada_provider *provider = loop->live.items[i];
 		bool gone = provider->ended || __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+
 		ends[i] = (struct pollfd){ .fd = gone ? -1 : provider->pidfd, .events = POLLIN };
 	}
 	if (poll(loop->polls.items, loop->live.count + 3, timeout_ms) <= 0)
@@ -196,6 +210,7 @@ static void look(struct ada_loop *loop, int timeout_ms)
 			ada_provider_note_gone(loop->live.items[i]);
 	if (timeout_ms && loop->polls.items[0].revents) {
 		eventfd_t news;
+
 		eventfd_read(recorder->wake, &news);
 	}
 }
@@ -204,6 +219,7 @@ static void look(struct ada_loop *loop, int timeout_ms)
 static bool drain_all(struct ada_loop *loop)
 {
 	bool busy = false;
+
 	if (ada_clock_boottime_ns() - loop->drained_ns < DRAIN_NS)
 		return false;
 	look(loop, 0);
@@ -218,11 +234,13 @@ static bool drain_all(struct ada_loop *loop)
 /* What a provider needs beside its drain. */
 static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_t now, bool quiet)
 {
+	bool gone;
+
 	if (provider->ended)
 		return;
 	if (provider->pidfd < 0 && ada_provider_gone(provider))
 		ada_provider_note_gone(provider);
-	bool gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+	gone = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
 	if (quiet && !gone)
 		notice_escape(provider);
 	if (quiet && !pthread_mutex_trylock(&provider->lock)) { /* else half a second later */
@@ -254,6 +272,7 @@ static bool has_settled(const struct ada_provider *provider)
 static void take_in(struct ada_loop *loop)
 {
 	struct ada_provider *provider;
+
 	while ((provider = ada_provider_at(loop->recorder, loop->taken)) && has_settled(provider) && !ada_array_push(&loop->live, provider))
 		loop->taken++;
 }
@@ -261,9 +280,11 @@ static void take_in(struct ada_loop *loop)
 static void let_go(struct ada_loop *loop)
 {
 	size_t kept = 0;
+
 	for (size_t i = 0; i < loop->live.count; i++) {
 		struct ada_provider *provider = loop->live.items[i];
 		bool released = provider->ended && ada_provider_release(provider, false);
+
 		if (!provider->ended || !ada_provider_forget(provider) || !released)
 			loop->live.items[kept++] = provider;
 		drain_all(loop);
@@ -275,7 +296,9 @@ static bool pass(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	uint64_t now = ada_clock_boottime_ns();
-	bool quiet = now - loop->quiet_ns > QUIET_NS;
+	bool quiet = now - loop->quiet_ns > QUIET_NS, busy;
+	uint64_t pause;
+
 	if (now - loop->calibrate_ns > CALIBRATE_NS) {
 		ada_clock_calibrate(recorder->clock);
 		ada_arena_note_clock(recorder->arena, recorder->clock);
@@ -285,16 +308,17 @@ static bool pass(struct ada_loop *loop)
 		loop->quiet_ns = now;
 	take_in(loop);
 	loop->drained_ns = 0;
-	bool busy = drain_all(loop);
+	busy = drain_all(loop);
 	for (size_t i = 0; i < loop->live.count; i++) {
 		attend(loop, loop->live.items[i], now, quiet);
 		busy |= drain_all(loop);
 	}
 	let_go(loop);
-	uint64_t pause = loop->session_cost_ns * MANIFEST_COST;
+	pause = loop->session_cost_ns * MANIFEST_COST;
 	if (loop->sessions_changed && now - loop->session_ns > (pause > SESSION_NS ? pause : SESSION_NS) &&
 	    !ada_paper_pending(&recorder->session_paper)) {
 		uint64_t start_ns = ada_clock_boottime_ns();
+
 		loop->sessions_changed = false;
 		loop->session_ns = now;
 		ada_session_update(recorder);
@@ -319,12 +343,15 @@ static bool is_finished(const struct ada_loop *loop, pid_t pid)
 static bool all_over(struct ada_loop *loop)
 {
 	struct ada_recorder *recorder = loop->recorder;
+	bool talking;
+	uint64_t now;
+
 	if (!loop->main_ended)
 		return false;
 	if (recorder->options->no_wait)
 		return !ada_provider_at(recorder, loop->taken) && is_finished(loop, recorder->main_pid);
 	/* First: what a conversation begins is in the list when it ends. */
-	bool talking = recorder->options->follow && ada_server_busy(recorder->server);
+	talking = recorder->options->follow && ada_server_busy(recorder->server);
 	if (talking || ada_provider_at(recorder, loop->taken))
 		return false;
 	for (size_t i = 0; i < loop->live.count; i++)
@@ -332,7 +359,7 @@ static bool all_over(struct ada_loop *loop)
 			return false;
 	if (!recorder->options->follow)
 		return true;
-	uint64_t now = ada_clock_boottime_ns();
+	now = ada_clock_boottime_ns();
 	if (loop->stray_ns && now - loop->stray_ns < STRAY_NS)
 		return false;
 	loop->stray_ns = now;
@@ -345,6 +372,7 @@ static bool all_over(struct ada_loop *loop)
 static void tell_waits(struct ada_loop *loop)
 {
 	uint64_t now = ada_clock_boottime_ns();
+
 	if (!loop->main_ended || loop->waits_told || now - loop->main_ended_ns < WAITS_NS)
 		return;
 	loop->waits_told = ada_recording_waits(&loop->progress, loop->recorder, loop->stray);
@@ -353,10 +381,12 @@ static void tell_waits(struct ada_loop *loop)
 void ada_loop_run(struct ada_loop *loop)
 {
 	do {
+		bool busy;
+
 		look(loop, loop->timeout_ms);
 		take_signals(loop);
 		reap_main(loop);
-		bool busy = pass(loop);
+		busy = pass(loop);
 		tell_waits(loop);
 		loop->timeout_ms = busy ? BUSY_MS : loop->timeout_ms < IDLE_MS ? loop->timeout_ms + 1 : IDLE_MS;
 	} while (!loop->stop && !all_over(loop));
@@ -367,6 +397,7 @@ static bool leave_all(struct ada_recorder *recorder)
 {
 	struct ada_provider *provider;
 	bool any = false;
+
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		if (!provider->ended) {
 			ada_segment_leave(&provider->segment);
@@ -381,6 +412,8 @@ void ada_loop_end(struct ada_loop *loop)
 	struct ada_recorder *recorder = loop->recorder;
 	struct ada_error error = { "" };
 	struct ada_provider *provider;
+	const char *reason;
+
 	leave_all(recorder);
 	pthread_mutex_lock(&recorder->starting); /* one may be waiting for its memory */
 	pthread_mutex_lock(&recorder->lock);
@@ -390,7 +423,7 @@ void ada_loop_end(struct ada_loop *loop)
 	for (size_t i = 0, waits = 0; (provider = ada_provider_at(recorder, i)); i++)
 		while (!has_settled(provider) && waits++ < SETTLES)
 			poll(NULL, 0, 1);
-	const char *reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
+	reason = loop->stop ? "the recording was ended by the user" : "the program that it belongs to had ended (--no-wait)";
 	if (leave_all(recorder))
 		poll(NULL, 0, STOP_WAIT_MS);
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)

@@ -38,6 +38,7 @@ static bool make_room(void *context)
 	struct ada_recorder *recorder = context;
 	struct ada_provider *provider;
 	bool rested = false;
+
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
 		rested |= !provider->ended && ada_drain_rest(&provider->drain);
 	return rested || ada_sink_release(recorder->sink);
@@ -48,6 +49,7 @@ static void spare_some(void *context)
 {
 	struct ada_recorder *recorder = context;
 	int next = fcntl(recorder->wake, F_DUPFD_CLOEXEC, 0);
+
 	if (next >= 0)
 		close(next);
 	if (next < 0 || next >= recorder->lane_files)
@@ -58,6 +60,9 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 {
 	const struct ada_trace_options *options = recorder->options;
 	int status = ada_filter_open(&recorder->filter, &options->functions, &options->exclude, error);
+	const struct ada_clock_anchor *anchors;
+	size_t anchor_count;
+
 	if (!status)
 		status = ada_shared_open(&recorder->shared, error);
 	if (status)
@@ -67,8 +72,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 								      ada_sink_open(&recorder->sink, false);
 	if (status)
 		return ada_error_system(error, -status, "ada can't start");
-	const struct ada_clock_anchor *anchors;
-	size_t anchor_count = ada_clock_anchors(recorder->clock, &anchors);
+	anchor_count = ada_clock_anchors(recorder->clock, &anchors);
 	status = ada_policy_open(&recorder->policy, options, 1 / anchors[anchor_count - 1].ns_per_tick, error);
 	if (status)
 		return status;
@@ -91,6 +95,7 @@ static int open_parts(struct ada_recorder *recorder, struct ada_error *error)
 static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower)
 {
 	struct ada_provider *provider;
+
 	if (recorder->control) /* first: `ada stop` hears that all is written, whatever the rest waits for */
 		ada_control_close(recorder->control);
 	if (recorder->server)
@@ -131,6 +136,7 @@ static void close_parts(struct ada_recorder *recorder, struct ada_grower *grower
 static uint64_t file_limit(void)
 {
 	struct rlimit limit;
+
 	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
@@ -142,10 +148,12 @@ static int open_arena(struct ada_recorder *recorder, struct ada_error *error)
 					     .start_ns = recorder->session.start_ns,
 					     .segment_events = recorder->lane_options.segment_events,
 					     .index_mode = recorder->options->index_mode };
+	int status;
+
 	if (!recorder->shared.named)
 		return 0;
-	int status = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
-			     ada_shared_tell_session(&recorder->shared, recorder->session.directory);
+	status = ada_arena_open(&recorder->arena, &recorder->shared, &options, NULL) ?:
+			 ada_shared_tell_session(&recorder->shared, recorder->session.directory);
 	if (!status) {
 		ada_arena_note_clock(recorder->arena, recorder->clock);
 		ada_sink_use_arena(recorder->sink, recorder->arena);
@@ -163,6 +171,7 @@ static void open_keeper(struct ada_recorder *recorder)
 	struct ada_keeping keeping = { .shared = recorder->shared,
 				       .arena = ada_arena_fd(recorder->arena),
 				       .session = recorder->session.fd };
+
 	if (recorder->options->keep)
 		recorder->keeper = recorder->options->keep(&keeping);
 }
@@ -175,6 +184,8 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
 	struct rlimit files;
 	sigset_t set;
+	rlim_t spared;
+
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaddset(&set, signals[i]);
@@ -187,7 +198,7 @@ static int prepare_process(struct ada_loop *loop, struct ada_error *error)
 	files = inheritance->files;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
-	rlim_t spared = files.rlim_cur / 2 < SPARED_FILES ? files.rlim_cur / 2 : SPARED_FILES;
+	spared = files.rlim_cur / 2 < SPARED_FILES ? files.rlim_cur / 2 : SPARED_FILES;
 	recorder->lane_files = files.rlim_cur < INT_MAX ? (int)(files.rlim_cur - spared) : INT_MAX;
 	loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (loop->signals < 0)
@@ -199,6 +210,9 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 {
 	struct ada_recorder *recorder = loop->recorder;
 	int status = ada_presence_open(&recorder->presence, error);
+	struct ada_spawn spawn;
+	pid_t pid;
+
 	if (!status && (status = ada_scribe_open(&recorder->scribe)))
 		ada_error_system(error, -status, "ada can't start");
 	if (!status)
@@ -213,14 +227,14 @@ static int launch(struct ada_loop *loop, struct ada_error *error)
 		status = ada_stock_open(&recorder->stock, recorder, error);
 	if (status)
 		return status;
-	struct ada_spawn spawn = { .path = recorder->program.path,
-				   .arguments = recorder->options->command,
-				   .agent = recorder->agent,
-				   .socket = ada_server_entry(recorder->server),
-				   .inheritance = &recorder->inheritance };
+	spawn = (struct ada_spawn){ .path = recorder->program.path,
+				    .arguments = recorder->options->command,
+				    .agent = recorder->agent,
+				    .socket = ada_server_entry(recorder->server),
+				    .inheritance = &recorder->inheritance };
 	/* Under the lock: a HELLO must find main_pid set. */
 	pthread_mutex_lock(&recorder->lock);
-	pid_t pid = ada_spawn(&spawn, error);
+	pid = ada_spawn(&spawn, error);
 	if (pid > 0)
 		recorder->main_pid = pid;
 	pthread_mutex_unlock(&recorder->lock);
@@ -241,9 +255,12 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 					 .session = { .output_fd = -1, .fd = -1 } };
 	struct ada_loop loop = { .recorder = &recorder, .signals = -1, .grower.wake = -1 };
 	bool made = false, launched = false;
+	struct ada_error latest = { "" };
+	int status;
+
 	pthread_mutex_init(&recorder.lock, NULL);
 	pthread_mutex_init(&recorder.starting, NULL);
-	int status = ada_program_find(&recorder.program, options->command[0], exit_status, error);
+	status = ada_program_find(&recorder.program, options->command[0], exit_status, error);
 	if (status)
 		goto out;
 	*exit_status = ADA_EXIT_FAILED;
@@ -262,7 +279,6 @@ int ada_trace(const struct ada_trace_options *options, int *exit_status, struct 
 	if (status)
 		goto out;
 	launched = true;
-	struct ada_error latest = { "" };
 	ada_loop_tell(ada_session_publish(&recorder.session, &latest), &latest);
 	loop.sampler = ada_sampler_open(&recorder);
 	ada_recording_open(&loop.progress, options->quiet);

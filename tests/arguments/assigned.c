@@ -45,6 +45,7 @@ F int counted(int a, int b)
 F int swapped(int a, int b)
 {
 	int t = a;
+
 	a = b;
 	b = t;
 	USE(a);
@@ -60,6 +61,7 @@ F static int own_copied(int a, int b)
 F static int own_swapped(int a, int b)
 {
 	int t = a;
+
 	a = b;
 	b = t;
 	USE(a);

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 	pthread_t *threads = calloc(count, sizeof *threads);
 	pthread_attr_t small;
 	char line[16];
+
 	calls = argc > 2 ? atol(argv[2]) : 1;
 	pthread_barrier_init(&begin, NULL, count);
 	pthread_attr_init(&small);

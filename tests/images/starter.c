@@ -31,6 +31,7 @@ static pid_t spawn(char *program)
 {
 	char *arguments[] = { program, NULL };
 	pid_t pid;
+
 	check(!posix_spawn(&pid, program, NULL, NULL, arguments, environ), program);
 	return pid;
 }
@@ -40,6 +41,7 @@ static void chain(char **arguments)
 {
 	char number[16];
 	int left = atoi(arguments[0]);
+
 	snprintf(number, sizeof number, "%d", left - 1);
 	if (left)
 		check(execl("/proc/self/exe", "starter", "chain", number, (char *)NULL), "exec");
@@ -62,6 +64,7 @@ static void kills(char **arguments)
 {
 	for (int i = 0; i < atoi(arguments[0]); i++) {
 		pid_t pid = spawn(arguments[1]);
+
 		nanosleep(&(struct timespec){ .tv_nsec = i * 20000 }, NULL);
 		check(!kill(pid, SIGKILL), "kill");
 		check(waitpid(pid, NULL, 0) == pid, "wait");
@@ -98,6 +101,7 @@ static void failing(char **arguments)
 static void fork_one(void)
 {
 	pid_t pid = fork();
+
 	if (!pid)
 		_exit(0);
 	check(pid > 0 && waitpid(pid, NULL, 0) == pid, "fork");
@@ -123,6 +127,7 @@ static void crowd(char **arguments)
 	int count = atoi(arguments[0]);
 	pthread_t threads[count];
 	pthread_barrier_t barrier;
+
 	pthread_barrier_init(&barrier, NULL, (unsigned)count + 1);
 	for (int i = 0; i < count; i++)
 		check(!pthread_create(&threads[i], NULL, meet_twice, &barrier), "pthread_create");
@@ -146,6 +151,7 @@ static void confined(char **arguments)
 {
 	struct sock_filter all = BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { 1, &all };
+
 	check(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), "seccomp");
 	becomes(arguments);
 }
@@ -175,6 +181,7 @@ static void user(char **arguments)
 static void traced(char **arguments)
 {
 	pid_t pid = fork();
+
 	if (!pid) {
 		check(!ptrace(PTRACE_TRACEME, 0, NULL, NULL), "ptrace");
 		becomes(arguments);
@@ -192,6 +199,7 @@ int main(int count, char **arguments)
 	} all[] = { { "chain", chain },	    { "spawn", spawns }, { "kill", kills },  { "exec", becomes },    { "raw", becomes_raw },
 		    { "failing", failing }, { "files", files },	 { "crowd", crowd }, { "counter", counter }, { "confined", confined },
 		    { "root", root },	    { "away", away },	 { "user", user },   { "traced", traced } };
+
 	for (size_t i = 0; count > 1 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(arguments[1], all[i].name)) {
 			all[i].run(arguments + 2);

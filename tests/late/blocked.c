@@ -23,6 +23,7 @@ static uint32_t word;
 static uint64_t now_ms(void)
 {
 	struct timespec now;
+
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
@@ -30,6 +31,7 @@ static uint64_t now_ms(void)
 static void *read_pipe(void *argument)
 {
 	char byte;
+
 	check(read(pipes[0], &byte, 1) == 1 && byte == 'x', "read");
 	return NULL;
 }
@@ -37,6 +39,7 @@ static void *read_pipe(void *argument)
 static void *receive(void *argument)
 {
 	char byte;
+
 	check(recv(pair[0], &byte, 1, 0) == 1 && byte == 'y', "recv");
 	return NULL;
 }
@@ -44,6 +47,7 @@ static void *receive(void *argument)
 static void *sleep_relative(void *argument)
 {
 	uint64_t start = now_ms();
+
 	check(!nanosleep(&(struct timespec){ .tv_sec = WAIT_MS / 1000, .tv_nsec = WAIT_MS % 1000 * 1000000 }, NULL), "nanosleep");
 	check(now_ms() - start >= WAIT_MS, "nanosleep was too short");
 	return NULL;
@@ -52,6 +56,7 @@ static void *sleep_relative(void *argument)
 static void *poll_timeout(void *argument)
 {
 	uint64_t start = now_ms();
+
 	check(poll(NULL, 0, WAIT_MS) == 0, "poll");
 	check(now_ms() - start >= WAIT_MS, "poll was too short");
 	return NULL;
@@ -60,6 +65,7 @@ static void *poll_timeout(void *argument)
 static void *poll_forever(void *argument)
 {
 	struct pollfd fd = { .fd = readable[0], .events = POLLIN };
+
 	check(poll(&fd, 1, -1) == 1, "poll");
 	return NULL;
 }
@@ -74,6 +80,7 @@ static void *futex_timeout(void *argument)
 {
 	uint64_t start = now_ms();
 	struct timespec timeout = { .tv_sec = WAIT_MS / 1000, .tv_nsec = WAIT_MS % 1000 * 1000000 };
+
 	check(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &timeout, NULL, 0) == -1 && errno == ETIMEDOUT, "futex");
 	check(now_ms() - start >= WAIT_MS, "futex was too short");
 	return NULL;
@@ -83,6 +90,7 @@ static void *futex_timeout(void *argument)
 static void *ppoll_masked(void *argument)
 {
 	sigset_t set;
+
 	sigfillset(&set);
 	check(ppoll(NULL, 0, &(struct timespec){ .tv_sec = 1 }, &set) == 0, "ppoll");
 	pthread_sigmask(SIG_SETMASK, NULL, &set);
@@ -94,6 +102,7 @@ static void *epoll_forever(void *argument)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int fd = epoll_create1(0);
+
 	check(!epoll_ctl(fd, EPOLL_CTL_ADD, readable[0], &event), "epoll_ctl");
 	check(epoll_wait(fd, &event, 1, -1) == 1, "epoll_wait");
 	return NULL;
@@ -106,6 +115,7 @@ void late_blocked(void)
 	enum { COUNT = sizeof waits / sizeof *waits };
 	pthread_t threads[COUNT];
 	char line[64];
+
 	check(!pipe(pipes) && !pipe(readable) && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && !sem_init(&semaphore, 0, 0), "set up");
 	for (int i = 0; i < COUNT; i++)
 		check(!pthread_create(&threads[i], NULL, waits[i], NULL), "thread");

@@ -10,6 +10,7 @@ int ada_late_library(int count);
 int ada_late_library(int count)
 {
 	int x = 0;
+
 	for (int i = 0; i < count; i++)
 		x = ada_late_inner(x);
 	return x;

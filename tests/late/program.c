@@ -20,13 +20,15 @@ static int plugin(int count)
 {
 	char path[4096];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+	void *library;
+	int (*call)(int), x = 0;
+
 	check(length > 0, "readlink");
 	path[length] = 0;
 	strcpy(strrchr(path, '/'), "/libada-tests-plugin.so");
-	void *library = dlopen(path, RTLD_NOW);
+	library = dlopen(path, RTLD_NOW);
 	check(library != NULL, "dlopen");
-	int (*call)(int) = (int (*)(int))dlsym(library, "ada_late_plugin");
-	int x = 0;
+	call = (int (*)(int))dlsym(library, "ada_late_plugin");
 	for (int i = 0; i < count; i++)
 		x = call(x);
 	dlclose(library);
@@ -38,6 +40,7 @@ static void make_child(int count, int *go)
 {
 	int pipes[2], up[2], x = 0;
 	char byte;
+
 	check(!pipe(pipes) && !pipe(up), "pipe");
 	if (fork()) {
 		check(read(up[0], &byte, 1) == 1, "up");
@@ -56,6 +59,7 @@ static void be_traced(void)
 {
 	int pipes[2];
 	char byte;
+
 	check(!pipe(pipes), "pipe");
 	if (!fork()) {
 		check(!ptrace(PTRACE_SEIZE, getppid(), 0, 0), "seize");
@@ -73,10 +77,12 @@ static void serve(void)
 	int go = -1, status;
 	char what[32];
 	int count;
+
 	puts("ready");
 	fflush(stdout);
 	while (scanf("%31s %d", what, &count) == 2) {
 		int x = 0;
+
 		if (!strcmp(what, "quiet")) {
 			for (int i = 0; i < count; i++)
 				x = quiet(x);

@@ -39,8 +39,10 @@ static void *spin(void *argument)
 {
 	double kept = 1.25, other = 2.5;
 	unsigned round = 0;
+
 	while (!atomic_load_explicit(&over, memory_order_relaxed)) {
 		int number = atomic_load_explicit(&current, memory_order_relaxed) + (pairs && round++ % 2);
+
 		for (int i = 0; i < 1000; i++) {
 			__asm__ volatile("" : "+x"(kept), "+x"(other));
 			if (targets[number](i) != i + number + 10)
@@ -62,6 +64,7 @@ static void handle(int signal)
 static void *send_signals(void *argument)
 {
 	pthread_t *threads = argument;
+
 	while (!over) {
 		if (!pthread_sigqueue(threads[sent % THREADS], SIGRTMIN + 3, (union sigval){ 0 }))
 			sent++;
@@ -75,6 +78,7 @@ void late_threads(int in_pairs)
 {
 	pthread_t threads[THREADS], sender;
 	int number;
+
 	sigaction(SIGRTMIN + 3, &(struct sigaction){ .sa_handler = handle, .sa_flags = SA_RESTART }, NULL);
 	pairs = in_pairs;
 	for (int i = 0; i < THREADS; i++)
@@ -103,6 +107,7 @@ static void stop_spinning(int signal)
 void late_inside(void)
 {
 	int x = 0;
+
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = stop_spinning }, NULL);
 	puts("ready");
 	fflush(stdout);

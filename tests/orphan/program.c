@@ -40,8 +40,10 @@ __attribute__((noinline)) static long twice(long value)
 static void *work(void *argument)
 {
 	volatile uint64_t *count = (volatile uint64_t *)(page + (long)argument * LINE);
+
 	for (long value = 0; !ends;) {
 		long next = twice(value);
+
 		if (next != value + 2)
 			__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
 		value = next;
@@ -55,6 +57,7 @@ static int child(int (*run)(void))
 {
 	int status;
 	pid_t pid = fork();
+
 	if (!pid)
 		_exit(run());
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -75,6 +78,7 @@ static void load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW);
 	long (*function)(long) = library ? (long (*)(long))dlsym(library, "late_leaf") : NULL;
+
 	if (!function || function(1) != 2)
 		wrong++;
 	if (library)
@@ -85,6 +89,7 @@ static int count_descriptors(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
 	int count = 0;
+
 	while (directory && readdir(directory))
 		count++;
 	closedir(directory);
@@ -96,6 +101,7 @@ int main(int count, char **words)
 	pthread_t threads[THREADS_MAX];
 	char line[32];
 	int fd = open(words[1], O_RDWR), thread_count = atoi(words[2]);
+
 	page = mmap(NULL, THREADS_MAX * LINE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (page == MAP_FAILED || thread_count > THREADS_MAX)

@@ -65,11 +65,14 @@ static void test_segments_without_bytes(void **unused)
 	char *bytes;
 	struct ada_elf *elf;
 	uint64_t rest;
+	Elf64_Ehdr *header;
+	Elf64_Shdr *sections;
+	Elf64_Phdr *segments;
 
 	assert_int_equal(ada_file_read(library_path, &bytes, &length, NULL), 0);
-	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
-	Elf64_Shdr *sections = (Elf64_Shdr *)(bytes + header->e_shoff);
-	Elf64_Phdr *segments = (Elf64_Phdr *)(bytes + header->e_phoff);
+	header = (Elf64_Ehdr *)bytes;
+	sections = (Elf64_Shdr *)(bytes + header->e_shoff);
+	segments = (Elf64_Phdr *)(bytes + header->e_phoff);
 
 	for (unsigned i = 0; i < header->e_shnum; i++)
 		if (sections[i].sh_flags & SHF_EXECINSTR)

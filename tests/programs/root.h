@@ -14,6 +14,7 @@ static inline void root_copy(const char *from, const char *to)
 {
 	char path[4096];
 	struct stat file;
+
 	snprintf(path, sizeof path, "root%s", to);
 	for (char *at = path + 1; (at = strchr(at, '/')); *at++ = '/') {
 		*at = 0;

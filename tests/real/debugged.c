@@ -6,6 +6,7 @@
 __attribute__((noinline)) static int reads(volatile int *place)
 {
 	int value = *place;
+
 	__asm__ volatile("");
 	return value;
 }
@@ -13,6 +14,7 @@ __attribute__((noinline)) static int reads(volatile int *place)
 __attribute__((noinline)) static int asks(volatile int *place)
 {
 	int value = reads(place) + 1;
+
 	__asm__ volatile("");
 	return value;
 }
@@ -20,6 +22,7 @@ __attribute__((noinline)) static int asks(volatile int *place)
 int main(void)
 {
 	char byte;
+
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	printf("%d\n", getpid());
 	fflush(stdout);

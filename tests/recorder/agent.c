@@ -24,9 +24,11 @@ int fake_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv(ADA_ENV_SOCKET);
+	int fd;
+
 	fake_check(path && strcspn(path, "#") < sizeof address.sun_path, "no " ADA_ENV_SOCKET);
 	memcpy(address.sun_path, path, strcspn(path, "#"));
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	fake_check(!connect(fd, (struct sockaddr *)&address, sizeof address), "connect");
 	return fd;
 }
@@ -47,7 +49,10 @@ static int hear(int fd, void *message, size_t bytes)
 	ssize_t got;
 	int passed;
 	bool more;
+
 	do {
+		uint32_t type;
+
 		header.msg_controllen = sizeof control;
 		got = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
 		fake_check(got >= (ssize_t)sizeof(struct ada_message), "an answer");
@@ -55,7 +60,7 @@ static int hear(int fd, void *message, size_t bytes)
 		passed = -1;
 		if (header.msg_controllen >= CMSG_LEN(sizeof(int)))
 			memcpy(&passed, CMSG_DATA(&control.head), sizeof passed);
-		uint32_t type = ((struct ada_message *)message)->type;
+		type = ((struct ada_message *)message)->type;
 		more = type == ADA_MESSAGE_WAIT || type == ADA_MESSAGE_PRESENCE;
 		if (more && passed >= 0)
 			close(passed);
@@ -74,9 +79,11 @@ void fake_hello(struct fake *fake, enum ada_hello_kind kind, uint32_t parent_pid
 				   .provider = ADA_NONE,
 				   .heir = ADA_NONE };
 	struct ada_welcome welcome;
+	int fd;
+
 	fake->socket = fake_connect();
 	tell(fake->socket, &hello.head);
-	int fd = hear(fake->socket, &welcome, sizeof welcome);
+	fd = hear(fake->socket, &welcome, sizeof welcome);
 	fake_check(welcome.head.type == ADA_MESSAGE_WELCOME && welcome.wire_version == ADA_WIRE_VERSION, "WELCOME");
 	fake->flags = welcome.flags;
 	if (fd < 0)
@@ -92,10 +99,12 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	struct ada_shm_module *module = (struct ada_shm_module *)((char *)fake->shm + fake->shm->modules_offset) + id;
 	struct ada_module_message message = { .head = { ADA_MESSAGE_MODULE, sizeof message }, .module_id = id, .flags = flags };
 	struct ada_applied applied = { .head = { ADA_MESSAGE_APPLIED, sizeof applied }, .module_id = id };
+	int fd;
 	struct {
 		struct ada_plan_reply reply;
 		uint8_t filter[ADA_FILTER_BYTES_MAX];
 	} answer;
+
 	snprintf(module->path, sizeof module->path, "%s", path);
 	module->base = 0x10000;
 	module->flags = flags;
@@ -104,7 +113,7 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 	if (fake->shm->module_count <= id)
 		__atomic_store_n(&fake->shm->module_count, id + 1, __ATOMIC_RELEASE);
 	tell(fake->socket, &message.head);
-	int fd = hear(fake->socket, &answer, sizeof answer);
+	fd = hear(fake->socket, &answer, sizeof answer);
 	fake_check(answer.reply.head.type == ADA_MESSAGE_PLAN && answer.reply.module_id == id, "PLAN");
 	fake_check((fd >= 0) == (answer.reply.plan_bytes != 0), "a plan's descriptor");
 	if (fd >= 0)
@@ -115,6 +124,7 @@ void fake_module(struct fake *fake, uint32_t id, uint32_t flags, const char *pat
 void fake_done(struct fake *fake)
 {
 	struct ada_done done = { .head = { ADA_MESSAGE_DONE, sizeof done } };
+
 	tell(fake->socket, &done.head);
 	close(fake->socket);
 	fake->socket = -1;
@@ -124,6 +134,7 @@ void fake_start(struct fake *fake)
 {
 	char path[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
 	fake_check(length > 0, "/proc/self/exe");
 	path[length] = 0;
 	fake_hello(fake, ADA_HELLO_START, 0);
@@ -159,9 +170,11 @@ static uint64_t now(const struct fake *fake)
 
 void fake_thread_begin(struct fake_thread *thread, struct fake *fake, uint32_t thread_id, const char *name)
 {
+	struct ada_shm_thread *entry;
+
 	*thread = (struct fake_thread){ .fake = fake };
 	thread->id = __atomic_fetch_add(&fake->shm->threads_seen, 1, __ATOMIC_ACQ_REL);
-	struct ada_shm_thread *entry = fake_entry(fake, __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL));
+	entry = fake_entry(fake, __atomic_fetch_add(&fake->shm->thread_count, 1, __ATOMIC_ACQ_REL));
 	entry->id = thread->id;
 	entry->thread_id = thread_id;
 	entry->chunk = UINT32_MAX;
@@ -238,6 +251,7 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 	struct ada_detail_control *control = &fake->shm->detail;
 	uint32_t chunks = fake->shm->detail_chunks;
 	bool circular = fake->shm->detail_mode == ADA_DETAIL_CIRCULAR;
+
 	if (circular && control->sealed_head - control->sealed_tail >= chunks - chunks / 4 && recycle_detail(fake, number))
 		return true;
 	return ada_map_take(map, chunks, number) || (circular && recycle_detail(fake, number));
@@ -246,6 +260,8 @@ static bool take_detail(struct fake *fake, uint32_t *number)
 static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 {
 	struct fake *fake = thread->fake;
+	struct ada_detail_chunk *chunk;
+
 	index->detail = ADA_NONE;
 	thread->detail = NULL;
 	if (!fake->shm->detail_chunks)
@@ -254,7 +270,7 @@ static void open_detail(struct fake_thread *thread, struct ada_chunk *index)
 		fake->shm->detail.starved++;
 		return;
 	}
-	struct ada_detail_chunk *chunk = fake_detail(fake, thread->detail_number);
+	chunk = fake_detail(fake, thread->detail_number);
 	*chunk = (struct ada_detail_chunk){ .status = chunk->status,
 					    .thread = thread->id,
 					    .first_seq = thread->seq,
@@ -283,9 +299,11 @@ static void close_detail(struct fake_thread *thread)
 static bool put_detail(struct fake_thread *thread, const struct ada_event *event, uint32_t offset)
 {
 	struct ada_shm *shm = thread->fake->shm;
+	struct ada_detail *record;
+
 	if (!thread->detail)
 		return false;
-	struct ada_detail *record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
+	record = (struct ada_detail *)((char *)thread->detail + (uint64_t)offset * shm->detail_scale);
 	record->kind = 0;
 	if (event->event_kind == ADA_EVENT_LOST || (thread->skip_detail && thread->number % thread->skip_detail == 0))
 		return false;
@@ -309,8 +327,10 @@ static bool put_detail(struct fake_thread *thread, const struct ada_event *event
 static uint64_t counter_back(const struct fake_thread *thread, uint64_t back)
 {
 	uint64_t wanted = back < thread->seq ? thread->seq - 1 - back : 0, oldest = thread->last_counter;
+
 	for (uint32_t i = 0; i < thread->fake->shm->detail_chunks; i++) {
 		const struct ada_detail_chunk *chunk = fake_detail(thread->fake, i);
+
 		if (chunk->status == ADA_DETAIL_FREE || chunk->thread != thread->id)
 			continue;
 		if (wanted >= chunk->first_seq && wanted - chunk->first_seq < ADA_CHUNK_EVENTS)
@@ -327,6 +347,7 @@ void fake_mark(struct fake_thread *thread, uint64_t pre_ticks, uint64_t pre_even
 	struct ada_mark *mark = (struct ada_mark *)((char *)shm + shm->marks_offset) + number % ADA_MARKS;
 	uint64_t counter = thread->last_counter, start = counter - pre_ticks;
 	uint64_t events_start = pre_events ? counter_back(thread, pre_events) : start;
+
 	*mark = (struct ada_mark){ .counter = counter,
 				   .rules = 1,
 				   .version = 1,
@@ -348,15 +369,17 @@ static bool take_chunk(struct fake_thread *thread)
 {
 	struct ada_shm *shm = thread->fake->shm;
 	uint32_t returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
+	struct ada_chunk *chunk;
+	struct timespec patience = { .tv_nsec = 100000000 }; /* chunks that are allocated late wake no one */
+
 	while (!take_free(thread->fake, &thread->chunk_number) && !take_oldest(thread->fake, &thread->chunk_number)) {
 		if (shm->on_full != ADA_ON_FULL_BLOCK || __atomic_load_n(&shm->stop, __ATOMIC_RELAXED))
 			return false;
 		__atomic_fetch_add(&shm->waits, 1, __ATOMIC_RELAXED);
-		struct timespec patience = { .tv_nsec = 100000000 }; /* chunks that are allocated late wake no one */
 		syscall(SYS_futex, &shm->returned, FUTEX_WAIT, returned, &patience, NULL, 0);
 		returned = __atomic_load_n(&shm->returned, __ATOMIC_ACQUIRE);
 	}
-	struct ada_chunk *chunk = fake_chunk(thread->fake, thread->chunk_number);
+	chunk = fake_chunk(thread->fake, thread->chunk_number);
 	chunk->status = ADA_CHUNK_FREE;
 	chunk->commit = ADA_CHUNK_HEADER_BYTES;
 	chunk->first_seq = thread->seq;
@@ -396,6 +419,7 @@ static void put(struct fake_thread *thread, uint32_t kind, uint64_t function_id)
 {
 	uint32_t offset = (uint32_t)thread->chunk->commit;
 	struct ada_event *event = (struct ada_event *)((char *)thread->chunk + offset);
+
 	*event = (struct ada_event){ .timestamp_ns = now(thread->fake),
 				     .function_id = function_id,
 				     .event_kind = kind,

@@ -46,14 +46,17 @@ int world_run_group(const char *name, const struct CMUnitTest *tests, size_t cou
 	static const uint64_t mhz[] = { 1000, 2300, 3000, 5000 };
 	const size_t rates = sizeof mhz / sizeof *mhz;
 	struct CMUnitTest *all = calloc(rates * count, sizeof *all);
+	int failed;
+
 	for (size_t i = 0; all && i < rates * count; i++) {
 		char *text;
 		uint64_t rate = mhz[i / count];
+
 		if (asprintf(&text, "%s at %lu MHz", tests[i % count].name, (unsigned long)rate) < 0)
 			return 1;
 		all[i] = (struct CMUnitTest){ text, tests[i % count].test_func, set_frequency, NULL, (void *)&mhz[i / count] };
 	}
-	int failed = all ? _cmocka_run_group_tests(name, all, rates * count, NULL, NULL) : 1;
+	failed = all ? _cmocka_run_group_tests(name, all, rates * count, NULL, NULL) : 1;
 	for (size_t i = 0; all && i < rates * count; i++)
 		free((void *)all[i].name);
 	free(all);
@@ -69,20 +72,23 @@ void world_make(struct world *world, const struct world_options *options)
 					       .detail_mode = options->detail_mode,
 					       .pid = (uint32_t)getpid() };
 	int agent_fd;
+	struct ada_lane_options lane;
+	struct ada_details_options details;
+
 	*world = (struct world){ .thread_count = options->threads };
 	strcpy(world->directory, "/tmp/ada-detail-XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
 	assert_int_equal(ada_clock_open_source(&world->clock, &(struct ada_clock_source){ .read = read_clock, .pause = pause_clock }), 0);
 	make_segment(&world->segment, segment, &agent_fd);
 	close(agent_fd);
-	struct ada_lane_options lane = { .clock = world->clock,
-					 .segment_events = options->segment_events,
-					 .circular = options->index_mode == ADA_INDEX_CIRCULAR };
+	lane = (struct ada_lane_options){ .clock = world->clock,
+					  .segment_events = options->segment_events,
+					  .circular = options->index_mode == ADA_INDEX_CIRCULAR };
 	assert_int_equal(ada_drain_open(&world->drain, &world->segment, world->directory, getpid(), &lane), 0);
 	world->fake = (struct fake){ .socket = -1, .shm = world->segment.shm, .counter = ada_clock_counter(), .step = TICK };
-	struct ada_details_options details = { .lane = lane,
-					       .start_ns = world_now(world),
-					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR };
+	details = (struct ada_details_options){ .lane = lane,
+						.start_ns = world_now(world),
+						.persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR };
 	assert_int_equal(ada_details_open(&world->details, &world->segment, &world->drain, &details), 0);
 	for (uint32_t i = 0; i < options->threads; i++)
 		fake_thread_begin(&world->threads[i], &world->fake, 1000 + i, "fake");
@@ -92,6 +98,7 @@ void world_make(struct world *world, const struct world_options *options)
 void world_end(struct world *world)
 {
 	char command[96];
+
 	ada_details_close(world->details);
 	ada_drain_close(&world->drain);
 	ada_segment_destroy(&world->segment);
@@ -132,6 +139,7 @@ void world_run(struct world *world, uint32_t thread, uint64_t events)
 {
 	while (events) {
 		uint64_t some = events < 1000 ? events : 1000;
+
 		fake_events(&world->threads[thread], some);
 		events -= some;
 		world_turn(world);
@@ -141,6 +149,7 @@ void world_run(struct world *world, uint32_t thread, uint64_t events)
 void world_pass(struct world *world, uint64_t ns)
 {
 	uint64_t target = world_now(world) + ns;
+
 	while (world_now(world) < target)
 		world->fake.counter += TICK;
 	world_turn(world);
@@ -174,6 +183,8 @@ static void check_record(const struct world *world, const struct atf_detail *rec
 {
 	uint64_t number = event->function_id;
 	bool call = event->event_kind == ADA_EVENT_CALL;
+	uint64_t captured;
+
 	assert_int_equal(record->function_id, number);
 	assert_int_equal(record->timestamp_ns, event->timestamp_ns);
 	assert_int_equal(record->index_seq, index_seq);
@@ -182,7 +193,7 @@ static void check_record(const struct world *world, const struct atf_detail *rec
 	assert_int_equal(record->thread_id, event->thread_id);
 	assert_int_equal(record->sp, number * 8);
 	assert_int_equal(record->flags, call ? ATF_DETAIL_VECTORS : 0);
-	uint64_t captured = number % (world->segment.detail_room + 1);
+	captured = number % (world->segment.detail_room + 1);
 	assert_int_equal(record->stack_size, captured < world->segment.stack_bytes ? captured : world->segment.stack_bytes);
 	for (uint16_t i = 0; i < record->stack_size; i++)
 		assert_int_equal(record->stack[i], number & 0xff);
@@ -200,6 +211,8 @@ static void check_event(struct world *world, uint32_t thread, const struct ada_e
 	struct atf_detail record;
 	const struct fake_thread *fake = &world->threads[thread];
 	bool without = event->event_kind == ADA_EVENT_LOST || (fake->skip_detail && event->function_id % fake->skip_detail == 0);
+	int status;
+
 	if (window && !without)
 		assert_int_not_equal(event->detail_seq, ADA_NO_DETAIL); /* a hole inside a window */
 	if (event->detail_seq == ADA_NO_DETAIL)
@@ -207,7 +220,7 @@ static void check_event(struct world *world, uint32_t thread, const struct ada_e
 	assert_false(without);
 	if (window && !file)
 		fail_msg("thread %u has no detail file, its event %lu is in a window", thread, (unsigned long)position);
-	int status = file ? atf_detail_find(file, event->detail_seq, &record) : ATF_NOT_PERSISTED;
+	status = file ? atf_detail_find(file, event->detail_seq, &record) : ATF_NOT_PERSISTED;
 	if (status != (window ? 0 : ATF_NOT_PERSISTED))
 		fail_msg("thread %u event %lu at %lu: %d, window %lu to %lu", thread, (unsigned long)position,
 			 (unsigned long)event->timestamp_ns, status, window ? (unsigned long)window->start_ns : 0,
@@ -227,6 +240,7 @@ static void check_thread(struct world *world, uint32_t number)
 	struct atf_message message;
 	struct atf_thread *thread;
 	uint64_t position = 0;
+
 	snprintf(directory, sizeof directory, "%s/thread_%u", world->directory, number);
 	if (access(directory, F_OK))
 		return;
@@ -234,15 +248,18 @@ static void check_thread(struct world *world, uint32_t number)
 	for (uint32_t i = 0; i < atf_thread_segments(thread); i++) {
 		const struct atf_index *index = atf_thread_segment(thread, i);
 		struct atf_detail_file *file = NULL;
+		bool has;
+		uint64_t before;
+
 		assert_int_equal(atf_detail_path(path, sizeof path, directory, i), 0);
-		bool has = !access(path, F_OK);
+		has = !access(path, F_OK);
 		assert_int_equal(!!(atf_index_header(index)->flags & ATF_FLAG_HAS_DETAIL), has);
 		if (has) {
 			assert_int_equal(atf_detail_verify(path, index, found, path), 0);
 			assert_int_equal(atf_detail_open(&file, path, &message), 0);
 			assert_int_equal(atf_detail_completeness(file), ATF_COMPLETE);
 		}
-		uint64_t before = world->persisted;
+		before = world->persisted;
 		for (uint64_t k = 0; k < atf_index_count(index); k++)
 			check_event(world, number, &atf_index_events(index)[k], file, k, position++);
 		if (file) {
@@ -256,6 +273,7 @@ static void check_thread(struct world *world, uint32_t number)
 void world_check(struct world *world)
 {
 	uint64_t counted = 0, of_threads = 0;
+
 	world->persisted = 0;
 	for (uint32_t i = 0; i < world->thread_count; i++) {
 		world->first_seq[i] = world->last_seq[i] = UINT64_MAX;

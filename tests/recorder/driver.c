@@ -29,8 +29,10 @@ int main(int argc, char **argv)
 	};
 	struct ada_error error = { "" };
 	int i = 3, status = 0;
+
 	for (; i < argc && strcmp(argv[i], "--"); i++) {
 		char *value = strchr(argv[i], '=');
+
 		*value = 0;
 		set(&options, argv[i], value + 1);
 	}

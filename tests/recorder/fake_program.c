@@ -36,6 +36,7 @@ static void *work(void *argument)
 {
 	const struct work *given = argument;
 	struct fake_thread thread;
+
 	fake_thread_begin(&thread, &fake, (uint32_t)syscall(SYS_gettid), "worker");
 	fake_events(&thread, given->events);
 	if (given->end)
@@ -48,6 +49,7 @@ static void scenario_events(char **arguments)
 {
 	static pthread_t threads[256];
 	struct work given = { number(arguments, 1), true };
+
 	fake_start(&fake);
 	for (uint64_t i = 0; i < number(arguments, 0); i++)
 		pthread_create(&threads[i], NULL, work, &given);
@@ -58,6 +60,7 @@ static void scenario_events(char **arguments)
 static struct fake_thread main_thread(void)
 {
 	struct fake_thread thread;
+
 	fake_start(&fake);
 	fake_thread_begin(&thread, &fake, (uint32_t)getpid(), "main");
 	return thread;
@@ -67,6 +70,7 @@ static struct fake_thread main_thread(void)
 static void scenario_killed(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, number(arguments, 0));
 	if ((uint32_t)thread.chunk->commit < ADA_CHUNK_BYTES)
 		((struct ada_event *)((char *)thread.chunk + (uint32_t)thread.chunk->commit))->function_id = 12345;
@@ -77,6 +81,7 @@ static void scenario_killed(char **arguments)
 static void scenario_lost(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 100);
 	fake_lose(&thread, 7);
 	fake_events(&thread, 5000);
@@ -90,6 +95,7 @@ static void scenario_lost(char **arguments)
 static void scenario_hole(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 100);
 	fake_seal(&thread);
 	thread.seq += 9;
@@ -102,6 +108,7 @@ static void scenario_hole(char **arguments)
 static void scenario_order(char **arguments)
 {
 	struct fake_thread one = main_thread(), two;
+
 	fake_thread_begin(&two, &fake, (uint32_t)getpid() + 1000000, "other");
 	for (int i = 0; i < 200; i++) {
 		fake_events(&one, 10);
@@ -117,6 +124,7 @@ static void scenario_order(char **arguments)
 static void scenario_fill(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, number(arguments, 0));
 	fake_thread_end(&thread);
 }
@@ -126,10 +134,12 @@ static void scenario_dead_thread(char **arguments)
 {
 	struct work given = { 50, false };
 	pthread_t other;
+	uint32_t chunk;
+
 	fake_start(&fake);
 	pthread_create(&other, NULL, work, &given);
 	pthread_join(other, NULL);
-	uint32_t chunk = fake_entry(&fake, 0)->chunk;
+	chunk = fake_entry(&fake, 0)->chunk;
 	fake_check(!fake_is_free(&fake, chunk), "the chunk is taken");
 	for (int i = 0; i < 5000 && !fake_is_free(&fake, chunk); i++)
 		nap();
@@ -140,6 +150,7 @@ static void scenario_dead_thread(char **arguments)
 static void scenario_quiet(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 10);
 	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
 		nap();
@@ -150,10 +161,12 @@ static void scenario_quiet(char **arguments)
 static void scenario_hang(char **arguments)
 {
 	struct fake hanging = { 0 };
+	struct fake_thread thread;
+
 	for (int i = 0; i < 20; i++)
 		fake_connect();
 	fake_hello(&hanging, ADA_HELLO_START, 0);
-	struct fake_thread thread = main_thread();
+	thread = main_thread();
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
 }
@@ -162,6 +175,7 @@ static void send_bytes(const void *bytes, size_t length)
 {
 	char answer[256];
 	int fd = fake_connect();
+
 	send(fd, bytes, length, MSG_NOSIGNAL);
 	recv(fd, answer, sizeof answer, 0);
 	close(fd);
@@ -172,6 +186,11 @@ static void scenario_nonsense(char **arguments)
 {
 	static char junk[70000];
 	struct ada_hello hello = { .head = { ADA_MESSAGE_HELLO, 8 }, .wire_version = ADA_WIRE_VERSION, .kind = ADA_HELLO_START };
+	struct fake_thread thread;
+	uint64_t *free_map;
+	struct ada_chunk *chunk;
+	struct ada_ring ring;
+
 	send_bytes(junk, 1);
 	send_bytes(junk, sizeof junk);
 	send_bytes(&hello, sizeof hello);
@@ -183,16 +202,16 @@ static void scenario_nonsense(char **arguments)
 	send_bytes(&hello, sizeof hello);
 	hello.kind = ADA_HELLO_RESUME;
 	send_bytes(&hello, sizeof hello);
-	struct fake_thread thread = main_thread();
+	thread = main_thread();
 	fake_events(&thread, 10);
-	uint64_t *free_map = (uint64_t *)((char *)fake.shm + fake.shm->free_offset);
+	free_map = (uint64_t *)((char *)fake.shm + fake.shm->free_offset);
 	__atomic_fetch_and(free_map, ~(3ull << 20), __ATOMIC_ACQUIRE);
-	struct ada_chunk *chunk = fake_chunk(&fake, 20);
+	chunk = fake_chunk(&fake, 20);
 	*chunk = (struct ada_chunk){ .commit = UINT32_MAX, .status = ADA_CHUNK_SEALED };
 	chunk = fake_chunk(&fake, 21);
 	*chunk = (struct ada_chunk){ .commit = 96, .thread = 500, .status = ADA_CHUNK_SEALED };
 	fake_seal(&thread);
-	struct ada_ring ring = fake_ring(&fake);
+	ring = fake_ring(&fake);
 	ada_ring_put(&ring, 0x7fffffff);
 	fake_events(&thread, 10);
 	fake_thread_end(&thread);
@@ -202,6 +221,7 @@ static void scenario_nonsense(char **arguments)
 static void scenario_exec(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 30);
 	execv(arguments[0], arguments);
 	fake_check(false, "exec");
@@ -211,6 +231,7 @@ static void scenario_exec(char **arguments)
 static void scenario_escape(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 12);
 	munmap(fake.shm, fake.shm->total_bytes);
 	for (int i = 0; i < 10000 && access(arguments[0], F_OK); i++)
@@ -222,6 +243,8 @@ static void scenario_fork(char **arguments)
 {
 	struct fake_thread thread = main_thread();
 	pid_t parent = getpid();
+	struct fake child = { 0 };
+
 	fake_events(&thread, 40);
 	if (fork())
 		_exit(7);
@@ -229,7 +252,6 @@ static void scenario_fork(char **arguments)
 		nap();
 	for (uint64_t i = 0; i < number(arguments, 0); i++)
 		nap();
-	struct fake child = { 0 };
 	fake_hello(&child, ADA_HELLO_FORK, (uint32_t)parent);
 	if (!child.shm)
 		_exit(0);
@@ -244,8 +266,10 @@ static void scenario_fork(char **arguments)
 static void scenario_crash(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+	struct ada_crash *crash;
+
 	fake_events(&thread, 3);
-	struct ada_crash *crash = &fake.shm->crash;
+	crash = &fake.shm->crash;
 	crash->signal = SIGSEGV;
 	crash->code = 1;
 	crash->thread_id = (uint32_t)getpid();
@@ -261,6 +285,7 @@ static void scenario_crash(char **arguments)
 static void scenario_disabled(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	fake_events(&thread, 3);
 	__atomic_store_n(&fake.shm->disabled, (uint32_t)number(arguments, 0), __ATOMIC_RELEASE);
 }
@@ -269,6 +294,7 @@ static void scenario_disabled(char **arguments)
 static void scenario_gives_up(char **arguments)
 {
 	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof failed }, .reason = ADA_DISABLE_NO_MEMORY };
+
 	fake_hello(&fake, ADA_HELLO_START, 0);
 	fake_check(send(fake.socket, &failed, sizeof failed, 0) == sizeof failed, "send");
 }
@@ -284,6 +310,7 @@ static void scenario_hurries(char **arguments)
 				   .heir = ADA_NONE };
 	struct ada_failed failed = { .head = { ADA_MESSAGE_FAILED, sizeof failed }, .reason = ADA_DISABLE_NO_ANSWER };
 	int fd = fake_connect();
+
 	fake_check(send(fd, &hello, sizeof hello, 0) == sizeof hello && send(fd, &failed, sizeof failed, 0) == sizeof failed, "send");
 	close(fd);
 }
@@ -295,6 +322,7 @@ static void scenario_unread(char **arguments)
 	struct ada_module_message again = { .head = { ADA_MESSAGE_MODULE, sizeof again }, .flags = ADA_MODULE_MAIN };
 	struct pollfd answered;
 	struct fake_thread thread;
+
 	fake_hello(&fake, ADA_HELLO_START, 0);
 	fake_module(&fake, 0, ADA_MODULE_MAIN, "/proc/self/exe");
 	fake_check(send(fake.socket, &again, sizeof again, 0) == sizeof again, "send");
@@ -323,6 +351,7 @@ static void scenario_vanishes(char **arguments)
 static void scenario_flood(char **arguments)
 {
 	struct fake_thread thread = main_thread();
+
 	while (!__atomic_load_n(&fake.shm->stop, __ATOMIC_RELAXED))
 		fake_events(&thread, 1000);
 }
@@ -337,11 +366,13 @@ static void scenario_stay(char **arguments)
 {
 	sigset_t set;
 	int signal;
+	struct fake_thread thread;
+
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGINT, &(struct sigaction){ .sa_handler = say_interrupted }, NULL);
-	struct fake_thread thread = main_thread();
+	thread = main_thread();
 	fake_events(&thread, 25);
 	puts("ready");
 	fflush(stdout);

@@ -8,6 +8,7 @@ static inline void make_segment(struct ada_segment *segment, struct ada_segment_
 {
 	struct ada_shared shared;
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_shared_open(&shared, &error), 0);
 	options.shared = &shared;
 	assert_int_equal(ada_segment_create(segment, &options, agent_fd, &error), 0);

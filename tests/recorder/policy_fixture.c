@@ -23,6 +23,7 @@ struct ada_policy *policy_open(const char **rules)
 	struct ada_trace_options options = { .pre_roll_ns = 5000 };
 	struct ada_policy *policy;
 	struct ada_error error = { "" };
+
 	for (size_t i = 0; rules && rules[i]; i++)
 		ada_array_push(&options.triggers, rules[i]);
 	assert_int_equal(ada_policy_open(&policy, &options, 2.0, &error), 0);
@@ -36,6 +37,7 @@ struct ada_provider *policy_provider(struct ada_policy *policy, const struct ada
 	struct ada_segment_options options = { .index_buffer_bytes = ADA_INDEX_BUFFER_MIN, .pid = 1, .provider = number++ };
 	struct ada_provider *provider = calloc(1, sizeof *provider);
 	int agent_fd;
+
 	pthread_mutex_init(&provider->lock, NULL);
 	make_segment(&provider->segment, options, &agent_fd);
 	close(agent_fd);
@@ -58,6 +60,7 @@ struct ada_plan *policy_plan(bool decode)
 	struct ada_plan_options options = { .decode = decode, .no_cache = true };
 	struct ada_plan *plan;
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_plan_open(&plan, "/proc/self/exe", &options, &error), 0);
 	return plan;
 }
@@ -78,10 +81,12 @@ static struct policy_decision look(const struct ada_policy_table *table, uint32_
 	const uint8_t *bytes = (const uint8_t *)table;
 	struct policy_decision decision = { .version = LOAD(&table->version), .flags = LOAD(bytes + ADA_POLICY_FLAGS + number) };
 	uint16_t class = LOAD((const uint16_t *)(bytes + ADA_POLICY_CLASSES) + number);
+
 	decision.mask = LOAD((const uint64_t *)(bytes + ADA_POLICY_MASKS) + class);
 	for (uint64_t rest = decision.mask; rest; rest &= rest - 1) {
 		const struct ada_rule *rule = &table->rules[__builtin_ctzll(rest)];
 		uint64_t after = LOAD(&rule->after);
+
 		decision.after += after;
 		decision.torn |= !LOAD(&rule->kind) || !LOAD(&rule->incarnation);
 		if (rest == decision.mask) {
@@ -98,9 +103,11 @@ struct policy_decision policy_decide(const struct ada_shm *shm, uint32_t number)
 		const uint8_t *flags = (const uint8_t *)&shm->policy_flags + LOAD(&shm->policy_flags);
 		const struct ada_policy_table *table = (const void *)(flags - ADA_POLICY_FLAGS);
 		uint64_t generation = LOAD(&table->generation);
+		struct policy_decision decision;
+
 		if (generation % 2)
 			continue;
-		struct policy_decision decision = look(table, number);
+		decision = look(table, number);
 		if (LOAD(&table->generation) == generation)
 			return decision;
 	}

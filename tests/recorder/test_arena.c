@@ -27,6 +27,7 @@ static void open_arena(uint64_t space_bytes)
 {
 	struct ada_arena_options options = { .space_bytes = space_bytes, .start_ns = 11, .segment_events = 22, .index_mode = 2 };
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_arena_open(&arena, &shared, &options, &error), 0);
 	assert_int_equal(ada_arena_attach(&map, ada_arena_fd(arena), &error), 0);
 }
@@ -43,6 +44,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	char command[96];
+
 	ada_arena_detach(&map);
 	ada_arena_close(arena);
 	ada_shared_remove(&shared);
@@ -54,6 +56,7 @@ static int tear_down(void **state)
 static bool confine(const char *size)
 {
 	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC), fd = -1;
+
 	if (context >= 0 && !syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "size", size, 0) &&
 	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
@@ -68,6 +71,7 @@ static bool confine(const char *size)
 static uint64_t resident(void)
 {
 	struct stat info;
+
 	assert_int_equal(fstat(ada_arena_fd(arena), &info), 0);
 	return (uint64_t)info.st_blocks * 512;
 }
@@ -76,6 +80,7 @@ static uint8_t *take(uint64_t offset, size_t expected)
 {
 	size_t bytes = 256 * KIB;
 	uint8_t *block = ada_arena_block_take(arena, 1, 0, offset, &bytes);
+
 	assert_non_null(block);
 	assert_int_equal(bytes, expected);
 	memset(block, 0xab, bytes);
@@ -85,6 +90,7 @@ static uint8_t *take(uint64_t offset, size_t expected)
 static uint32_t taken(void)
 {
 	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < map.header->blocks_used; i++)
 		count += map.blocks[i].taken;
 	return count;
@@ -92,10 +98,12 @@ static uint32_t taken(void)
 
 static void a_block_is_noted_and_free_again(void **state)
 {
+	size_t bytes = 256 * KIB;
+	uint8_t *block;
+
 	open_arena(UINT64_MAX);
 	assert_int_equal(ada_arena_lane_take(arena, 3, 4), 1);
-	size_t bytes = 256 * KIB;
-	uint8_t *block = ada_arena_block_take(arena, 1, 5, 512 * KIB, &bytes);
+	block = ada_arena_block_take(arena, 1, 5, 512 * KIB, &bytes);
 	assert_int_equal(map.header->blocks_used, 1);
 	assert_int_equal(map.blocks[0].taken, 1);
 	assert_int_equal(map.blocks[0].kind, ADA_ARENA_PLAIN);
@@ -115,21 +123,24 @@ static void a_file_begins_with_small_blocks(void **state)
 {
 	static const uint64_t offsets[] = { 0, 16, 32, 64, 128, 256, 512, 768 };
 	static const size_t sizes[] = { 16, 16, 32, 64, 128, 256, 256, 256 };
+	size_t small = 4096;
+	uint64_t before;
+
 	open_arena(UINT64_MAX);
 	ada_arena_lane_take(arena, 0, 0);
-	uint64_t before = resident();
+	before = resident();
 	for (size_t i = 0; i < 100; i++)
 		take(0, 16 * KIB);
 	assert_in_range(resident() - before, 1600 * KIB, 1600 * KIB + 128 * KIB);
 	for (size_t i = 0; i < 8; i++)
 		take(offsets[i] * KIB, sizes[i] * KIB);
-	size_t small = 4096;
 	assert_null(ada_arena_block_take(arena, 1, 0, 0, &small));
 }
 
 static void the_last_one_given_is_the_first_one_taken(void **state)
 {
 	uint8_t *blocks[10];
+
 	open_arena(UINT64_MAX);
 	ada_arena_lane_take(arena, 0, 0);
 	for (size_t i = 0; i < 10; i++)
@@ -145,6 +156,7 @@ static void the_last_one_given_is_the_first_one_taken(void **state)
 static void free_blocks_keep_little_memory(void **state)
 {
 	static uint8_t *blocks[400]; /* 100 MiB */
+
 	open_arena(UINT64_MAX);
 	ada_arena_lane_take(arena, 0, 0);
 	for (size_t i = 0; i < 400; i++)
@@ -163,12 +175,14 @@ static void none_left(void **state)
 {
 	uint32_t count = 0;
 	uint8_t *last = NULL;
+
 	open_arena(64ul << 20);
 	assert_in_range(map.header->blocks, 16, 32);
 	ada_arena_lane_take(arena, 0, 0);
 	for (;; count++) {
 		size_t bytes = 256 * KIB;
 		uint8_t *block = ada_arena_block_take(arena, 1, 0, 0, &bytes);
+
 		if (!block)
 			break;
 		last = block;
@@ -184,6 +198,7 @@ static void no_memory(void **state)
 {
 	static uint8_t *blocks[100];
 	size_t count = 0, bytes;
+
 	if (!confine("4m"))
 		skip();
 	open_arena(UINT64_MAX);
@@ -201,6 +216,7 @@ static void no_memory(void **state)
 static void no_memory_for_notes(void **state)
 {
 	uint32_t note, count = 0;
+
 	if (!confine("1m"))
 		skip();
 	open_arena(UINT64_MAX);
@@ -221,9 +237,12 @@ static void no_memory_for_notes(void **state)
 static void a_note_counts_whole(void **state)
 {
 	struct ada_arena_lane_state before = { .next_seq = 10, .segment = 1 }, after = { .next_seq = 20, .segment = 2 }, found;
+	uint32_t note;
+	const struct ada_arena_lane *lane;
+
 	open_arena(UINT64_MAX);
-	uint32_t note = ada_arena_lane_take(arena, 3, 4);
-	const struct ada_arena_lane *lane = &map.lanes[note - 1];
+	note = ada_arena_lane_take(arena, 3, 4);
+	lane = &map.lanes[note - 1];
 	assert_int_equal(lane->used, 1);
 	assert_int_equal(lane->provider, 3);
 	assert_int_equal(lane->id, 4);
@@ -246,6 +265,7 @@ static void without_an_arena(void **state)
 {
 	size_t bytes = 256 * KIB;
 	struct ada_clock *clock;
+
 	assert_int_equal(ada_clock_open(&clock), 0);
 	ada_arena_note_clock(NULL, clock);
 	ada_clock_close(clock);
@@ -270,6 +290,7 @@ static void providers_and_clock(void **state)
 					   .stack_bytes = 128,
 					   .no_small = 1 };
 	struct ada_clock *clock, *again;
+
 	open_arena(UINT64_MAX);
 	assert_int_equal(ada_arena_clock(&map, &again), -EINVAL); /* not noted yet */
 	ada_arena_note_provider(arena, 0, &note);
@@ -284,9 +305,11 @@ static void providers_and_clock(void **state)
 
 	assert_int_equal(ada_clock_open(&clock), 0);
 	for (int i = 0; i < 5; i++) {
+		uint64_t counter;
+
 		ada_arena_note_clock(arena, clock);
 		assert_int_equal(ada_arena_clock(&map, &again), 0);
-		uint64_t counter = ada_clock_counter();
+		counter = ada_clock_counter();
 		for (uint64_t ahead = 0; ahead < 1000; ahead++)
 			assert_int_equal(ada_clock_ns(again, counter + ahead * 12345), ada_clock_ns(clock, counter + ahead * 12345));
 		ada_clock_close(again);
@@ -299,21 +322,28 @@ static void attach_fails(int code)
 {
 	struct ada_arena_map other;
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_arena_attach(&other, ada_arena_fd(arena), &error), -code);
 	assert_null(other.header);
 }
 
 static void a_damaged_header_is_refused(void **state)
 {
+	uint8_t *bytes;
+	uint32_t *counts[3];
+	size_t ends;
+
 	open_arena(UINT64_MAX);
-	uint8_t *bytes = (uint8_t *)map.header;
-	size_t ends = offsetof(struct ada_arena, start_ns);
+	bytes = (uint8_t *)map.header;
+	ends = offsetof(struct ada_arena, start_ns);
 	for (size_t i = 0; i < ends; i++) {
 		bytes[i] ^= 0x10;
 		attach_fails(EINVAL);
 		bytes[i] ^= 0x10;
 	}
-	uint32_t *counts[] = { &map.header->providers_used, &map.header->lanes_used, &map.header->blocks_used };
+	counts[0] = &map.header->providers_used;
+	counts[1] = &map.header->lanes_used;
+	counts[2] = &map.header->blocks_used;
 	for (size_t i = 0; i < 3; i++) {
 		*counts[i] = 1u << 30;
 		attach_fails(EINVAL);
@@ -334,6 +364,7 @@ static void addresses_that_are_limited(void **state)
 {
 	struct ada_arena_options options = { .space_bytes = 8ul << 20 };
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_arena_open(&arena, &shared, &options, &error), -ENOMEM);
 	assert_null(arena);
 	assert_int_equal(faccessat(shared.directory, ADA_SHARED_ARENA, F_OK, 0), -1);
@@ -352,6 +383,7 @@ static void addresses_that_are_limited(void **state)
 static void who_has_it_lives(void **state)
 {
 	int fd;
+
 	open_arena(UINT64_MAX);
 	ada_arena_detach(&map);
 	assert_false(ada_shared_is_dead(shared.directory, &fd));
@@ -375,20 +407,25 @@ static struct ada_event *rebuild(const struct ada_arena_lane_state *state, uint3
 	char path[128], thread[96];
 	size_t length = sizeof(AtfIndexHeader) + state->segment_events * sizeof(struct ada_event);
 	uint8_t *bytes = calloc(1, length);
+	int fd;
+	struct ada_event *events;
+
 	assert_non_null(bytes);
 	snprintf(thread, sizeof thread, "%s/thread_0", directory);
 	assert_int_equal(atf_index_path(path, sizeof path, thread, state->segment), 0);
-	int fd = open(path, O_RDONLY);
+	fd = open(path, O_RDONLY);
 	assert_true(fd >= 0 && read(fd, bytes, length) >= 64);
 	close(fd);
 	for (uint32_t i = 0; i < map.header->blocks_used; i++) {
 		const struct ada_arena_block *block = &map.blocks[i];
+		size_t rest;
+
 		if (!block->taken || block->lane != note - 1 || block->segment != state->segment || block->offset >= length)
 			continue;
-		size_t rest = length - block->offset;
+		rest = length - block->offset;
 		memcpy(bytes + block->offset, ada_arena_bytes(&map, i), rest < block->bytes ? rest : block->bytes);
 	}
-	struct ada_event *events = calloc(state->segment_events + 1, sizeof *events);
+	events = calloc(state->segment_events + 1, sizeof *events);
 	memcpy(events, bytes + sizeof(AtfIndexHeader), length - sizeof(AtfIndexHeader));
 	free(bytes);
 	return events;
@@ -397,11 +434,13 @@ static struct ada_event *rebuild(const struct ada_arena_lane_state *state, uint3
 static void check_note(const struct ada_lane *lane, uint64_t expected)
 {
 	struct ada_arena_lane_state state;
+	struct ada_event *events;
+
 	assert_int_not_equal(lane->note, 0);
 	ada_arena_lane_state(&map.lanes[lane->note - 1], &state);
 	assert_int_equal(state.next_seq, expected);
 	assert_int_equal(state.events, expected);
-	struct ada_event *events = rebuild(&state, lane->note);
+	events = rebuild(&state, lane->note);
 	for (uint32_t i = 0; i < state.segment_events; i++)
 		assert_int_equal(events[i].function_id, expected - state.segment_events + i);
 	free(events);
@@ -417,18 +456,22 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	struct ada_sink *sink;
 	uint64_t done = 0;
 	uint32_t random = 1;
+	struct ada_arena_lane_state state;
+
 	assert_int_equal(ada_clock_open(&options.clock), 0);
 	assert_int_equal(ada_sink_open(&sink, false), 0);
 	ada_sink_use_arena(sink, arena);
 	options.sink = ada_sink_atf(sink);
 	while (done < events) {
+		struct ada_lane_detail none = { .chunk = ADA_NONE };
+		size_t count;
+
 		random = random * 1664525 + 1013904223;
-		size_t count = random >> 8 & 1 ? 1022 : (random >> 9) % 2999 + 1;
+		count = random >> 8 & 1 ? 1022 : (random >> 9) % 2999 + 1;
 		for (size_t i = 0; i < count; i++)
 			some[i] = (struct ada_event){
 				.timestamp_ns = ada_clock_counter(), .function_id = done + i, .event_kind = ADA_EVENT_CALL, .thread_id = 7
 			};
-		struct ada_lane_detail none = { .chunk = ADA_NONE };
 		assert_int_equal(ada_lane_append(&lane, &options, directory, done, some, count, none, &error), 0);
 		done += count;
 		ada_lane_note(&lane, &options);
@@ -444,7 +487,6 @@ static void write_lane(uint64_t segment_events, uint64_t events, bool heap_allow
 	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
 	ada_lane_note(&lane, &options);
 	assert_int_equal(taken(), 0);
-	struct ada_arena_lane_state state;
 	ada_arena_lane_state(&map.lanes[lane.note - 1], &state);
 	assert_int_equal(state.flags, ADA_ARENA_LANE_CLOSED);
 	check_note(&lane, done);
@@ -499,5 +541,6 @@ int main(void)
 					    TEST(a_lane_in_one_file),
 					    TEST(a_lane_in_many_files),
 					    TEST(a_lane_without_memory) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

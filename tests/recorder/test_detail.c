@@ -12,6 +12,7 @@ static const struct world_options small = { .detail_bytes = 4 << 20, .threads = 
 static void first_and_last_record_are_known(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 2001);
 	fake_mark(&world.threads[0], 0, 100, 0, 50);
@@ -30,6 +31,7 @@ static void first_and_last_record_are_known(void **state)
 static void a_window_holds_every_thread(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	for (int round = 0; round < 40; round++)
 		for (uint32_t i = 0; i < 4; i++) {
@@ -51,6 +53,7 @@ static void nothing_marked_leaves_no_file(void **state)
 {
 	struct world world;
 	struct ada_detail_metrics metrics;
+
 	world_make(&world, &small);
 	for (uint32_t i = 0; i < 4; i++)
 		world_run(&world, i, 20000);
@@ -68,14 +71,17 @@ static void nothing_marked_leaves_no_file(void **state)
 static void a_recycled_pre_roll_is_cut(void **state)
 {
 	struct world world;
+	uint64_t horizon;
+	const struct ada_window *window;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 60000);
 	fake_mark(&world.threads[0], 0, 50000, 0, 10);
-	uint64_t horizon = ada_clock_ns(world.clock, world.segment.shm->detail.horizon);
+	horizon = ada_clock_ns(world.clock, world.segment.shm->detail.horizon);
 	world_run(&world, 0, 100);
 	world_finish(&world);
 	world_check(&world);
-	const struct ada_window *window = world_window(&world, 0);
+	window = world_window(&world, 0);
 	assert_int_equal(world_windows(&world), 1);
 	assert_int_equal(window->shorts, ADA_SHORT_OVERRUN);
 	assert_true(window->start_ns > horizon);
@@ -90,6 +96,7 @@ static void a_recycled_pre_roll_is_cut(void **state)
 static void starvation_splits_a_window(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 500);
 	world_run(&world, 1, 1022);
@@ -112,10 +119,11 @@ static void starvation_splits_a_window(void **state)
 static void a_claimed_chunk_of_a_dead_process_is_whole(void **state)
 {
 	struct world world;
+	uint32_t first = 0;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 3000);
 	fake_mark(&world.threads[0], 0, 2900, 0, 1000);
-	uint32_t first = 0;
 	while (fake_detail(&world.fake, first)->first_seq != 0 || fake_detail(&world.fake, first)->status != ADA_DETAIL_SEALED)
 		first++;
 	__atomic_store_n(&fake_detail(&world.fake, first)->status, ADA_DETAIL_CLAIMED, __ATOMIC_RELEASE);
@@ -132,6 +140,7 @@ static void segments_roll_in_a_window(void **state)
 {
 	struct world world;
 	struct world_options options = small;
+
 	options.segment_events = 700;
 	world_make(&world, &options);
 	world.threads[0].skip_detail = 5;
@@ -149,6 +158,7 @@ static void segments_roll_in_a_window(void **state)
 static void lost_events_shift_no_record(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	for (int i = 0; i < 10; i++) {
 		world_run(&world, 0, 333);
@@ -170,6 +180,7 @@ static void lost_events_shift_no_record(void **state)
 static void a_long_window_streams(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 1000);
 	fake_mark(&world.threads[0], 0, 500, 0, 100000);
@@ -191,6 +202,7 @@ static void streaming_keeps_all(void **state)
 {
 	struct world world;
 	struct world_options options = small;
+
 	options.detail_mode = ADA_DETAIL_STREAMING;
 	world_make(&world, &options);
 	for (int i = 0; i < 50; i++)
@@ -208,6 +220,7 @@ static void oneshot_keeps_the_first(void **state)
 {
 	struct world world;
 	struct world_options options = small;
+
 	options.detail_mode = ADA_DETAIL_ONESHOT;
 	world_make(&world, &options);
 	world_run(&world, 0, 50000);
@@ -221,6 +234,8 @@ static void oneshot_keeps_the_first(void **state)
 static void a_closed_window_frees_the_pool(void **state)
 {
 	struct world world;
+	uint64_t recycled;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 5000);
 	fake_mark(&world.threads[0], 1000 * TICK + TICK / 2, 0, 1000 * TICK + TICK / 2, 0);
@@ -228,7 +243,7 @@ static void a_closed_window_frees_the_pool(void **state)
 	world_pass(&world, 100000000);
 	assert_true(world_window(&world, 0)->settled);
 	assert_int_equal(world.segment.shm->detail.pin.start >> ADA_PIN_EPOCH_BITS, ADA_PIN_NONE >> ADA_PIN_EPOCH_BITS);
-	uint64_t recycled = world.fake.recycled;
+	recycled = world.fake.recycled;
 	world_run(&world, 0, 40000);
 	assert_true(world.fake.recycled >= recycled + 15);
 	world_finish(&world);
@@ -241,6 +256,7 @@ static void a_closed_window_frees_the_pool(void **state)
 static void check_asked(const struct world *world, uint64_t ns, uint64_t start, uint64_t end)
 {
 	const struct ada_window *window = ada_windows_of(ada_details_windows(world->details), ns);
+
 	assert_non_null(window);
 	if (window->start_ns > start)
 		assert_true(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED | ADA_SHORT_FROZEN | ADA_SHORT_STARTUP));
@@ -261,19 +277,24 @@ static void random_windows(bool starve)
 	struct world world;
 	const char *seed = getenv("ADA_TEST_SEED");
 	unsigned random = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
+
 	print_message("# ADA_TEST_SEED=%u\n", random);
 	world_make(&world, &options);
 	for (uint32_t i = 0; i < THREADS_MAX; i++)
 		world.threads[i].skip_detail = i % 3 ? 0 : 11 + i;
 	for (int i = 0; i < MARKS; i++) {
 		struct fake_thread *thread = &world.threads[rand_r(&random) % THREADS_MAX];
+		uint64_t pre, post, now;
+		bool events;
+
 		for (int k = rand_r(&random) % 6; k--;)
 			world_run(&world, (uint32_t)rand_r(&random) % THREADS_MAX, (uint64_t)rand_r(&random) % 400);
 		thread->starve = starve && rand_r(&random) % 100 == 0;
 		world_run(&world, thread->id, 1);
-		uint64_t pre = (uint64_t)rand_r(&random) % 2000 * TICK, post = (uint64_t)rand_r(&random) % 300 * TICK,
-			 now = thread->last_counter;
-		bool events = rand_r(&random) % 4 == 0;
+		pre = (uint64_t)rand_r(&random) % 2000 * TICK;
+		post = (uint64_t)rand_r(&random) % 300 * TICK;
+		now = thread->last_counter;
+		events = rand_r(&random) % 4 == 0;
 		fake_mark(thread, events ? 0 : pre, events ? pre / TICK : 0, events ? 0 : post, events ? post / TICK / 8 : 0);
 		asked[i][0] = ada_clock_ns(world.clock, now);
 		asked[i][1] = events ? asked[i][0] : ada_clock_ns(world.clock, now - pre) + 10;
@@ -304,6 +325,7 @@ static void a_mark_of_the_recorders_own(void **state)
 	struct world world;
 	struct ada_rule rules[ADA_RULES_MAX] = { [3] = { .kind = ADA_RULE_MANUAL, .pre_events = 100, .post_events = 60 } };
 	struct ada_detail_metrics metrics;
+
 	world_make(&world, &small);
 	for (int i = 0; i < 100; i++)
 		world_run(&world, (uint32_t)i % 4, 25);
@@ -327,6 +349,7 @@ static void a_mark_of_the_recorders_own(void **state)
 static void a_window_waits_for_who_writes(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 1000);
 	fake_mark(&world.threads[0], 100 * TICK, 0, 100 * TICK, 0);
@@ -353,6 +376,7 @@ static void a_window_waits_for_who_writes(void **state)
 static void what_a_hole_empties_holds_nothing_up(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world.threads[1].starve = true;
 	for (int i = 0; i < 2; i++) {
@@ -379,6 +403,7 @@ static void what_a_hole_empties_holds_nothing_up(void **state)
 static void a_window_waits_for_chunks_on_their_way(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	fake_events(&world.threads[0], 100);
 	fake_events(&world.threads[1], 300);
@@ -404,9 +429,11 @@ static void late_records_get_into_their_window(void **state)
 {
 	for (int at_once = 0; at_once < 2; at_once++) {
 		struct world world;
+		uint64_t then;
+
 		world_make(&world, &small);
 		world_run(&world, 0, 400);
-		uint64_t then = world.fake.counter;
+		then = world.fake.counter;
 		world_run(&world, 0, 400);
 		fake_mark(&world.threads[0], 200 * TICK + TICK / 2, 0, 0, 0);
 		world_run(&world, 0, 400);
@@ -432,10 +459,12 @@ static void late_records_get_into_their_window(void **state)
 static void a_mark_may_come_behind_late_records(void **state)
 {
 	struct world world;
+	uint64_t then;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 400);
 	fake_seal(&world.threads[0]);
-	uint64_t then = world.fake.counter;
+	then = world.fake.counter;
 	world_run(&world, 1, 400);
 	fake_mark(&world.threads[1], 200 * TICK + TICK / 2, 0, 0, 0);
 	world_run(&world, 1, 400);
@@ -465,6 +494,7 @@ static void files_of_ended_threads_are_closed(void **state)
 	struct atf_message message;
 	struct atf_detail_file *file;
 	char path[128];
+
 	world_make(&world, &small);
 	world_run(&world, 0, 1000);
 	fake_mark(&world.threads[0], 100 * TICK + TICK / 2, 0, 0, 0);
@@ -488,13 +518,15 @@ static void files_of_ended_threads_are_closed(void **state)
 static void a_chunk_sealed_by_a_killed_thread_is_taken(void **state)
 {
 	struct world world;
+	const struct ada_lane *lane;
+
 	world_make(&world, &small);
 	fake_events(&world.threads[0], 100);
 	fake_entry(&world.fake, 0)->sealed_events = 100;
 	fake_seal_begin(&world.threads[0]);
 	__atomic_store_n(&fake_entry(&world.fake, 0)->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE);
 	ada_drain_quiet(&world.drain);
-	const struct ada_lane *lane = &world.drain.lanes.items[0];
+	lane = &world.drain.lanes.items[0];
 	assert_true(lane->closed && lane->events == 100 && !lane->lost);
 	world_finish(&world);
 	assert_int_equal(world.drain.bad_chunks, 0);
@@ -508,6 +540,9 @@ static void a_circular_index_is_written_at_the_end(void **state)
 {
 	struct world world;
 	struct world_options options = small;
+	/* 195,000 events, of which the index holds 128 chunks: the last one is not full. First in the file: a LOST record */
+	uint64_t first = 195000 / 1022 * 1022 - 127 * 1022;
+
 	options.index_mode = ADA_INDEX_CIRCULAR;
 	world_make(&world, &options);
 	world_run(&world, 0, 5000);
@@ -519,8 +554,6 @@ static void a_circular_index_is_written_at_the_end(void **state)
 	world_run(&world, 0, 50000);
 	world_finish(&world);
 	world_check(&world);
-	/* 195,000 events, of which the index holds 128 chunks: the last one is not full. First in the file: a LOST record */
-	uint64_t first = 195000 / 1022 * 1022 - 127 * 1022;
 	assert_in_range(first, 64000, 94999);
 	assert_int_equal(world.persisted, 94999 - first + 1 + 1001);
 	assert_int_equal(world.last_seq[0], 145499 - first + 1);
@@ -556,5 +589,6 @@ int main(void)
 					    cmocka_unit_test(a_circular_index_is_written_at_the_end),
 					    cmocka_unit_test(a_thousand_random_windows),
 					    cmocka_unit_test(a_thousand_random_windows_with_holes) };
+
 	return world_run_tests("detail", tests);
 }

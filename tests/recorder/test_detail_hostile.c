@@ -8,6 +8,7 @@ static void spoil(struct world *world, unsigned *random)
 	struct ada_shm *shm = world->segment.shm;
 	struct ada_detail_chunk *chunk = fake_detail(&world->fake, rand_r(random) % world->segment.detail_ready);
 	uint64_t value = rand_r(random) % 3 ? (uint64_t)rand_r(random) % 2000 : (uint64_t)rand_r(random) << 40 | (uint64_t)rand_r(random);
+
 	switch (rand_r(random) % 12) {
 	case 0: chunk->status = (uint32_t)value; break;
 	case 1: chunk->thread = (uint32_t)value; break;
@@ -30,15 +31,18 @@ static void spoil(struct world *world, unsigned *random)
 static void a_hostile_pool_harms_nobody(void **state)
 {
 	unsigned random = 7;
+
 	for (int round = 0; round < 12; round++) {
 		struct world world;
 		struct world_options options = { .detail_bytes = 4 << 20, .threads = 4 };
+
 		options.index_mode = round % 4 == 3 ? ADA_INDEX_CIRCULAR : ADA_INDEX_STREAMING;
 		options.detail_mode = round % 4 == 2 ? ADA_DETAIL_STREAMING : ADA_DETAIL_CIRCULAR;
 		world_make(&world, &options);
 		for (int i = 0; i < 150; i++) {
 			/* The fake agent believes its own ring: what it reads of it is right again when it runs. */
 			struct ada_detail_control control = world.segment.shm->detail;
+
 			spoil(&world, &random);
 			world_turn(&world);
 			world.segment.shm->detail.sealed_tail = control.sealed_tail;

@@ -7,6 +7,7 @@ static struct ada_detail_chunk *chunk_of(const struct world *world, uint32_t thr
 {
 	for (uint32_t i = 0; i < world->segment.detail_chunks; i++) {
 		struct ada_detail_chunk *chunk = fake_detail(&world->fake, i);
+
 		if (chunk->status == ADA_DETAIL_SEALED && chunk->thread == thread && chunk->first_seq == first_seq)
 			return chunk;
 	}
@@ -19,8 +20,10 @@ static struct ada_detail_chunk *chunk_of(const struct world *world, uint32_t thr
 static void overwrite(struct world *world, uint64_t first_seq)
 {
 	struct ada_detail_chunk *chunk = chunk_of(world, 0, first_seq);
+
 	for (uint32_t slot = 0; slot < chunk->records; slot++) {
 		uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * world->segment.detail_scale;
+
 		((struct ada_detail *)((char *)chunk + offset))->counter = world->fake.counter + 1000000000;
 	}
 }
@@ -29,11 +32,13 @@ static void overwrite(struct world *world, uint64_t first_seq)
 static void what_lies_between_windows_may_be_overwritten(void **state)
 {
 	struct world world;
+	uint64_t between;
+
 	world_make(&world, &small);
 	fake_events(&world.threads[0], 500);
 	fake_mark(&world.threads[0], 0, 0, 0, 0);
 	fake_seal(&world.threads[0]);
-	uint64_t between = world.threads[0].seq;
+	between = world.threads[0].seq;
 	fake_events(&world.threads[0], 700);
 	fake_seal(&world.threads[0]);
 	fake_events(&world.threads[0], 500);
@@ -56,6 +61,7 @@ static void what_lies_between_windows_may_be_overwritten(void **state)
 static uint64_t next_ns(const struct world *world, uint64_t counter)
 {
 	uint64_t ns = ada_clock_ns(world->clock, counter), next = counter;
+
 	while (ada_clock_ns(world->clock, next) == ns)
 		next++;
 	return next;
@@ -66,6 +72,7 @@ static uint64_t next_ns(const struct world *world, uint64_t counter)
 static void an_emptied_window_moves_behind_all_holes(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	fake_events(&world.threads[2], 300);
 	world.threads[0].starve = world.threads[1].starve = true;
@@ -94,9 +101,11 @@ static void an_emptied_window_moves_behind_all_holes(void **state)
 static void late_records_that_are_gone_are_told(void **state)
 {
 	struct world world;
+	uint64_t then;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 400);
-	uint64_t then = world.fake.counter;
+	then = world.fake.counter;
 	world_run(&world, 0, 400);
 	fake_mark(&world.threads[0], 200 * TICK + TICK / 2, 0, 0, 0);
 	world_run(&world, 0, 400);
@@ -120,6 +129,7 @@ static void late_records_that_are_gone_are_told(void **state)
 static void a_post_roll_waits_for_what_its_ended_thread_sealed(void **state)
 {
 	struct world world;
+
 	world_make(&world, &small);
 	world_run(&world, 0, 500);
 	fake_events(&world.threads[0], 100);
@@ -147,5 +157,6 @@ int main(void)
 		cmocka_unit_test(an_emptied_window_moves_behind_all_holes),
 		cmocka_unit_test(late_records_that_are_gone_are_told),
 	};
+
 	return world_run_tests("detail race", tests);
 }

@@ -7,6 +7,9 @@
 static uint64_t size_for(const struct world_options *options, void (*before)(struct world *world))
 {
 	struct world world;
+	const struct ada_window *window;
+	uint64_t bytes;
+
 	world_make(&world, options);
 	before(&world);
 	for (uint32_t events = 0; events < PRE_EVENTS + 1000; events += 100)
@@ -16,8 +19,8 @@ static uint64_t size_for(const struct world_options *options, void (*before)(str
 	world_finish(&world);
 	world_check(&world);
 	assert_int_equal(world_windows(&world), 1);
-	const struct ada_window *window = world_window(&world, 0);
-	uint64_t bytes = window->shorts & ADA_SHORT_OVERRUN ? window->sufficient_bytes : 0;
+	window = world_window(&world, 0);
+	bytes = window->shorts & ADA_SHORT_OVERRUN ? window->sufficient_bytes : 0;
 	world_end(&world);
 	return bytes;
 }
@@ -38,6 +41,7 @@ static void little(struct world *world)
 static void check(uint32_t threads, void (*before)(struct world *world))
 {
 	struct world_options options = { .detail_bytes = 4 << 20, .threads = threads };
+
 	options.detail_bytes = size_for(&options, before);
 	assert_int_equal(options.detail_bytes, 32 << 20);
 	assert_int_equal(size_for(&options, before), 0);
@@ -60,5 +64,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(one_thread), cmocka_unit_test(one_thread_that_did_little_before),
 					    cmocka_unit_test(several_threads) };
+
 	return world_run_tests("detail size", tests);
 }

@@ -10,6 +10,7 @@ static const char *marks(struct ada_rule rule, uint64_t step)
 	static char text[21];
 	struct ada_rule_state state = { 0 };
 	uint64_t count = 0;
+
 	for (uint64_t i = 0; i < 20; i++) {
 		text[i] = ada_rule_pass(&state, &rule, (i + 1) * step) ? '1' : '0';
 		count += text[i] == '1';
@@ -53,5 +54,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all), cmocka_unit_test(test_after), cmocka_unit_test(test_every),
 					    cmocka_unit_test(test_limit), cmocka_unit_test(test_limit_of_what_is_left) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

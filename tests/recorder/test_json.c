@@ -7,6 +7,7 @@
 static void check(const char *bytes, size_t length, const char *expected)
 {
 	json_object *object = ada_json_text_of(bytes, length);
+
 	assert_string_equal(json_object_get_string(object), expected);
 	json_object_put(object);
 }
@@ -38,8 +39,10 @@ static void exits(void **state)
 		{ { ADA_EXIT_RUNNING, 0, false }, "{\"kind\":\"running\"}" },
 		{ { ADA_EXIT_UNKNOWN, 0, false }, "{\"kind\":\"unknown\"}" },
 	};
+
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_object *object = ada_json_exit_of(&cases[i].exit, NULL);
+
 		assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN), cases[i].text);
 		json_object_put(object);
 	}
@@ -48,6 +51,7 @@ static void exits(void **state)
 static void numbers_are_exact(void **state)
 {
 	json_object *object = json_object_new_object();
+
 	ada_json_count(object, "most", UINT64_MAX);
 	json_object_object_add(object, "address", ada_json_address_of(0xfffffffffffff000));
 	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
@@ -58,5 +62,6 @@ static void numbers_are_exact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(text), cmocka_unit_test(exits), cmocka_unit_test(numbers_are_exact) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ static const struct ada_lane_detail no_detail = { .chunk = ADA_NONE };
 static int refusing_open(struct atf_sink *sink, const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
 	return fd < 0 ? -errno : fd;
 }
 
@@ -26,6 +27,7 @@ static int refusing_open(struct atf_sink *sink, const char *path)
 static int refusing_write(struct atf_sink *sink, struct atf_block *block)
 {
 	ssize_t done = pwrite(block->fd, block->bytes, disk_full && block->length > 4096 ? 4096 : block->length, block->offset);
+
 	atf_block_done(block, done == (ssize_t)block->length ? 0 : -ENOSPC);
 	return 0;
 }
@@ -47,6 +49,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	char command[96];
+
 	ada_clock_close(clock_used);
 	snprintf(command, sizeof command, "rm -r %s", directory);
 	return system(command);
@@ -56,6 +59,7 @@ static void append(struct ada_lane *lane, const struct ada_lane_options *options
 {
 	static struct ada_event events[4096];
 	struct ada_error error = { "" };
+
 	for (size_t i = 0; i < count; i++)
 		events[i] = (struct ada_event){ .timestamp_ns = ada_clock_counter(),
 						.function_id = seq + i,
@@ -73,6 +77,7 @@ static void numbers_go_on_over_segments(void **state)
 	struct atf_message message;
 	struct atf_thread *thread;
 	char path[96];
+
 	append(&lane, &options, 0, 700);
 	append(&lane, &options, 700, 1800);
 	assert_int_equal(ada_lane_close(&lane, &options, directory, &error), 0);
@@ -95,6 +100,7 @@ static void a_gap_is_a_record(void **state)
 	struct ada_lane_options options = { .clock = clock_used, .circular = true };
 	struct ada_lane lane = { .thread_id = 5 };
 	struct ada_error error = { "" };
+
 	append(&lane, &options, 40, 10);
 	append(&lane, &options, 50, 10);
 	append(&lane, &options, 63, 1);
@@ -113,6 +119,7 @@ static void a_full_disk_counts_what_is_there(void **state)
 	struct ada_lane_options options = { .clock = clock_used, .sink = &refusing };
 	struct ada_lane lane = { .thread_id = 5 };
 	struct ada_error error = { "" };
+
 	append(&lane, &options, 0, 1000);
 	assert_int_equal(lane.events, 1000);
 	disk_full = true;
@@ -129,6 +136,7 @@ static struct ada_lane crowd[40];
 static bool rest_all(void *context)
 {
 	bool rested = false;
+
 	++*(unsigned *)context;
 	for (size_t i = 0; i < sizeof crowd / sizeof *crowd; i++)
 		rested |= ada_lane_rest(&crowd[i]);
@@ -147,6 +155,7 @@ static void lanes_share_descriptors(void **state)
 	struct rlimit files, few;
 	char path[96];
 	int next = dup(0);
+
 	close(next);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	few = (struct rlimit){ (rlim_t)next + 8, files.rlim_max };
@@ -177,6 +186,7 @@ static void a_gap_behind_a_full_disks_cut_is_none(void **state)
 	struct ada_lane_options options = { .clock = clock_used, .sink = &refusing };
 	struct ada_lane lane = { .thread_id = 5 };
 	struct ada_error error = { "" };
+
 	append(&lane, &options, 0, 100);
 	append(&lane, &options, 103, 500);
 	append(&lane, &options, 610, 90);
@@ -198,11 +208,13 @@ static void a_segment_that_cant_begin_is_none(void **state)
 	struct ada_error error = { "" };
 	struct rlimit before, none;
 	char path[96];
+	int status;
+
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	int status = ada_lane_append(&lane, &options, directory, 0, &event, 1, no_detail, &error);
+	status = ada_lane_append(&lane, &options, directory, 0, &event, 1, no_detail, &error);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_int_equal(status, -EFBIG);
 	snprintf(path, sizeof path, "%s/thread_0/index.atf", directory);
@@ -220,5 +232,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_segment_that_cant_begin_is_none, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_gap_behind_a_full_disks_cut_is_none, set_up, tear_down),
 	};
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,15 @@ static char root[] = "/tmp/ada-limit-XXXXXX";
 static void put(const char *path, const char *text)
 {
 	char full[256];
+	FILE *file;
+
 	snprintf(full, sizeof full, "%s/%s", root, path);
 	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = 0;
 		mkdir(full, 0700);
 		*slash = '/';
 	}
-	FILE *file = fopen(full, "w");
+	file = fopen(full, "w");
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
@@ -34,6 +36,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	char command[64];
+
 	snprintf(command, sizeof command, "rm -r %s", root);
 	return system(command);
 }
@@ -66,6 +69,7 @@ static void version_2(void **state)
 static void version_1(void **state)
 {
 	const char *groups = "5:cpu,cpuacct:/x\n4:hugetlb,memory:/c\n0::/\n";
+
 	put("memory/c/memory.limit_in_bytes", "9223372036854771712\n");
 	put("memory/c/memory.usage_in_bytes", "100\n");
 	assert_int_equal(ada_limit_groups_left(groups, root), UINT64_MAX);
@@ -79,6 +83,7 @@ static void version_1(void **state)
 static void room(void **state)
 {
 	uint64_t none = ada_limit_room(getpid(), 0);
+
 	assert_true(none < (uint64_t)sysconf(_SC_PHYS_PAGES) * 4096);
 	assert_true(ada_limit_room(getpid(), 1ull << 50) <= (uint64_t)sysconf(_SC_PHYS_PAGES) * 4096);
 }
@@ -88,5 +93,6 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(no_groups, begin, end),
 					    cmocka_unit_test_setup_teardown(version_2, begin, end),
 					    cmocka_unit_test_setup_teardown(version_1, begin, end), cmocka_unit_test(room) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,7 @@ static int set_up(void **state)
 	static const struct ada_mark_source source = {
 		.ns = fake_ns, .time = fake_time, .place = fake_place, .committed = fake_committed, .ended = fake_ended, .ns_per_tick = 2
 	};
+
 	segment.shm = calloc(1, sizeof *segment.shm);
 	segment.marks = calloc(ADA_MARKS, sizeof *segment.marks);
 	segment.shm->thread_count = segment.shm->threads_seen = THREADS;
@@ -106,6 +107,7 @@ static void put(const struct ada_mark *mark)
 static void expect(size_t i, uint64_t start, uint64_t end, uint64_t count, uint32_t shorts)
 {
 	struct ada_window *window = ada_windows_at(windows, i);
+
 	assert_int_equal(window->start_ns, start);
 	assert_int_equal(window->end_ns, end);
 	assert_int_equal(window->marked_count, count);
@@ -115,14 +117,18 @@ static void expect(size_t i, uint64_t start, uint64_t end, uint64_t count, uint3
 static void seconds_are_exact(void **state)
 {
 	struct ada_mark mark = of_event(1, 2000);
+	uint64_t ns;
+	struct ada_window *window;
+	struct ada_mark_last last;
+
 	mark.pre_ticks = 501;
 	mark.post_ticks = 77;
 	put(&mark);
 	assert_true(ada_marks_read(marks));
 	assert_false(ada_marks_read(marks));
-	uint64_t ns = 2 * counter_of(1, 2000);
+	ns = 2 * counter_of(1, 2000);
 	expect(0, ns - 1002, ns + 154, 1, 0);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->pre_ns, 1002);
 	assert_int_equal(window->post_ns, 154);
 	assert_int_equal(window->rules, 2);
@@ -130,7 +136,7 @@ static void seconds_are_exact(void **state)
 	assert_int_equal(window->marks.items[0].function_id, 77);
 	assert_int_equal(window->marks.items[0].value, 5);
 	assert_int_equal(segment.shm->marks.tail, 1);
-	struct ada_mark_last last = ada_marks_last(marks);
+	last = ada_marks_last(marks);
 	assert_int_equal(last.ns, ns);
 	assert_int_equal(last.rules, 2);
 	assert_int_equal(last.version, 3);
@@ -139,6 +145,7 @@ static void seconds_are_exact(void **state)
 static void events_are_exact(void **state)
 {
 	struct ada_mark mark = of_event(2, 2000);
+
 	mark.pre_events = 30;
 	mark.post_events = 7;
 	put(&mark);
@@ -151,6 +158,7 @@ static void events_are_exact(void **state)
 static void of_both_the_longer_one(void **state)
 {
 	struct ada_mark mark = of_event(0, 1000);
+
 	mark.pre_events = 3, mark.pre_ticks = 500;   /* 300 ticks back; 500 */
 	mark.post_events = 9, mark.post_ticks = 500; /* 900 on; 500 */
 	put(&mark);
@@ -160,8 +168,10 @@ static void of_both_the_longer_one(void **state)
 
 static void a_post_roll_ends_when_its_event_comes(void **state)
 {
+	struct ada_mark mark, apart;
+
 	committed[0] = 1001;
-	struct ada_mark mark = of_event(0, 1000);
+	mark = of_event(0, 1000);
 	mark.post_events = 10;
 	put(&mark);
 	ada_marks_read(marks);
@@ -175,7 +185,7 @@ static void a_post_roll_ends_when_its_event_comes(void **state)
 	ada_marks_read(marks);
 	expect(0, 2 * counter_of(0, 1000), ADA_WINDOW_OPEN, 2, 0);
 	committed[0] = 1016;
-	struct ada_mark apart = of_event(1, 1500); /* read in the same turn, but behind the end of the first */
+	apart = of_event(1, 1500); /* read in the same turn, but behind the end of the first */
 	put(&apart);
 	assert_true(ada_marks_read(marks));
 	assert_int_equal(ada_windows_count(windows), 2);
@@ -186,6 +196,7 @@ static void a_post_roll_ends_when_its_event_comes(void **state)
 static void fewer_events_than_the_pre_roll_asks_for(void **state)
 {
 	struct ada_mark mark = of_event(1, 20);
+
 	mark.pre_events = 1000;
 	put(&mark);
 	ada_marks_read(marks);
@@ -194,8 +205,10 @@ static void fewer_events_than_the_pre_roll_asks_for(void **state)
 
 static void a_pre_roll_that_is_overwritten(void **state)
 {
+	struct ada_mark mark;
+
 	oldest[1] = 950;
-	struct ada_mark mark = of_event(1, 1000);
+	mark = of_event(1, 1000);
 	mark.pre_events = 100;
 	put(&mark);
 	ada_marks_read(marks);
@@ -204,8 +217,10 @@ static void a_pre_roll_that_is_overwritten(void **state)
 
 static void the_thread_ends_in_the_post_roll(void **state)
 {
+	struct ada_mark mark;
+
 	committed[1] = 1005;
-	struct ada_mark mark = of_event(1, 1000);
+	mark = of_event(1, 1000);
 	mark.post_events = 100;
 	put(&mark);
 	ada_marks_read(marks);
@@ -217,8 +232,10 @@ static void the_thread_ends_in_the_post_roll(void **state)
 
 static void the_process_ends_in_the_post_roll(void **state)
 {
+	struct ada_mark mark;
+
 	committed[1] = 1005;
-	struct ada_mark mark = of_event(1, 1000);
+	mark = of_event(1, 1000);
 	mark.post_events = 100;
 	put(&mark);
 	mark = of_event(0, 100);
@@ -236,13 +253,15 @@ static void the_process_ends_in_the_post_roll(void **state)
 static void places_follow_once_the_index_is_drained(void **state)
 {
 	struct ada_mark mark = of_event(1, 2345);
+	const struct ada_window *window, *second;
+
 	put(&mark);
 	mark = of_event(1, 2346);
 	put(&mark);
 	drained[1] = 2346;
 	ada_marks_read(marks);
-	const struct ada_window *window = ada_windows_at(windows, 0);
-	const struct ada_window *second = ada_windows_at(windows, 1);
+	window = ada_windows_at(windows, 0);
+	second = ada_windows_at(windows, 1);
 	assert_int_equal(window->marks.items[0].segment, 2);
 	assert_int_equal(window->marks.items[0].index_seq, 345);
 	assert_int_equal(second->marks.items[0].index_seq, UINT64_MAX);
@@ -255,10 +274,12 @@ static void places_follow_once_the_index_is_drained(void **state)
 static void places_follow_of_a_window_that_is_settled(void **state)
 {
 	struct ada_mark mark = of_event(1, 2345);
+	struct ada_window *window;
+
 	put(&mark);
 	drained[1] = 2345;
 	ada_marks_read(marks);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	window->settled = true;
 	ada_marks_read(marks);
 	assert_int_equal(window->marks.items[0].index_seq, UINT64_MAX);
@@ -270,6 +291,7 @@ static void places_follow_of_a_window_that_is_settled(void **state)
 static void a_place_that_is_not_ready_holds_up_no_other(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
+
 	segment.shm->marks.head++; /* taken, and never filled */
 	put(&mark);
 	ada_marks_read(marks);
@@ -285,6 +307,7 @@ static void a_place_that_is_not_ready_holds_up_no_other(void **state)
 static void a_place_that_is_ready_late(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
+
 	segment.shm->marks.head++;
 	put(&mark);
 	ada_marks_read(marks);
@@ -301,6 +324,7 @@ static void the_ring_goes_round(void **state)
 
 	for (uint64_t i = 0; i < 10 * ADA_MARKS; i++) {
 		struct ada_mark mark = of_event(0, i % 4000);
+
 		put(&mark);
 		if (i % 1000 == 999)
 			ada_marks_read(marks);
@@ -315,6 +339,7 @@ static void the_ring_goes_round(void **state)
 static void missed_marks_are_one(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
+
 	put(&mark);
 	segment.shm->marks.missed = 41;
 	segment.shm->marks.missed_rules = 8;
@@ -331,14 +356,17 @@ static void missed_marks_are_one(void **state)
 static void a_missed_mark_may_have_no_bounds_left(void **state)
 {
 	struct ada_mark mark = of_event(0, 100);
+	uint64_t before;
+	const struct ada_window *window;
+
 	put(&mark);
 	segment.shm->marks.missed = 1;
 	segment.shm->marks.missed_rules = 8;
 	segment.shm->detail.own_start = UINT64_MAX;
-	uint64_t before = ada_clock_counter();
+	before = ada_clock_counter();
 	ada_marks_read(marks);
 	assert_int_equal(ada_windows_count(windows), 1);
-	const struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->start_ns, 2 * counter_of(0, 100));
 	assert_in_range(window->end_ns, 2 * before, 2 * ada_clock_counter());
 	assert_int_equal(segment.shm->detail.own_start, UINT64_MAX); /* holds no chunk */
@@ -348,8 +376,11 @@ static void garbage_costs_only_windows(void **state)
 {
 	srand(7);
 	for (int round = 0; round < 300; round++) {
+		uint64_t end = 0;
+
 		for (int i = 0; i < 50; i++) {
 			struct ada_mark mark;
+
 			for (size_t byte = 0; byte < sizeof mark; byte++)
 				((uint8_t *)&mark)[byte] = (uint8_t)(rand() % 3 ? rand() : 0);
 			if (rand() % 2) {
@@ -365,9 +396,9 @@ static void garbage_costs_only_windows(void **state)
 		if (round % 50 == 49)
 			segment.shm->marks.head += (uint64_t)rand() << 20; /* no agent does that */
 		ada_marks_read(marks);
-		uint64_t end = 0;
 		for (size_t i = 0; i < ada_windows_count(windows); i++) {
 			const struct ada_window *window = ada_windows_at(windows, i);
+
 			assert_true(window->start_ns <= window->end_ns);
 			assert_true(!i || window->start_ns > end);
 			end = window->end_ns;
@@ -399,5 +430,6 @@ int main(void)
 		TEST(a_missed_mark_may_have_no_bounds_left),
 		TEST(garbage_costs_only_windows),
 	};
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 static const struct ada_policy_table *in_force(const struct ada_provider *provider)
 {
 	const struct ada_shm *shm = provider->segment.shm;
+
 	return (const void *)((const uint8_t *)&shm->policy_flags + shm->policy_flags - ADA_POLICY_FLAGS);
 }
 
@@ -20,12 +21,14 @@ static struct ada_rule_state *state_of(const struct ada_provider *provider, uint
 static void add(struct ada_policy *policy, const char *text, uint32_t *id)
 {
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_policy_add(policy, text, id, &error), 0);
 }
 
 static void drop(struct ada_policy *policy, uint32_t id)
 {
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_policy_remove(policy, id, &error), 0);
 }
 
@@ -45,6 +48,7 @@ static void without_rules_crash_and_manual(void **state)
 	struct ada_policy *policy = policy_open(NULL);
 	struct ada_provider *provider = policy_provider(policy, NULL);
 	struct ada_rule_info rules[ADA_RULES_MAX];
+
 	assert_int_equal(ada_policy_rules(policy, rules, ADA_RULES_MAX), 2);
 	assert_int_equal(rules[0].trigger->kind, ADA_RULE_CRASH);
 	assert_int_equal(rules[1].trigger->kind, ADA_RULE_MANUAL);
@@ -62,6 +66,7 @@ static void errors_name_their_origin(void **state)
 	struct ada_trace_options options = { 0 };
 	struct ada_error error = { "" };
 	struct ada_policy *policy;
+
 	ada_array_push(&options.triggers, "symbol=malloc");
 	ada_array_push(&options.triggers, "nonsense=1");
 	ada_array_push(&options.trigger_origins, "--trigger");
@@ -85,9 +90,11 @@ static void numbers_are_dense_over_modules(void **state)
 	struct ada_plan *plan = policy_plan(false);
 	uint32_t alpha = policy_function(plan, "ada_test_alpha"), beta = policy_function(plan, "ada_test_beta");
 	uint32_t base = ada_policy_module(policy, provider, 3, "/proc/self/exe", plan);
+	struct policy_decision a, b;
+
 	assert_int_equal(base, 1);
-	struct policy_decision a = policy_decide(provider->segment.shm, base + alpha),
-			       b = policy_decide(provider->segment.shm, base + beta);
+	a = policy_decide(provider->segment.shm, base + alpha);
+	b = policy_decide(provider->segment.shm, base + beta);
 	assert_int_equal(a.mask, 6);
 	assert_int_equal(a.flags, ADA_POLICY_CALL | ADA_POLICY_RETURN);
 	assert_int_equal(b.mask, 4);
@@ -109,11 +116,15 @@ static void a_module_extends_the_table_in_place(void **state)
 	struct ada_plan *plan = policy_plan(false), *libc;
 	struct ada_plan_options names = { .no_cache = true };
 	struct ada_error error = { "" };
+	uint32_t first, second;
+	const struct ada_policy_table *table;
+	uint64_t generation;
+
 	assert_int_equal(ada_plan_open(&libc, "/lib/x86_64-linux-gnu/libc.so.6", &names, &error), 0);
-	uint32_t first = ada_policy_module(policy, provider, 0, "/proc/self/exe", plan);
-	const struct ada_policy_table *table = in_force(provider);
-	uint64_t generation = table->generation;
-	uint32_t second = ada_policy_module(policy, provider, 1, "/lib/x86_64-linux-gnu/libc.so.6", libc);
+	first = ada_policy_module(policy, provider, 0, "/proc/self/exe", plan);
+	table = in_force(provider);
+	generation = table->generation;
+	second = ada_policy_module(policy, provider, 1, "/lib/x86_64-linux-gnu/libc.so.6", libc);
 	assert_int_equal(second, first + ada_plan_header(plan)->function_count);
 	assert_ptr_equal(in_force(provider), table);
 	assert_int_equal(table->generation, generation);
@@ -133,6 +144,7 @@ static void types_come_with_the_module(void **state)
 	struct ada_plan *libc;
 	struct ada_plan_options names = { .no_cache = true };
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_plan_open(&libc, "/lib/x86_64-linux-gnu/libc.so.6", &names, &error), 0);
 	assert_int_equal(in_force(provider)->rules[0].type, ADA_VALUE_I32);
 	ada_policy_module(policy, provider, 1, "/lib/x86_64-linux-gnu/libc.so.6", libc);
@@ -153,6 +165,7 @@ static void live_rules_make_versions(void **state)
 	char before[17], with[17], after[17];
 	struct ada_rule_info info;
 	struct ada_error error = { "" };
+
 	ada_policy_hash(policy, 1, before);
 	add(policy, "symbol=ada_test_alpha@label=x", &id);
 	assert_int_equal(id, 2);
@@ -184,6 +197,7 @@ static void at_most_64_rules(void **state)
 	struct ada_error error = { "" };
 	struct ada_rule_info info;
 	uint32_t id, first = 0;
+
 	for (int i = 1; i < 64; i++) {
 		add(policy, "manual", &id);
 		first = first ? first : id;
@@ -206,6 +220,7 @@ static void states_are_a_rules_own(void **state)
 	struct ada_provider *provider = policy_provider(policy, NULL);
 	struct ada_rule_info rules[ADA_RULES_MAX], info;
 	uint32_t id = 0;
+
 	state_of(provider, 0)->matches = 10;
 	state_of(provider, 0)->marks = 4;
 	assert_int_equal(ada_policy_rules(policy, rules, ADA_RULES_MAX), 1);
@@ -238,13 +253,15 @@ static void a_forks_child_has_its_parents_numbers(void **state)
 	struct ada_plan *plan = policy_plan(true);
 	uint32_t base = ada_policy_module(policy, parent, 0, "/proc/self/exe", plan);
 	uint32_t beta = base + policy_function(plan, "ada_test_beta");
+	struct ada_provider *child;
+	uint32_t id;
+
 	state_of(parent, 0)->marks = 5;
-	struct ada_provider *child = policy_provider(policy, parent);
+	child = policy_provider(policy, parent);
 	assert_int_equal(policy_decide(child->segment.shm, beta).mask, 1);
 	assert_int_equal(state_of(child, 0)->marks, 0);
 	assert_int_equal(state_of(child, 0)->incarnation, 1);
 	assert_int_equal(ada_policy_module(policy, child, 5, "/proc/self/exe", plan), base);
-	uint32_t id;
 	add(policy, "symbol=ada_test_alpha", &id);
 	assert_int_equal(policy_decide(child->segment.shm, base + policy_function(plan, "ada_test_alpha")).mask, 2);
 	assert_int_equal(policy_decide(parent->segment.shm, base + policy_function(plan, "ada_test_alpha")).mask, 2);
@@ -257,8 +274,10 @@ static void hooks_of_named_functions(void **state)
 	struct ada_policy *policy = policy_open(POLICY_RULES("symbol=ada_test_beta"));
 	struct ada_plan *names = policy_plan(false), *full = policy_plan(true);
 	uint32_t bytes, beta = ada_plan_functions(full)[policy_function(full, "ada_test_beta")].hook;
+	uint8_t *bits;
+
 	assert_true(ada_policy_names(policy, names));
-	uint8_t *bits = ada_policy_hooks(policy, full, &bytes);
+	bits = ada_policy_hooks(policy, full, &bytes);
 	assert_non_null(bits);
 	assert_int_equal(bytes, (ada_plan_header(full)->hook_count + 7) / 8);
 	for (uint32_t i = 0; i < bytes * 8; i++)
@@ -284,5 +303,6 @@ int main(void)
 					    cmocka_unit_test(states_are_a_rules_own),
 					    cmocka_unit_test(a_forks_child_has_its_parents_numbers),
 					    cmocka_unit_test(hooks_of_named_functions) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

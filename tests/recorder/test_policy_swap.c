@@ -31,6 +31,7 @@ static bool over;
 static bool right(const struct policy_decision *decision, const struct expected *expected)
 {
 	const struct expected *known = &expected[decision->version];
+
 	return !decision->torn && (uint32_t)__builtin_popcountll(decision->mask) == known->rules && decision->after == known->after &&
 	       decision->flags == (known->rules ? ADA_POLICY_CALL : 0);
 }
@@ -38,8 +39,10 @@ static bool right(const struct policy_decision *decision, const struct expected 
 static void *read_all(void *argument)
 {
 	struct reader *reader = argument;
+
 	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
 		struct policy_decision a = policy_decide(reader->shm, reader->alpha), b = policy_decide(reader->shm, reader->beta);
+
 		/* Who found a table just before it was filled anew may use it, whole, just before it is in force. */
 		reader->wrong += !right(&a, alpha_of) + !right(&b, beta_of) + (b.version + 1 < a.version) + (a.version + 1 < reader->last);
 		reader->versions += b.version != reader->last;
@@ -76,16 +79,19 @@ static void swap_all(struct ada_policy *policy)
 	size_t count = 0;
 	uint32_t version = 1;
 	unsigned random = 1;
+
 	for (int i = 0; i < SWAPS; i++) {
 		random = random * 1103515245 + 12345;
 		if (count == LIVE || (count && (random >> 16) % 2)) {
 			size_t gone = (random >> 20) % count;
 			uint32_t id = live[gone].id;
+
 			live[gone] = live[--count];
 			expect(++version, live, count);
 			assert_int_equal(ada_policy_remove(policy, id, &error), 0);
 		} else {
 			char text[80];
+
 			live[count] = (struct live){ .after = (uint64_t)i + 1, .beta = random >> 24 & 1 };
 			snprintf(text, sizeof text, "symbol=ada_test_alpha%s@after=%d", live[count].beta ? ",ada_test_beta" : "", i + 1);
 			expect(++version, live, count + 1);
@@ -104,6 +110,7 @@ static void decisions_belong_to_one_version(void **state)
 	struct ada_plan *plan = policy_plan(false);
 	struct ada_rule_info info;
 	uint32_t base = ada_policy_module(policy, provider, 0, "/proc/self/exe", plan);
+
 	for (int i = 0; i < READERS; i++) {
 		readers[i] = (struct reader){ .shm = provider->segment.shm,
 					      .alpha = base + policy_function(plan, "ada_test_alpha"),
@@ -119,6 +126,7 @@ static void decisions_belong_to_one_version(void **state)
 		/* Rules that are long gone are found by what a mark says of them. */
 		for (uint64_t j = 0; j < KEPT && j < readers[i].decisions; j++) {
 			const struct policy_decision *kept = &readers[i].kept[j];
+
 			if (!kept->mask)
 				continue;
 			assert_true(ada_policy_rule(policy, kept->version, kept->slot, &info));
@@ -134,5 +142,6 @@ static void decisions_belong_to_one_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(decisions_belong_to_one_version) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

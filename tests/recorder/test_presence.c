@@ -56,6 +56,7 @@ static _Noreturn void hold(int channel, const struct rlimit *no_core)
 	struct ada_presence_held presence;
 	pthread_t thread;
 	char word = 0;
+
 	setrlimit(RLIMIT_CORE, no_core);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (ada_presence_open(&presence, NULL) || write(channel, &presence.fd, sizeof presence.fd) < 0)
@@ -72,6 +73,7 @@ static _Noreturn void hold(int channel, const struct rlimit *no_core)
 			pthread_create(&thread, NULL, end_by_exit, NULL);
 		} else if (word == 'f') { /* a child is none, and takes nothing with it */
 			pid_t child = fork();
+
 			if (!child)
 				_exit(0);
 			waitpid(child, NULL, 0);
@@ -84,7 +86,8 @@ static _Noreturn void hold(int channel, const struct rlimit *no_core)
 static void begin(struct world *world)
 {
 	char path[64];
-	int number;
+	int number, fd;
+
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, world->channel), 0);
 	fflush(stdout); /* one of its ends is exit(), which would print again what is in the buffer */
 	world->pid = fork();
@@ -93,7 +96,7 @@ static void begin(struct world *world)
 	close(world->channel[1]);
 	assert_int_equal(read(world->channel[0], &number, sizeof number), sizeof number);
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", world->pid, number);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_true(mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
 	assert_int_equal(write(fd, "x", 1), -1);
@@ -113,6 +116,7 @@ static void tell(const struct world *world, char word)
 static void end(struct world *world, bool (*condition)(const struct world *))
 {
 	siginfo_t info;
+
 	wait_for(world, condition);
 	kill(world->pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)world->pid, &info, WEXITED), 0);
@@ -124,6 +128,7 @@ static void end(struct world *world, bool (*condition)(const struct world *))
 static void killed(void **state)
 {
 	struct world world;
+
 	begin(&world);
 	kill(world.pid, SIGKILL);
 	end(&world, is_dead);
@@ -133,6 +138,7 @@ static void otherwise_dead(void **state)
 {
 	for (const char *way = "aex"; *way; way++) {
 		struct world world;
+
 		begin(&world);
 		tell(&world, *way);
 		end(&world, is_dead);
@@ -142,6 +148,7 @@ static void otherwise_dead(void **state)
 static void ended_in_order(void **state)
 {
 	struct world world;
+
 	begin(&world);
 	tell(&world, 'c');
 	end(&world, is_ended);
@@ -151,10 +158,12 @@ static void stopped_and_killed(void **state)
 {
 	struct world world;
 	siginfo_t info;
+	uint64_t beats;
+
 	begin(&world);
 	kill(world.pid, SIGSTOP);
 	assert_int_equal(waitid(P_PID, (id_t)world.pid, &info, WSTOPPED), 0);
-	uint64_t beats = world.page->beats;
+	beats = world.page->beats;
 	poll(NULL, 0, 3 * ADA_PRESENCE_BEAT_MS);
 	assert_int_equal(__atomic_load_n(&world.page->beats, __ATOMIC_RELAXED), beats);
 	assert_int_equal(world.page->owner & ADA_PRESENCE_DIED, 0);
@@ -167,6 +176,7 @@ static void a_child_takes_nothing_with_it(void **state)
 {
 	struct world world;
 	char word;
+
 	begin(&world);
 	tell(&world, 'f');
 	assert_int_equal(read(world.channel[0], &word, 1), 1);
@@ -179,5 +189,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(killed), cmocka_unit_test(otherwise_dead), cmocka_unit_test(ended_in_order),
 					    cmocka_unit_test(stopped_and_killed), cmocka_unit_test(a_child_takes_nothing_with_it) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ struct outcome {
 static struct outcome find(const char *name)
 {
 	struct outcome outcome = { 0 };
+
 	outcome.status = ada_program_find(&outcome.program, name, &outcome.exit_status, &outcome.error);
 	assert_int_equal(outcome.status != 0, *outcome.error.text != 0);
 	assert_null(strchr(outcome.error.text, '\n'));
@@ -44,12 +45,15 @@ static struct outcome find(const char *name)
 static struct outcome find_file(const void *bytes, size_t length, mode_t mode)
 {
 	char path[96];
+	FILE *file;
+	struct outcome outcome;
+
 	snprintf(path, sizeof path, "%s/file", directory);
-	FILE *file = fopen(path, "w");
+	file = fopen(path, "w");
 	assert_int_equal(fwrite(bytes, 1, length, file), length);
 	fclose(file);
 	assert_int_equal(chmod(path, mode), 0);
-	struct outcome outcome = find(path);
+	outcome = find(path);
 	unlink(path);
 	return outcome;
 }
@@ -57,6 +61,7 @@ static struct outcome find_file(const void *bytes, size_t length, mode_t mode)
 static void in_path(void **state)
 {
 	struct outcome outcome = find("env");
+
 	assert_int_equal(outcome.status, 0);
 	assert_true(!strcmp(outcome.program.path, "/bin/env") || !strcmp(outcome.program.path, "/usr/bin/env"));
 	assert_string_equal(outcome.program.path, outcome.program.executable);
@@ -77,6 +82,7 @@ static void by_name(void **state)
 static void scripts(void **state)
 {
 	struct outcome outcome = find_file("#! /bin/sh -e\necho\n", 19, 0755);
+
 	assert_int_equal(outcome.status, 0);
 	assert_string_equal(outcome.program.executable, "/bin/sh");
 	assert_string_not_equal(outcome.program.path, "/bin/sh");
@@ -90,6 +96,7 @@ static void a_script_that_is_its_own_interpreter(void **state)
 {
 	char text[128];
 	int length = snprintf(text, sizeof text, "#!%s/file\n", directory);
+
 	assert_int_equal(find_file(text, (size_t)length, 0755).status, -ELOOP);
 }
 
@@ -107,6 +114,7 @@ static void an_ending_process_is_known(void **state)
 {
 	siginfo_t ended;
 	pid_t child = fork();
+
 	if (!child)
 		pause();
 	assert_false(ada_process_is_ending(child));
@@ -124,5 +132,6 @@ int main(void)
 					    cmocka_unit_test(scripts),
 					    cmocka_unit_test(a_script_that_is_its_own_interpreter),
 					    cmocka_unit_test(modes) };
+
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

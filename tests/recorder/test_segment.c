@@ -4,68 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/index/segment.h"
+#include "shared_places.h"
 
 #define HUGE_PAGE (2u << 20)
 
 static int agent_fd;
-static struct ada_shared shared;
-
-static int open_own(void **state)
-{
-	return ada_shared_open(&shared, NULL);
-}
-
-/* -1 where the system lets nobody mount. */
-static int open_tmpfs(const char *size)
-{
-	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC), fd = -1;
-	if (context >= 0 && !syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "size", size, 0) &&
-	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
-	close(context);
-	shared = (struct ada_shared){ .directory = fd };
-	return fd;
-}
-
-static int open_roomy(void **state)
-{
-	open_tmpfs("512m");
-	return 0;
-}
-
-static int open_small(void **state)
-{
-	open_tmpfs("24m");
-	return 0;
-}
-
-static int open_filled(void **state)
-{
-	int fd = open_tmpfs("512m") < 0 ? -1 : openat(shared.directory, "filler", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		assert_int_equal(fallocate(fd, 0, 0, 300 << 20), 0);
-		close(fd);
-	}
-	return 0;
-}
-
-static int close_shared(void **state)
-{
-	if (shared.directory < 0)
-		return 0;
-	ada_shared_close(&shared);
-	return 0;
-}
 
 static struct ada_segment create(uint64_t bytes)
 {
@@ -77,6 +27,7 @@ static struct ada_segment create(uint64_t bytes)
 					       .on_full = ADA_ON_FULL_BLOCK };
 	struct ada_segment segment;
 	struct ada_error error = { "" };
+
 	if (shared.directory < 0)
 		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
@@ -86,6 +37,7 @@ static struct ada_segment create(uint64_t bytes)
 static uint32_t free_chunks(const struct ada_segment *segment)
 {
 	uint32_t count = 0;
+
 	for (uint32_t i = 0; i < segment->chunks; i++)
 		count += segment->free_map[i / 64] >> i % 64 & 1;
 	return count;
@@ -95,6 +47,7 @@ static void layout(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
 	const struct ada_shm *shm = segment.shm;
+
 	assert_memory_equal(shm->magic, ADA_SHM_MAGIC, 8);
 	assert_int_equal(shm->index_chunks, 2048);
 	assert_int_equal(shm->index_mode, ADA_INDEX_CIRCULAR);
@@ -118,6 +71,8 @@ static void small_chunks(void **state)
 {
 	struct ada_segment segment = create(1 << 20); /* 32, and small ones from 64 on */
 	uint8_t *last = (uint8_t *)ada_segment_chunk(&segment, 64 + segment.small_chunks - 1);
+	uint32_t walked = 0, ready;
+
 	assert_int_equal(segment.small_chunks, 128);
 	assert_int_equal(segment.numbers, 192);
 	assert_ptr_equal(last + ADA_CHUNK_BYTES, (uint8_t *)segment.shm + segment.total_bytes);
@@ -132,7 +87,7 @@ static void small_chunks(void **state)
 	assert_false(ada_segment_chunk_reach(&segment, 33)); /* between the classes */
 	ada_segment_chunk(&segment, 66)->first_seq = 0ull - ADA_SMALL_BEHIND / 32;
 	assert_int_equal(ada_segment_chunk_seq(&segment, 66), 0);
-	uint32_t walked = 0, ready = ada_segment_chunk_count(&segment);
+	ready = ada_segment_chunk_count(&segment);
 	for (uint32_t i = 0; i < ada_segment_chunk_end(&segment); i = ada_segment_chunk_after(&segment, i))
 		walked++;
 	assert_int_equal(walked, ready + 3);
@@ -149,11 +104,12 @@ static void small_chunks(void **state)
 static void grows_ahead_of_use(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
-	uint32_t first = free_chunks(&segment);
+	uint32_t first = free_chunks(&segment), ahead;
+
 	assert_in_range(first, 1, 2047);
 	while (ada_segment_grow(&segment))
 		;
-	uint32_t ahead = free_chunks(&segment);
+	ahead = free_chunks(&segment);
 	assert_in_range(ahead, first + 1, 2047);
 	memset(segment.free_map, 0, 2048 / 8); /* all taken */
 	while (ada_segment_grow(&segment))
@@ -175,6 +131,7 @@ static void grows_with_use_where_room_is_scarce(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
 	uint32_t first = free_chunks(&segment);
+
 	while (ada_segment_grow(&segment))
 		;
 	assert_int_equal(free_chunks(&segment), first);
@@ -271,6 +228,7 @@ static void begins_small_where_memory_is_scarce(void **state)
 					       .scarce = true };
 	struct ada_segment segment;
 	struct stat file;
+
 	if (shared.directory < 0)
 		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, NULL), 0);
@@ -292,6 +250,7 @@ static void begins_small_where_memory_is_scarce(void **state)
 static void grows_no_further_than_there_is_room(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
+
 	for (int i = 0; i < 100; i++) {
 		for (uint32_t chunk = 0; chunk < segment.chunks_ready; chunk++)
 			memset(ada_segment_chunk(&segment, chunk), 1, ADA_CHUNK_BYTES);
@@ -308,6 +267,7 @@ static void grows_no_further_than_there_is_room(void **state)
 static uint64_t memory_of(int fd)
 {
 	struct stat file;
+
 	assert_int_equal(fstat(fd, &file), 0);
 	return (uint64_t)file.st_blocks * 512;
 }
@@ -316,6 +276,7 @@ static uint64_t memory_of(int fd)
 static uint32_t straddler(const struct ada_segment *segment, uint32_t from)
 {
 	uint64_t bytes = segment->detail_chunk_bytes;
+
 	while (from * bytes / HUGE_PAGE == ((from + 1) * bytes - 1) / HUGE_PAGE)
 		from++;
 	return from;
@@ -333,18 +294,24 @@ static void agent_outruns_growth(void **state)
 					       .provider = 1 };
 	struct ada_segment segment;
 	struct ada_error error = { 0 };
+	uint32_t apart, ready, whole, part, none, taken;
+	uint64_t memory;
+
 	if (shared.directory < 0)
 		test_skip("needs the right to mount");
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	/* In huge pages of their own, behind the one that the last one ready begins: whole, the second one's first part, none. */
-	const uint32_t apart = 2 * HUGE_PAGE / segment.detail_chunk_bytes + 1;
-	uint32_t ready = segment.detail_ready, whole = ready + apart, part = straddler(&segment, whole + apart), none = part + apart;
-	uint32_t taken = none + 1;
+	apart = 2 * HUGE_PAGE / segment.detail_chunk_bytes + 1;
+	ready = segment.detail_ready;
+	whole = ready + apart;
+	part = straddler(&segment, whole + apart);
+	none = part + apart;
+	taken = none + 1;
 	assert_int_equal(segment.shm->detail_front, ready);
 	segment.shm->detail_front = taken;
 	memset(ada_segment_detail_chunk(&segment, whole), 1, segment.detail_chunk_bytes);
 	memset(ada_segment_detail_chunk(&segment, part), 1, 4096);
-	uint64_t memory = memory_of(agent_fd);
+	memory = memory_of(agent_fd);
 	assert_int_equal(ada_segment_detail_count(&segment), taken);
 	assert_true(ada_segment_detail_is_there(&segment, whole));
 	assert_true(ada_segment_detail_reach(&segment, whole));
@@ -380,10 +347,13 @@ static void agent_makes_chunks(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
 	uint32_t ready = segment.chunks_ready, made = ready + HUGE_PAGE / ADA_CHUNK_BYTES, none = made + 2 * HUGE_PAGE / ADA_CHUNK_BYTES;
+	uint64_t memory;
+	uint32_t returned;
+
 	assert_int_equal(segment.shm->index_front, ready);
 	segment.shm->index_front = none + 1;
 	memset(ada_segment_chunk(&segment, made), 1, ADA_CHUNK_BYTES);
-	uint64_t memory = memory_of(agent_fd);
+	memory = memory_of(agent_fd);
 	assert_int_equal(ada_segment_chunk_count(&segment), none + 1);
 	assert_true(ada_segment_chunk_is_there(&segment, ready - 1));
 	assert_true(ada_segment_chunk_is_there(&segment, made));
@@ -395,7 +365,7 @@ static void agent_makes_chunks(void **state)
 	assert_true(ada_segment_chunk_reach(&segment, none));
 	assert_true(memory_of(agent_fd) > memory);
 	memset(segment.free_map, 0, 2048 / 8); /* all taken */
-	uint32_t returned = segment.shm->returned;
+	returned = segment.shm->returned;
 	while (ada_segment_grow(&segment))
 		;
 	assert_true(segment.shm->returned > returned); /* who found none looks again */
@@ -416,7 +386,8 @@ static void agent_makes_chunks(void **state)
 static void grows_as_far_as_it_is_allowed(void **state)
 {
 	struct ada_segment segment = create(64 << 20);
-	uint32_t ready = segment.chunks_ready;
+	uint32_t ready = segment.chunks_ready, returned;
+
 	ada_segment_allow(&segment, 5 << 20, 1000);
 	assert_int_equal(segment.shm->allowed_bytes, 1000);
 	assert_int_equal(segment.shm->memory_ends, 0);
@@ -425,7 +396,7 @@ static void grows_as_far_as_it_is_allowed(void **state)
 		;
 	assert_int_equal(segment.chunks_ready, ready + 128); /* 4 MiB */
 	assert_int_equal(segment.shm->memory_ends, 1);
-	uint32_t returned = segment.shm->returned;
+	returned = segment.shm->returned;
 	segment.shm->taken_bytes = 500;
 	ada_segment_allow(&segment, 10 << 20, 2000);
 	assert_int_equal(segment.shm->allowed_bytes, 2500);
@@ -445,6 +416,7 @@ static void grows_as_far_as_it_is_allowed(void **state)
 static void chunks_come_back(void **state)
 {
 	struct ada_segment segment = create(1 << 20);
+
 	assert_int_equal(segment.chunks, 32);
 	assert_int_equal(free_chunks(&segment), 32);
 	segment.free_map[0] &= ~(1ull << 5);
@@ -462,15 +434,19 @@ static void in_use_while_anyone_maps_it(void **state)
 {
 	struct ada_segment segment = create(1 << 20);
 	int gate[2];
+	void *memory;
+	pid_t pid;
+
 	assert_true(ada_segment_in_use(&segment));
-	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, agent_fd, 0);
+	memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, agent_fd, 0);
 	assert_true(memory != MAP_FAILED);
 	close(agent_fd);
 	assert_true(ada_segment_in_use(&segment));
 	assert_int_equal(pipe(gate), 0);
-	pid_t pid = fork();
+	pid = fork();
 	if (!pid) {
 		char byte;
+
 		close(gate[1]);
 		_exit((int)read(gate[0], &byte, 1));
 	}
@@ -486,6 +462,7 @@ static void in_use_while_anyone_maps_it(void **state)
 static void leaving_tells_the_agent(void **state)
 {
 	struct ada_segment segment = create(1 << 20);
+
 	ada_segment_leave(&segment);
 	assert_int_equal(segment.shm->stop, 1);
 	assert_int_equal(segment.shm->recorder_pid, 0);
@@ -506,12 +483,14 @@ static void another_recorder_finds_it(void **state)
 					       .named = true };
 	struct ada_segment segment, found;
 	struct ada_error error = { "" };
+	struct ada_shm layout;
+
 	if (shared.directory < 0)
 		skip();
 	shared.named = true;
 	assert_int_equal(ada_segment_create(&segment, &options, &agent_fd, &error), 0);
 	close(agent_fd);
-	struct ada_shm layout = *segment.shm;
+	layout = *segment.shm;
 	memset(segment.shm, 0xff, offsetof(struct ada_shm, stop));
 	ada_segment_chunk(&segment, 5)->first_seq = 55;
 	segment.threads[2].thread_id = 22;
@@ -532,26 +511,6 @@ static void another_recorder_finds_it(void **state)
 	options.index_buffer_bytes = 1ull << 60;
 	assert_int_equal(ada_segment_attach(&found, &options, &error), -EINVAL);
 	ada_segment_destroy(&segment);
-}
-
-static void write_file(const char *path, const char *format, unsigned id)
-{
-	FILE *file = fopen(path, "w");
-	if (!file)
-		return;
-	fprintf(file, format, id, id);
-	fclose(file);
-}
-
-/* In namespaces of its own; where there can't be any, nothing is mounted either. */
-static void become_one_who_mounts(void)
-{
-	unsigned user = geteuid(), group = getegid();
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return;
-	write_file("/proc/self/setgroups", "deny", 0);
-	write_file("/proc/self/uid_map", "%u %u 1", user);
-	write_file("/proc/self/gid_map", "%u %u 1", group);
 }
 
 #define IN(open, test)                                                                                                                     \
@@ -578,6 +537,7 @@ int main(void)
 					    IN_BOTH(begins_small_where_memory_is_scarce),
 					    IN(open_filled, grows_with_use_where_room_is_scarce),
 					    IN(open_small, grows_no_further_than_there_is_room) };
+
 	if (geteuid())
 		become_one_who_mounts();
 	return cmocka_run_group_tests(tests, NULL, NULL);

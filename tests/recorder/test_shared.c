@@ -27,6 +27,7 @@ static bool write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
 	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
 	close(fd);
 	return written;
 }
@@ -36,11 +37,14 @@ static void surroundings(char *text, size_t size)
 {
 	static const char *const links[] = { "/proc/self/ns/mnt", "/proc/self/ns/user", "/proc/self/root" };
 	size_t used = 0;
+	FILE *mounts;
+
 	for (size_t i = 0; i < 3; i++) {
 		ssize_t length = readlink(links[i], text + used, size - used);
+
 		used += length > 0 ? (size_t)length : 0;
 	}
-	FILE *mounts = fopen("/proc/self/mountinfo", "r");
+	mounts = fopen("/proc/self/mountinfo", "r");
 	assert_non_null(mounts);
 	used += fread(text + used, 1, size - used - 1, mounts);
 	fclose(mounts);
@@ -51,6 +55,8 @@ static void check_file(const struct ada_shared *shared, const char *name)
 {
 	int fd, other;
 	struct stat file;
+	char *one, *two;
+
 	assert_int_equal(ada_shared_file(shared, name, 64 << 20, &fd, &other, NULL), 0);
 	assert_int_equal(fstat(fd, &file), 0);
 	assert_int_equal(file.st_size, 64 << 20);
@@ -58,8 +64,8 @@ static void check_file(const struct ada_shared *shared, const char *name)
 	assert_int_equal(file.st_blocks, 0);
 	assert_int_equal(file.st_uid, geteuid());
 	assert_int_equal(file.st_mode & 0777, 0600);
-	char *one = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	char *two = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
+	one = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	two = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0);
 	assert_true(one != MAP_FAILED && two != MAP_FAILED);
 	strcpy(one, "shared");
 	assert_string_equal(two, "shared");
@@ -70,6 +76,7 @@ static void check_file(const struct ada_shared *shared, const char *name)
 	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
 	if (name && shared->named) {
 		int second;
+
 		assert_int_equal(ada_shared_file(shared, name, 1, &second, NULL, NULL), -EEXIST);
 		assert_int_equal(second, -1);
 		assert_int_equal(faccessat(shared->directory, name, F_OK, 0), 0);
@@ -84,6 +91,7 @@ static void a_tmpfs_of_its_own(void **state)
 	static char before[65536], after[65536];
 	struct ada_shared shared;
 	struct statfs system;
+
 	surroundings(before, sizeof before);
 	assert_int_equal(ada_shared_open(&shared, NULL), 0);
 	surroundings(after, sizeof after);
@@ -101,6 +109,7 @@ static size_t names_in_dev_shm(void)
 {
 	size_t count = 0;
 	DIR *directory = opendir("/dev/shm");
+
 	assert_non_null(directory);
 	for (struct dirent *entry; (entry = readdir(directory));)
 		count += !strncmp(entry->d_name, "ada", 3);
@@ -111,6 +120,7 @@ static size_t names_in_dev_shm(void)
 static void open_in_dev_shm(struct ada_shared *shared)
 {
 	struct statfs system, dev_shm;
+
 	assert_int_equal(ada_shared_open(shared, NULL), 0);
 	assert_false(shared->own);
 	assert_int_equal(fstatfs(shared->directory, &system) | statfs("/dev/shm", &dev_shm), 0);
@@ -121,6 +131,7 @@ static void read_session(int directory, char *text, size_t size)
 {
 	int fd = openat(directory, ADA_SHARED_SESSION, O_RDONLY);
 	ssize_t length = read(fd, text, size - 1);
+
 	assert_true(length > 0);
 	text[length] = 0;
 	close(fd);
@@ -132,6 +143,7 @@ static void dev_shm_with_names(void **state)
 	struct ada_shared shared, other;
 	struct stat info;
 	int arena, fd;
+
 	open_in_dev_shm(&shared);
 	assert_true(shared.named);
 	check_file(&shared, NULL);
@@ -168,9 +180,11 @@ static void dev_shm_without_names(void **state)
 {
 	char home[ADA_SHARED_NAME_BYTES];
 	struct ada_shared shared;
+	size_t names;
+
 	ada_shared_home_path(home);
 	assert_int_equal(symlink("/tmp", home), 0);
-	size_t names = names_in_dev_shm();
+	names = names_in_dev_shm();
 	open_in_dev_shm(&shared);
 	unlink(home);
 	assert_false(shared.named);
@@ -183,6 +197,7 @@ static void dev_shm_without_names(void **state)
 static void names_given_up(void **state)
 {
 	struct ada_shared shared;
+
 	open_in_dev_shm(&shared);
 	assert_int_equal(ada_shared_unname(&shared, NULL), 0);
 	assert_string_equal(shared.name, "");
@@ -207,6 +222,7 @@ static bool has_user_namespaces(void)
 {
 	int status;
 	pid_t pid = fork();
+
 	if (!pid)
 		_exit(!become_nobody() || unshare(CLONE_NEWUSER));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -217,6 +233,7 @@ static bool has_user_namespaces(void)
 static bool lose_all_rights(void)
 {
 	char users[64], groups[64];
+
 	snprintf(users, sizeof users, "%u %u 1", NO_OTHERS, geteuid());
 	snprintf(groups, sizeof groups, "%u %u 1", NO_OTHERS, getegid());
 	return !unshare(CLONE_NEWUSER) && write_file("/proc/self/setgroups", "deny") && write_file("/proc/self/uid_map", users) &&
@@ -228,8 +245,10 @@ static void run_as(bool (*become)(void), const char *name, CMUnitTestFunction te
 {
 	const struct CMUnitTest tests[] = { { name, test, NULL, NULL, NULL } };
 	int status;
+	pid_t pid;
+
 	fflush(NULL);
-	pid_t pid = fork();
+	pid = fork();
 	if (!pid) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		exit(!become() ? NOT_POSSIBLE : cmocka_run_group_tests_name(name, tests, NULL, NULL));
@@ -255,5 +274,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(a_tmpfs_of_its_own), cmocka_unit_test(for_who_is_not_root),
 					    cmocka_unit_test(where_it_is_forbidden) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ int __wrap_io_uring_submit(struct io_uring *ring)
 	static const int errors[] = { EAGAIN, EBUSY, ENOMEM, EINTR, 0 };
 	static size_t calls;
 	int error = disturbed ? errors[calls++ % 5] : 0;
+
 	return error ? -error : __real_io_uring_submit(ring);
 }
 
@@ -48,8 +49,10 @@ static void write_files(struct ada_sink *sink, char paths[][96], size_t files, s
 {
 	struct atf_index_writer *writers[4];
 	struct ada_event events[777];
+
 	for (size_t f = 0; f < files; f++) {
 		struct atf_index_options options = { .thread_id = 1, .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
+
 		snprintf(paths[f], sizeof paths[f], "%s/%zu.atf", directory, f);
 		assert_int_equal(atf_index_writer_open(&writers[f], paths[f], &options), 0);
 	}
@@ -77,10 +80,12 @@ static void check_file(const char *path, size_t count)
 	struct atf_message message;
 	struct atf_index *index;
 	struct stat info;
+	const struct ada_event *events;
+
 	assert_int_equal(atf_index_open(&index, path, &message), 0);
 	assert_int_equal(atf_index_completeness(index), ATF_COMPLETE);
 	assert_int_equal(atf_index_count(index), count);
-	const struct ada_event *events = atf_index_events(index);
+	events = atf_index_events(index);
 	for (size_t i = 0; i < count; i++)
 		if (events[i].function_id != i)
 			fail_msg("event %zu is %llu", i, (unsigned long long)events[i].function_id);
@@ -96,6 +101,7 @@ static void round_trip(bool no_ring, size_t pieces)
 {
 	char paths[4][96];
 	struct ada_sink *sink;
+
 	assert_int_equal(ada_sink_open(&sink, no_ring), 0);
 	write_files(sink, paths, 4, pieces);
 	assert_int_equal(ada_sink_close(sink), 0);
@@ -116,6 +122,7 @@ static void passing_errors_of_the_ring(void **state)
 {
 	struct ada_sink *sink;
 	char paths[2][96];
+
 	assert_int_equal(ada_sink_open(&sink, false), 0);
 	disturbed = true;
 	write_files(sink, paths, 2, 200);
@@ -133,6 +140,7 @@ static void without_ring(void **state)
 static int lowest_free(void)
 {
 	int next = dup(0);
+
 	close(next);
 	return next;
 }
@@ -141,8 +149,10 @@ static void closed_files_give_their_descriptors_back(void **state)
 {
 	struct ada_sink *sink;
 	char paths[4][96];
+	int before;
+
 	assert_int_equal(ada_sink_open(&sink, false), 0);
-	int before = lowest_free();
+	before = lowest_free();
 	write_files(sink, paths, 4, 100);
 	ada_sink_release(sink);
 	assert_int_equal(lowest_free(), before);
@@ -157,8 +167,10 @@ static void existing_files_are_kept(void **state)
 	char path[96];
 	struct ada_sink *sink;
 	struct atf_index_writer *writer;
+	struct atf_index_options options;
+
 	assert_int_equal(ada_sink_open(&sink, false), 0);
-	struct atf_index_options options = { .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
+	options = (struct atf_index_options){ .arch = ATF_ARCH_X86_64, .sink = ada_sink_atf(sink) };
 	snprintf(path, sizeof path, "%s/taken", directory);
 	fclose(fopen(path, "w"));
 	assert_int_equal(atf_index_writer_open(&writer, path, &options), -ATF_ERROR_SYSTEM);
@@ -175,5 +187,6 @@ int main(void)
 					    cmocka_unit_test(passing_errors_of_the_ring),
 					    cmocka_unit_test(closed_files_give_their_descriptors_back),
 					    cmocka_unit_test(existing_files_are_kept) };
+
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

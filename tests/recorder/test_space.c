@@ -20,6 +20,7 @@ static void no_limit_changes_nothing(void **state)
 {
 	struct ada_segment_options options = defaults();
 	struct ada_error error = { "" };
+
 	assert_int_equal(ada_space_fit(&options, UINT64_MAX, &error), 0);
 	assert_int_equal(options.index_buffer_bytes, 64 * MIB);
 	assert_int_equal(options.detail_buffer_bytes, 64 * MIB);
@@ -31,6 +32,7 @@ static void takes_a_third_at_most(void **state)
 		struct ada_segment_options options = defaults();
 		struct ada_error error = { "" };
 		int status = ada_space_fit(&options, left, &error);
+
 		if (status) {
 			assert_int_equal(status, -ENOMEM);
 			assert_true(*error.text);
@@ -45,8 +47,10 @@ static void takes_a_third_at_most(void **state)
 static void asks_the_process(void **state)
 {
 	struct rlimit limit = { 512 * MIB, 512 * MIB };
+	pid_t pid;
+
 	assert_true(ada_space_left(getpid()) == UINT64_MAX);
-	pid_t pid = fork();
+	pid = fork();
 	if (!pid)
 		for (;;)
 			pause();
@@ -60,5 +64,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(no_limit_changes_nothing), cmocka_unit_test(takes_a_third_at_most),
 					    cmocka_unit_test(asks_the_process) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,12 @@ static char root[] = "/tmp/ada-usage-XXXXXX";
 static void put(const char *name, const char *text)
 {
 	char path[PATH_MAX], command[PATH_MAX + 32];
+	FILE *file;
+
 	assert_int_equal(ada_path(path, "%s/%s", root, name), 0);
 	snprintf(command, sizeof command, "mkdir -p $(dirname %s)", path);
 	assert_int_equal(system(command), 0);
-	FILE *file = fopen(path, "w");
+	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
@@ -34,6 +36,7 @@ static int make_root(void **state)
 static int remove_root(void **state)
 {
 	char command[PATH_MAX];
+
 	snprintf(command, sizeof command, "rm -r %s", root);
 	return system(command);
 }
@@ -41,6 +44,7 @@ static int remove_root(void **state)
 static void expect_share(double expected)
 {
 	double share = -1;
+
 	assert_true(ada_usage_memory_share(root, 7, &share));
 	assert_true(fabs(share - expected) < 1e-9);
 }
@@ -85,6 +89,7 @@ static void test_group_v1(void **state)
 static void test_nonsense(void **state)
 {
 	double share;
+
 	put("proc/meminfo", "");
 	assert_false(ada_usage_memory_share(root, 7, &share));
 	put("proc/meminfo", "MemTotal: x\nMemAvailable: y\n");
@@ -96,6 +101,7 @@ static void test_nonsense(void **state)
 static void test_own_process(void **state)
 {
 	uint64_t bytes = 0, first = 0, later = 0;
+
 	assert_true(ada_usage_resident_bytes(getpid(), &bytes));
 	assert_in_range(bytes, 100000, 1ull << 34);
 	assert_true(ada_usage_cpu_ns(getpid(), &first));
@@ -115,5 +121,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nonsense, make_root, remove_root),
 		cmocka_unit_test(test_own_process),
 	};
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

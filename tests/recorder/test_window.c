@@ -36,12 +36,14 @@ static struct ada_window_mark mark_of(uint64_t ns, uint64_t pre, uint64_t post, 
 static void mark(uint64_t ns, uint64_t pre, uint64_t post, uint64_t rules)
 {
 	struct ada_window_mark entered = mark_of(ns, pre, post, rules);
+
 	assert_int_equal(ada_windows_mark(windows, &entered), 0);
 }
 
 static void mark_open(uint64_t ns, uint64_t pre, uint64_t ticket)
 {
 	struct ada_window_mark entered = mark_of(ns, pre, 0, 1);
+
 	entered.end_ns = ADA_WINDOW_OPEN;
 	entered.ticket = ticket;
 	assert_int_equal(ada_windows_mark(windows, &entered), 0);
@@ -50,6 +52,7 @@ static void mark_open(uint64_t ns, uint64_t pre, uint64_t ticket)
 static void expect(size_t i, uint64_t start, uint64_t end, uint64_t marked_count, uint32_t shorts)
 {
 	struct ada_window *window = ada_windows_at(windows, i);
+
 	assert_int_equal(window->start_ns, start);
 	assert_int_equal(window->end_ns, end);
 	assert_int_equal(window->marked_count, marked_count);
@@ -59,10 +62,12 @@ static void expect(size_t i, uint64_t start, uint64_t end, uint64_t marked_count
 
 static void one_mark_is_one_window(void **state)
 {
+	struct ada_window *window;
+
 	mark(1000, 50, 70, 4);
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 950, 1070, 1, 0);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->marked_ns, 1000);
 	assert_int_equal(window->rules, 4);
 	assert_int_equal(window->asked_start_ns, 950);
@@ -80,11 +85,13 @@ static void one_mark_is_one_window(void **state)
 
 static void multiple_triggers_in_quick_succession(void **state)
 {
+	struct ada_window *window;
+
 	for (uint64_t i = 0; i < 10; i++)
 		mark(1000 + i * 100, 60, 60, 1ull << i % 3); /* 120 ns each, 100 apart */
 	assert_int_equal(ada_windows_count(windows), 1);
 	expect(0, 940, 1960, 10, 0);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->rules, 7);
 	assert_int_equal(window->marks.count, 10);
 	assert_int_equal(window->marked_ns, 1000);
@@ -103,6 +110,8 @@ static void multiple_triggers_in_quick_succession(void **state)
 
 static void marks_come_in_any_order(void **state)
 {
+	struct ada_window *window;
+
 	mark(2000, 10, 10, 2);
 	mark(1000, 10, 10, 1);
 	mark(1500, 10, 10, 4);
@@ -113,7 +122,7 @@ static void marks_come_in_any_order(void **state)
 	mark(1505, 20, 0, 1);
 	mark(1495, 0, 0, 8);
 	expect(1, 1485, 1510, 3, 0);
-	struct ada_window *window = ada_windows_at(windows, 1);
+	window = ada_windows_at(windows, 1);
 	assert_int_equal(window->marked_ns, 1495);
 	assert_int_equal(window->marks.items[0].rules, 8);
 	assert_int_equal(window->marks.items[2].rules, 1);
@@ -256,12 +265,14 @@ static void a_hole_cuts_a_window_in_two(void **state)
 
 static void the_part_without_marks_says_what_it_was_part_of(void **state)
 {
+	struct ada_window *part;
+
 	mark(1000, 100, 100, 1);
 	ada_windows_hole(windows, 950, 960, ADA_SHORT_STARVED);
 	assert_int_equal(ada_windows_count(windows), 2);
 	expect(0, 900, 949, 0, ADA_SHORT_STARVED);
 	expect(1, 961, 1100, 1, ADA_SHORT_STARVED);
-	struct ada_window *part = ada_windows_at(windows, 0);
+	part = ada_windows_at(windows, 0);
 	assert_int_equal(part->rules, 1);
 	assert_int_equal(part->marked_ns, 1000);
 	assert_int_equal(part->asked_start_ns, 900);
@@ -338,12 +349,14 @@ static void what_is_written_is_not_taken_back(void **state)
 static void a_window_that_keeps_all(void **state)
 {
 	struct ada_window_mark all = { .ns = 100, .start_ns = 0, .end_ns = ADA_WINDOW_OPEN, .none = true };
+	struct ada_window *window;
+
 	assert_int_equal(ada_windows_mark(windows, &all), 0);
 	mark(1000, 10, 10, 2);
 	mark_open(2000, 10, 5);
 	ada_windows_resolve(windows, 5, 2100);
 	assert_int_equal(ada_windows_count(windows), 1);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->end_ns, ADA_WINDOW_OPEN);
 	assert_int_equal(window->marked_count, 2);
 	assert_int_equal(window->marked_ns, 1000);
@@ -356,12 +369,14 @@ static void a_window_that_keeps_all(void **state)
 static void a_million_marks_cost_no_million_places(void **state)
 {
 	struct ada_window_mark many = mark_of(1000, 10, 10, 1);
+	struct ada_window *window;
+
 	many.more = 41;
 	assert_int_equal(ada_windows_mark(windows, &many), 0);
 	for (uint64_t i = 0; i < 1000000; i++)
 		mark(1001 + i, 10, 10, 2);
 	assert_int_equal(ada_windows_count(windows), 1);
-	struct ada_window *window = ada_windows_at(windows, 0);
+	window = ada_windows_at(windows, 0);
 	assert_int_equal(window->marked_count, 1000042);
 	assert_int_equal(window->marks.count, ADA_WINDOW_MARKS_KEPT);
 	assert_int_equal(window->end_ns, 1001010);
@@ -392,6 +407,7 @@ static void ask(struct model *model, uint64_t start, uint64_t end)
 static void step(struct model *model)
 {
 	uint64_t ns = 100 + below(280), pre = below(30), post = below(30), what = below(20);
+
 	if (what < 12) {
 		mark(ns, pre, post, 1ull << below(64));
 		ask(model, ns - pre, ns + post);
@@ -401,6 +417,7 @@ static void step(struct model *model)
 			model->open_end = ns + post;
 	} else if (what < 17) {
 		uint64_t to = ns + below(12);
+
 		ada_windows_hole(windows, ns, to, ADA_SHORT_STARVED);
 		for (uint64_t i = ns; i <= to && i < NS; i++)
 			model->hole[i] = true;
@@ -415,6 +432,7 @@ static void step(struct model *model)
 		model->total++;
 	} else if (model->open_start) {
 		uint64_t end = 100 + below(280);
+
 		ada_windows_resolve(windows, OPEN_TICKET, end);
 		ask(model, model->open_start, end > model->open_ns ? end : model->open_ns);
 		for (uint64_t i = model->open_start; i <= model->open_end && i < NS; i++)
@@ -435,14 +453,17 @@ static void compare(const struct model *model)
 {
 	uint64_t total = 0;
 	bool covered[NS] = { false };
+
 	for (size_t i = 0; i < ada_windows_count(windows); i++) {
 		const struct ada_window *window = ada_windows_at(windows, i);
+		uint64_t kept = 0;
+
 		assert_int_equal(window->id, i);
 		assert_true(window->start_ns <= window->end_ns);
 		assert_true(!i || window->start_ns > ada_windows_at(windows, i - 1)->end_ns + 1);
-		uint64_t kept = 0;
 		for (uint64_t ns = window->start_ns; ns <= window->end_ns && ns < NS; ns++) {
 			bool asked = model->asked[ns] || (model->open_start && ns >= model->open_start);
+
 			covered[ns] = true;
 			kept += model->marks[ns];
 			assert_false(model->hole[ns]);
@@ -462,6 +483,7 @@ static void as_a_model_that_knows_every_ns(void **state)
 {
 	for (unsigned seed = 1; seed <= 3000; seed++) {
 		struct model model = { .total = 0 };
+
 		ada_windows_close(windows);
 		windows = ada_windows_open(100);
 		assert_non_null(windows);
@@ -499,5 +521,6 @@ int main(void)
 		TEST(a_million_marks_cost_no_million_places),
 		TEST(as_a_model_that_knows_every_ns),
 	};
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

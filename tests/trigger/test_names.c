@@ -145,9 +145,12 @@ static void may_match_is_no_less(void **state)
 	assert_int_equal(ada_elf_open(&elf, library, &error), 0);
 	assert_int_equal(ada_elf_symbols_read(elf, &symbols), 0);
 	for (size_t i = 0; i < symbols.count; i++) {
-		ada_names_open(&names, symbols.items[i].name);
-		const char *forms[] = { names.plain, names.demangled, names.bare };
+		const char *forms[3];
 
+		ada_names_open(&names, symbols.items[i].name);
+		forms[0] = names.plain;
+		forms[1] = names.demangled;
+		forms[2] = names.bare;
 		for (size_t j = 0; j < 3; j++) {
 			if (!forms[j])
 				continue;

@@ -27,11 +27,13 @@ static bool same_hooks(const struct ada_plan_header *one, const struct ada_plan_
 /* Chooses the plan that counts from now on: the present one, if it is as good, since trampolines and numbers refer to it. */
 static bool plan_choose(struct ada_module *module, const struct ada_plan_header *plan)
 {
+	bool same;
+
 	if (!module->plan || (same_functions(module->plan, plan) && !(module->plan->flags & ADA_PLAN_DECODED))) {
 		module->plan = plan; /* the one before stays mapped: origins of its bodies lie in it */
 		return true;
 	}
-	bool same = same_hooks(module->plan, plan);
+	same = same_hooks(module->plan, plan);
 
 	ada_sys_unmap((void *)plan, plan->total_bytes);
 	return same;

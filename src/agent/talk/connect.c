@@ -102,9 +102,11 @@ static int message_receive_any(struct ada_conversation *conversation, int *fd)
 	if (got == 0)
 		return -ECONNRESET;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part; part = NULL) {
+		int *fds;
+
 		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
 			continue;
-		int *fds = (int *)CMSG_DATA(part);
+		fds = (int *)CMSG_DATA(part);
 
 		*fd = fds[0];
 		for (size_t i = 1; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)

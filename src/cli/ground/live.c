@@ -23,12 +23,14 @@
 int ada_is_directory(const char *argument)
 {
 	struct stat info;
+
 	return !stat(argument, &info) && S_ISDIR(info.st_mode);
 }
 
 json_object *ada_live_request(const char *name)
 {
 	json_object *request = json_object_new_object();
+
 	json_object_object_add(request, "request", json_object_new_string(name));
 	return request;
 }
@@ -38,6 +40,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 {
 	const char *path = given ? given : ADA_LATEST;
 	char resolved[PATH_MAX], file[PATH_MAX];
+
 	if (!realpath(path, resolved)) {
 		if (errno == ENOENT && !given)
 			return ada_error_set(error, ENOENT,
@@ -49,6 +52,8 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 	if (!ada_is_directory(resolved))
 		return ada_error_set(error, ENOTDIR, "%s is no session: it is a file, and a session is a directory", path);
 	for (int level = 0; level < 2; level++) {
+		char *slash;
+
 		if (ada_path(file, "%s/session.json", resolved))
 			break;
 		if (!access(file, F_OK)) {
@@ -57,7 +62,7 @@ static int find_directory(struct ada_live *live, const char *given, struct ada_e
 		}
 		if (errno != ENOENT)
 			return ada_error_system(error, errno, "%s", path);
-		char *slash = strrchr(resolved, '/');
+		slash = strrchr(resolved, '/');
 		if (!slash || slash == resolved)
 			break;
 		*slash = 0;
@@ -78,12 +83,14 @@ static int read_session(struct ada_live *live, json_object **document, struct ad
 	char file[PATH_MAX], *text = NULL;
 	struct stat info;
 	size_t length;
+	int fd, status;
+
 	if (ada_path(file, "%s/session.json", live->session))
 		return ada_error_system(error, ENAMETOOLONG, "%s", live->session);
-	int fd = ada_file_open_regular(file, error);
+	fd = ada_file_open_regular(file, error);
 	if (fd < 0)
 		return fd;
-	int status = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
+	status = fstat(fd, &info) ? -errno : ada_file_read_fd(fd, &text, &length);
 	close(fd);
 	if (status)
 		return ada_error_system(error, -status, "can't read %s", file);
@@ -97,6 +104,7 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 {
 	json_object *document = NULL;
 	int status = find_directory(live, given, error);
+
 	if (!status)
 		status = read_session(live, &document, error);
 	if (status)
@@ -110,6 +118,7 @@ int ada_live_locate(struct ada_live *live, const char *given, struct ada_error *
 int ada_live_find(struct ada_live *live, const char *given, struct ada_error *error)
 {
 	int status = ada_live_locate(live, given, error);
+
 	return !status && !*live->control ? say_ended(live, error) : status;
 }
 
@@ -121,10 +130,12 @@ static pid_t find_locker(const struct ada_live *live)
 	struct stat info;
 	pid_t found = 0;
 	FILE *locks = stat(live->session, &info) ? NULL : fopen("/proc/locks", "re");
+
 	while (locks && !found && fgets(line, sizeof line, locks)) {
 		unsigned int major, minor;
 		unsigned long inode;
 		int pid;
+
 		/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF" */
 		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid, &major, &minor, &inode) == 4 && pid > 0 && inode == info.st_ino &&
 		    makedev(major, minor) == info.st_dev)
@@ -141,6 +152,7 @@ static int open_place(const struct ada_live *live, const char *path)
 	char seen[PATH_MAX];
 	int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	pid_t locker = directory < 0 && errno == ENOENT ? find_locker(live) : 0;
+
 	if (locker && !ada_path(seen, "/proc/%d/root%s", locker, path))
 		directory = open(seen, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return directory < 0 ? -errno : directory;
@@ -153,6 +165,7 @@ static int open_directory(const struct ada_live *live, int *directory)
 	char path[PATH_MAX];
 	struct stat info;
 	char *slash, *name;
+
 	memcpy(path, live->control, sizeof path);
 	slash = strrchr(path, '/');
 	if (*path != '/' || slash == path || strcmp(slash, "/" ADA_CONTROL_NAME))
@@ -171,6 +184,7 @@ static bool is_users(const struct ada_live *live, int fd)
 {
 	struct ucred peer;
 	socklen_t length = sizeof peer;
+
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == live->user;
 }
 
@@ -179,6 +193,7 @@ static int connect_in(const struct ada_live *live, int directory, int fd)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char place[ADA_DIRECTORY_PATH_BYTES];
+
 	ada_directory_path(directory, place);
 	snprintf(address.sun_path, sizeof address.sun_path, "%s/" ADA_CONTROL_NAME, place);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof address))
@@ -190,11 +205,13 @@ static int connect_to(const struct ada_live *live, unsigned int seconds, int *re
 {
 	struct timeval timeout = { .tv_sec = seconds };
 	int directory = -1, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int status;
+
 	if (fd < 0)
 		return ada_error_system(error, errno, "socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout); /* of connect too */
-	int status = open_directory(live, &directory);
+	status = open_directory(live, &directory);
 	if (!status)
 		status = connect_in(live, directory, fd);
 	if (directory >= 0)
@@ -223,6 +240,7 @@ pid_t ada_live_recorder(const struct ada_live *live)
 	struct ucred peer = { .pid = 0 };
 	socklen_t length = sizeof peer;
 	int fd = -1;
+
 	if (!*live->control || connect_to(live, CONNECT_SECONDS, &fd, NULL))
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
@@ -234,6 +252,7 @@ pid_t ada_live_recorder(const struct ada_live *live)
 bool ada_live_is_dead(const struct ada_live *live)
 {
 	int fd = -1, status = *live->control ? connect_to(live, CONNECT_SECONDS, &fd, NULL) : 0;
+
 	if (fd >= 0)
 		close(fd);
 	return status == -ESRCH;
@@ -243,15 +262,19 @@ bool ada_live_is_dead(const struct ada_live *live)
 static int read_line(int fd, const struct ada_live *live, char **text, struct ada_error *error)
 {
 	size_t count = 0, room = 0;
+
 	*text = NULL;
 	for (;;) {
+		ssize_t got;
+
 		if (room - count < 2) {
 			char *more = room < ANSWER_BYTES_MAX ? realloc(*text, room = room ? 2 * room : 65536) : NULL;
+
 			if (!more)
 				return ada_error_system(error, ENOMEM, "session %s", live->session);
 			*text = more;
 		}
-		ssize_t got = recv(fd, *text + count, room - count - 1, 0);
+		got = recv(fd, *text + count, room - count - 1, 0);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -271,8 +294,10 @@ int ada_live_ask(const struct ada_live *live, json_object *request, unsigned int
 {
 	char *text = NULL;
 	int fd = -1, status = connect_to(live, seconds, &fd, error);
+
 	if (!status) {
 		const char *line = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
+
 		/* If the other side has gone, reading will say so. */
 		if (send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
 			send(fd, "\n", 1, MSG_NOSIGNAL);

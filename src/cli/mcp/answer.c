@@ -71,6 +71,7 @@ static json_object *parse_lines(const char *text)
 		size_t length = strcspn(text, "\n");
 		const char *wrong;
 		json_object *line = ada_mcp_parse(text, length, DEPTH, &wrong);
+		struct json_object_iter field;
 
 		text += length + (text[length] == '\n');
 		if (!json_object_is_type(line, json_type_object)) {
@@ -82,7 +83,8 @@ static json_object *parse_lines(const char *text)
 			json_object_array_add(rows, line);
 			continue;
 		}
-		json_object_object_foreach(line, key, value) json_object_object_add(object, key, json_object_get(value));
+		json_object_object_foreachC(line, field)
+			json_object_object_add(object, field.key, json_object_get(field.val));
 		json_object_put(line);
 	}
 	return object;

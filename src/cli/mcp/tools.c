@@ -156,6 +156,7 @@ static int fail_unknown(const struct ada_mcp_tool *tool, const char *name, struc
 int ada_mcp_tool_check(const struct ada_mcp_tool *tool, const json_object *arguments, struct ada_error *error)
 {
 	const struct ada_mcp_parameter *parameter;
+	struct json_object_iter field;
 
 	for (parameter = tool->parameters; parameter->name; parameter++)
 		if (parameter->required && !ada_json_get(arguments, parameter->name))
@@ -164,18 +165,17 @@ int ada_mcp_tool_check(const struct ada_mcp_tool *tool, const json_object *argum
 		return 0;
 	if (!json_object_is_type(arguments, json_type_object))
 		return ada_error_set(error, EINVAL, "arguments is an object");
-	json_object_object_foreach((json_object *)arguments, name, value)
-	{
+	json_object_object_foreachC(arguments, field) {
 		int result;
 
-		for (parameter = tool->parameters; parameter->name && strcmp(parameter->name, name); parameter++)
+		for (parameter = tool->parameters; parameter->name && strcmp(parameter->name, field.key); parameter++)
 			;
 		if (!parameter->name)
-			return fail_unknown(tool, name, error);
+			return fail_unknown(tool, field.key, error);
 		/* Some clients send null for a parameter that wasn't given. */
-		if (!value && !parameter->required)
+		if (!field.val && !parameter->required)
 			continue;
-		result = check_value(parameter, value, error);
+		result = check_value(parameter, field.val, error);
 		if (result)
 			return result;
 	}

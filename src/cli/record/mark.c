@@ -20,6 +20,7 @@ int ada_cmd_mark(int argc, char **argv)
 	struct ada_error error = { "" };
 	json_object *request, *answer;
 	const char *label;
+	uint64_t processes;
 
 	ada_options_take(&options, &usage, argc, argv);
 	ada_options_session(&options);
@@ -32,7 +33,7 @@ int ada_cmd_mark(int argc, char **argv)
 		json_object_object_add(request, "label", json_object_new_string(label));
 	if (ada_live_ask(&live, request, ANSWER_SECONDS, &answer, &error))
 		return ada_answer_fail(argv[0], &error);
-	uint64_t processes = ada_json_u64(answer, "processes", 0);
+	processes = ada_json_u64(answer, "processes", 0);
 	printf("marked in %llu process%s\n", (unsigned long long)processes, processes == 1 ? "" : "es");
 	json_object_put(answer);
 	return 0;

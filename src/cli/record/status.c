@@ -24,6 +24,7 @@ static const char *count_of(const json_object *object, const char *key, char tex
 static void print_text(const json_object *object, const char *key)
 {
 	char *text = ada_output_prepare(ADA_FORMAT_TEXT, ada_json_text(object, key, "?"));
+
 	fputs(text ? text : "?", stdout);
 	free(text);
 }
@@ -34,6 +35,7 @@ static void print_line(const json_object *status)
 	char elapsed[ADA_UNITS_TEXT], events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t processes = ada_json_u64(status, "processes", 0), windows = ada_json_u64(status, "windows", 0);
 	uint64_t marks = ada_json_u64(ada_json_get(status, "metrics"), "marked_events_detected", 0);
+
 	printf("%s: %s events, %s/s, %s lost, %llu process%s, %llu window%s of %llu mark%s\n",
 	       ada_format_duration(ada_json_u64(status, "nowNs", 0) - ada_json_u64(status, "startNs", 0), elapsed),
 	       count_of(status, "events", events), count_of(status, "eventsPerSecond", rate), count_of(status, "lost", lost),
@@ -44,6 +46,7 @@ static void print_line(const json_object *status)
 static uint64_t ns_ago(const json_object *status, uint64_t ns)
 {
 	uint64_t now = ada_json_u64(status, "nowNs", 0);
+
 	return now > ns ? now - ns : 0;
 }
 
@@ -53,6 +56,7 @@ static void print_detail(const json_object *status, const json_object *provider)
 	const json_object *metrics = ada_json_get(provider, "metrics");
 	char a[ADA_UNITS_TEXT], b[ADA_UNITS_TEXT], c[ADA_UNITS_TEXT], d[ADA_UNITS_TEXT];
 	uint64_t last = ada_json_u64(metrics, "last_mark_ns", 0), window = ada_json_u64(metrics, "window_start_ns", 0);
+
 	if (!metrics)
 		return;
 	printf("  detail: %s events captured, %s kept, %s dropped; the buffer reaches back %s, %.0f %% of it is held\n",
@@ -79,8 +83,10 @@ static void print_providers(const json_object *status)
 	const json_object *providers = ada_json_get(status, "providers");
 	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	size_t shown = 0;
+
 	for (size_t i = 0; i < ada_json_length(providers); i++) {
 		const json_object *provider = json_object_array_get_idx(providers, i);
+
 		if (!ada_json_bool(provider, "recording", false) || shown++ >= PROVIDERS_SHOWN)
 			continue;
 		printf("\n%s ", ada_json_text(provider, "directory", "?"));
@@ -96,11 +102,13 @@ static void print_policy(const json_object *policy)
 {
 	const json_object *rules = ada_json_get(policy, "rules"), *compile = ada_json_get(policy, "compile");
 	char matches[ADA_UNITS_TEXT], marks[ADA_UNITS_TEXT], cost[ADA_UNITS_TEXT];
+
 	printf("\npolicy v%llu-%s, compiled in %s:\n", (unsigned long long)ada_json_u64(policy, "version", 0),
 	       ada_json_text(policy, "hash", "?"), ada_format_duration(ada_json_u64(compile, "lastNs", 0), cost));
 	printf("%4s %9s %9s  %s\n", "ID", "MATCHES", "MARKS", "RULE");
 	for (size_t i = 0; i < ada_json_length(rules); i++) {
 		const json_object *rule = json_object_array_get_idx(rules, i);
+
 		printf("%4llu %9s %9s  ", (unsigned long long)ada_json_u64(rule, "id", 0), count_of(rule, "matches", matches),
 		       count_of(rule, "marks", marks));
 		print_text(rule, "rule");
@@ -122,6 +130,7 @@ static void print_whole(const json_object *status)
 static void print(const struct ada_options *options, json_object *status)
 {
 	bool redraw = options->watch && !options->json && isatty(STDOUT_FILENO);
+
 	if (options->json) {
 		json_object_object_del(status, "ok");
 		puts(json_object_to_json_string_ext(status, (options->watch ? JSON_C_TO_STRING_PLAIN : JSON_C_TO_STRING_PRETTY) |
@@ -147,10 +156,11 @@ int ada_cmd_status(int argc, char **argv)
 	struct ada_live live;
 	struct ada_error error = { "" };
 	json_object *answer;
+	int status;
 
 	ada_options_take(&options, &usage, argc, argv);
 	ada_leftovers_notice(options.session ? options.session : ADA_LATEST);
-	int status = ada_live_find(&live, options.session, &error);
+	status = ada_live_find(&live, options.session, &error);
 	for (bool first = true; !status; first = false) {
 		status = ada_live_ask(&live, ada_live_request("status"), ANSWER_SECONDS, &answer, &error);
 		if (status == -ESRCH && !first)

@@ -12,6 +12,7 @@
 static error_t parse_program(int key, char *argument, struct argp_state *state)
 {
 	struct ada_trace_words *words = state->input;
+
 	if (key == ARGP_KEY_INIT) {
 		state->child_inputs[0] = words;
 		return 0;
@@ -36,13 +37,14 @@ int ada_cmd_trace(int argc, char **argv)
 	};
 	struct ada_trace_options options;
 	struct ada_trace_words words;
-	int exit_status = ADA_EXIT_FAILED;
+	int exit_status = ADA_EXIT_FAILED, status;
+
 	ada_trace_words_open(&words, &options);
 	options.keep = ada_keeper_start;
 	ada_options_parse(&argp, argc, argv, ARGP_IN_ORDER, &words);
 	if (!options.quiet)
 		ada_leftovers_notice(options.output);
-	int status = ada_trace_words_check(&words);
+	status = ada_trace_words_check(&words);
 	if (!status && !options.command)
 		status = ada_error_set(&words.error, EINVAL, "no program to trace: ada trace [OPTION]... PROGRAM [ARG]...");
 	if (!status)

@@ -80,6 +80,7 @@ static int add_string(struct ada_strings *strings, const char *text, struct ada_
 static int choose(const char *option, const char *text, const char *const *choices, int *choice, struct ada_error *error)
 {
 	char list[128] = "";
+
 	for (int i = 0; choices[i]; i++) {
 		if (!strcmp(text, choices[i])) {
 			*choice = i;
@@ -94,6 +95,7 @@ static int size_between(const char *option, const char *text, uint64_t min, uint
 {
 	char low[ADA_UNITS_TEXT], high[ADA_UNITS_TEXT];
 	struct ada_error unreadable = { 0 };
+
 	if (ada_parse_size(text, bytes, &unreadable))
 		return ada_error_set(error, EINVAL, "--%s: %s", option, unreadable.text);
 	if (*bytes < min || *bytes > max)
@@ -117,6 +119,7 @@ static int take_seconds(const char *option, const char *text, uint64_t *ns, stru
 	size_t digits = strspn(text, "0123456789.");
 	int length = snprintf(seconds, sizeof seconds, "%.*ss", (int)digits, text);
 	bool whole = !text[digits] || !strcmp(text + digits, "s");
+
 	if (!whole || length >= (int)sizeof seconds || ada_parse_duration(seconds, ns, NULL))
 		return ada_error_set(error, EINVAL, "--%s=%s: must be seconds, as 5 or 0.25", option, text);
 	if (*ns > ROLL_NS_MAX)
@@ -128,6 +131,7 @@ static int take_seconds(const char *option, const char *text, uint64_t *ns, stru
 static int take_events(const char *option, const char *text, uint64_t *events, uint64_t *ns, struct ada_error *error)
 {
 	int status = count_between(option, text, ROLL_EVENTS_MAX, events, error);
+
 	if (!status && !*events && !*ns)
 		*ns = 1;
 	return status;
@@ -138,6 +142,7 @@ static int take_signal(const char *text, int *number, struct ada_error *error)
 {
 	const char *name = strncmp(text, "SIG", 3) ? text : text + 3;
 	uint64_t value;
+
 	if (!strcmp(name, "USR1"))
 		*number = SIGUSR1;
 	else if (!strcmp(name, "USR2"))
@@ -157,6 +162,7 @@ static int take_detail(const char *text, struct ada_trace_words *words)
 {
 	static const char *const kinds[] = { "off", "regs", "stack", NULL };
 	int kind = 0, status = choose("detail", text, kinds, &kind, &words->error);
+
 	words->options->detail = kind != 0;
 	words->no_detail = kind ? NULL : text;
 	words->stack_off = kind == 1;
@@ -168,6 +174,7 @@ static int take_trigger_file(const char *path, struct ada_trace_words *words)
 	struct ada_trigger_lines lines = { 0 };
 	struct ada_trace_options *options = words->options;
 	int status = ada_trigger_file(&lines, path, &words->error);
+
 	for (size_t i = 0; !status && i < lines.texts.count; i++) {
 		status = add_string(&options->triggers, lines.texts.items[i], &words->error) ?:
 				 add_string(&options->trigger_origins, lines.origins.items[i], &words->error);
@@ -187,6 +194,7 @@ static int take_trigger_file(const char *path, struct ada_trace_words *words)
 static int take_recorded(int key, char *argument, struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
+
 	switch (key) {
 	case 'o': options->output = argument; return *argument ? 0 : ada_error_set(&words->error, EINVAL, "--output: names no directory");
 	case 'q': options->quiet = true; return 0;
@@ -206,6 +214,7 @@ static int take_kept(int key, char *argument, struct ada_trace_words *words)
 	struct ada_error *error = &words->error;
 	uint64_t bytes = 0;
 	int status;
+
 	switch (key) {
 	case KEY_DETAIL: return take_detail(argument, words);
 	case KEY_STACK_BYTES:
@@ -234,6 +243,7 @@ static int take_buffered(int key, char *argument, struct ada_trace_words *words)
 	struct ada_trace_options *options = words->options;
 	struct ada_error *error = &words->error;
 	int status, choice = 0;
+
 	switch (key) {
 	case KEY_INDEX_BUFFER:
 		return size_between("index-buffer", argument, ADA_INDEX_BUFFER_MIN, ADA_INDEX_BUFFER_MAX, &options->index_buffer_bytes,
@@ -263,6 +273,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 {
 	struct ada_trace_words *words = state->input;
 	int status = take_recorded(key, argument, words);
+
 	if (status == ARGP_ERR_UNKNOWN)
 		status = take_kept(key, argument, words);
 	if (status == ARGP_ERR_UNKNOWN)
@@ -290,6 +301,7 @@ int ada_trace_words_check(struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
 	bool manual = !options->triggers.count;
+
 	if (words->no_detail && (options->triggers.count || options->mark_signal))
 		return ada_error_set(&words->error, EINVAL, "--detail=off: %s marks moments whose detail is kept, and there is none",
 				     options->triggers.count ? options->trigger_origins.items[0] : "--mark-signal");
@@ -299,6 +311,7 @@ int ada_trace_words_check(struct ada_trace_words *words)
 		options->detail_stack_bytes = 0;
 	for (size_t i = 0; i < options->triggers.count; i++) {
 		const char *text = options->triggers.items[i] + strspn(options->triggers.items[i], " \t");
+
 		manual |= !strncmp(text, "manual", 6) && !isalnum((unsigned char)text[6]);
 	}
 	/* The signal is there to mark. */
@@ -311,6 +324,7 @@ int ada_trace_words_check(struct ada_trace_words *words)
 void ada_trace_words_close(struct ada_trace_words *words)
 {
 	struct ada_trace_options *options = words->options;
+
 	for (size_t i = 0; i < words->owned.count; i++)
 		free(words->owned.items[i]);
 	ada_array_free(&words->owned);

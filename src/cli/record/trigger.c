@@ -43,8 +43,10 @@ static enum verb take_words(struct ada_options *options, const char **what)
 static int add(const struct ada_live *live, const char *rule, struct ada_error *error)
 {
 	json_object *request = ada_live_request("trigger-add"), *answer;
+	int status;
+
 	json_object_object_add(request, "rule", json_object_new_string(rule));
-	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (status)
 		return status;
 	printf("rule %llu, policy version %llu\n", (unsigned long long)ada_json_u64(answer, "id", 0),
@@ -59,11 +61,13 @@ static int take_away(const struct ada_live *live, const char *number, struct ada
 {
 	json_object *request, *answer;
 	uint64_t id;
+	int status;
+
 	if (ada_parse_count(number, 0, UINT32_MAX, &id, NULL))
 		return ada_error_set(error, EINVAL, "'%s' is no rule's number: `ada trigger list` shows them", number);
 	request = ada_live_request("trigger-remove");
 	json_object_object_add(request, "id", json_object_new_uint64(id));
-	int status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
+	status = ada_live_ask(live, request, ANSWER_SECONDS, &answer, error);
 	if (status)
 		return status;
 	printf("policy version %llu\n", (unsigned long long)ada_json_u64(answer, "policyVersion", 0));
@@ -83,9 +87,12 @@ static int list(const struct ada_live *live, enum ada_format format, struct ada_
 	struct ada_rows rows;
 	json_object *answer;
 	int status = ada_live_ask(live, ada_live_request("trigger-list"), ANSWER_SECONDS, &answer, error);
+	const json_object *policy, *rules;
+
 	if (status)
 		return status;
-	const json_object *policy = ada_json_get(answer, "policy"), *rules = ada_json_get(policy, "rules");
+	policy = ada_json_get(answer, "policy");
+	rules = ada_json_get(policy, "rules");
 	ada_output_open(&output, STDOUT_FILENO);
 	ada_output_string(&output, format == ADA_FORMAT_JSON ? "{" : "");
 	ada_rows_open(&rows, &output, format, "rows", columns, sizeof columns / sizeof *columns);
@@ -96,6 +103,7 @@ static int list(const struct ada_live *live, enum ada_format format, struct ada_
 					    { .number = ada_json_u64(rule, "matches", 0) },
 					    { .number = ada_json_u64(rule, "marks", 0) },
 					    { .text = ada_json_text(rule, "rule", "") } };
+
 		if (ada_rows_add(&rows, cells))
 			status = ada_error_set(error, ENOMEM, "out of memory");
 	}

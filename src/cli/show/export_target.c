@@ -31,9 +31,11 @@ static void empty(int directory)
 		return;
 	}
 	while ((entry = readdir(listing))) {
+		int inner;
+
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || !unlinkat(directory, entry->d_name, 0))
 			continue;
-		int inner = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		inner = openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		if (inner < 0)
 			continue;

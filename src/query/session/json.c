@@ -67,14 +67,12 @@ size_t ada_json_length(const json_object *array)
 
 uint64_t ada_json_sum(const json_object *object)
 {
+	struct json_object_iter field;
 	uint64_t total = 0;
 
 	if (!json_object_is_type(object, json_type_object))
 		return 0;
-	json_object_object_foreach((json_object *)object, key, value)
-	{
-		(void)key;
-		total += json_object_get_uint64(value);
-	}
+	json_object_object_foreachC(object, field)
+		total += json_object_get_uint64(field.val);
 	return total;
 }

@@ -163,12 +163,13 @@ static uint64_t count_false_marks(const struct ada_recorded_window *window)
 		const json_object *mark = json_object_array_get_idx(marks, i);
 		uint64_t ns = ada_json_u64(mark, "tsNs", 0);
 		const struct ada_event *event;
+		bool after;
 
 		if (!json_object_is_type(ada_json_get(mark, "indexSeq"), json_type_int))
 			continue; /* of no event: by hand, by a sample */
 		event = mark_event(window->process, mark);
 		/* A mark without function is a signal's or an end's, which came after the event. */
-		bool after = !json_object_is_type(ada_json_get(mark, "functionId"), json_type_int);
+		after = !json_object_is_type(ada_json_get(mark, "functionId"), json_type_int);
 		wrong += !event || event->function_id != ada_json_u64(mark, "functionId", event->function_id) ||
 			 (!after && event->timestamp_ns + MARK_SLACK_NS < ns) || event->timestamp_ns > ns + MARK_SLACK_NS;
 	}

@@ -11,6 +11,7 @@ static const char *const names[] = { "", "status", "mark", "stop", "trigger-add"
 static const char *text_of(const json_object *request, const char *key)
 {
 	json_object *value = NULL;
+
 	json_object_object_get_ex(request, key, &value);
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
@@ -18,6 +19,7 @@ static const char *text_of(const json_object *request, const char *key)
 enum ada_command ada_command_of(const json_object *request)
 {
 	const char *name = json_object_is_type(request, json_type_object) ? text_of(request, "request") : NULL;
+
 	for (size_t i = 1; name && i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return (enum ada_command)i;
@@ -32,6 +34,7 @@ bool ada_command_on_main(enum ada_command command)
 int ada_command_version(const json_object *request)
 {
 	json_object *version = NULL;
+
 	if (!json_object_is_type(request, json_type_object) || !json_object_object_get_ex(request, "version", &version))
 		return 0;
 	return json_object_is_type(version, json_type_int) && json_object_get_int64(version) == ADA_CONTROL_VERSION ? 0 : -EINVAL;
@@ -40,6 +43,7 @@ int ada_command_version(const json_object *request)
 static json_object *accept_with(struct ada_recorder *recorder)
 {
 	json_object *object = ada_control_answer(true);
+
 	ada_json_count(object, "policyVersion", ada_policy_version(recorder->policy));
 	return object;
 }
@@ -49,14 +53,17 @@ static json_object *add_trigger(struct ada_recorder *recorder, const char *text)
 {
 	struct ada_error error = { "" }, whole = { "" };
 	uint32_t id = 0;
+	json_object *object;
+
 	if (!text)
 		return ada_control_error("argument", "a rule is missing");
 	if (ada_policy_add(recorder->policy, text, &id, &error)) {
 		bool place = !strncmp(error.text, "at ", 3); /* the parser names the character alone */
+
 		ada_error_set(&whole, EINVAL, "'%s': %s", text, error.text);
 		return ada_control_error("rule", place ? whole.text : error.text);
 	}
-	json_object *object = accept_with(recorder);
+	object = accept_with(recorder);
 	ada_json_count(object, "id", id);
 	if (*error.text)
 		json_object_object_add(object, "warning", ada_json_text_of(error.text, strlen(error.text)));
@@ -67,6 +74,7 @@ static json_object *remove_trigger(struct ada_recorder *recorder, const json_obj
 {
 	struct ada_error error = { "" };
 	json_object *id = NULL;
+
 	json_object_object_get_ex(request, "id", &id);
 	if (!json_object_is_type(id, json_type_int) || json_object_get_int64(id) < 0 || json_object_get_int64(id) > UINT32_MAX)
 		return ada_control_error("argument", "a rule's number is missing");
@@ -78,6 +86,7 @@ static json_object *remove_trigger(struct ada_recorder *recorder, const json_obj
 static json_object *list_triggers(struct ada_recorder *recorder)
 {
 	json_object *object = accept_with(recorder);
+
 	json_object_object_add(object, "policy", ada_status_policy(recorder));
 	return object;
 }
@@ -87,9 +96,11 @@ static json_object *mark(struct ada_recorder *recorder, const char *label)
 	struct ada_error error = { "" };
 	uint64_t now = ada_clock_boottime_ns();
 	size_t processes;
+	json_object *object;
+
 	if (ada_fire_manual(recorder, label, &processes, &error))
 		return ada_control_error("failed", error.text);
-	json_object *object = accept_with(recorder);
+	object = accept_with(recorder);
 	ada_json_count(object, "processes", processes);
 	ada_json_count(object, "timestampNs", now);
 	return object;

@@ -55,6 +55,7 @@ static void answer(struct client *client, json_object *object)
 {
 	size_t length = 0;
 	const char *text = json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
+
 	free(client->bytes);
 	client->bytes = text ? malloc(length + 1) : NULL;
 	client->count = client->bytes ? length + 1 : 0;
@@ -85,6 +86,7 @@ static bool may(int fd)
 {
 	struct ucred peer;
 	socklen_t length = sizeof peer;
+
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && (peer.uid == geteuid() || peer.uid == 0);
 }
 
@@ -92,6 +94,7 @@ static bool may(int fd)
 static bool make_room(struct ada_control *control)
 {
 	size_t oldest = CLIENTS_MAX;
+
 	if (control->count < CLIENTS_MAX)
 		return true;
 	pthread_mutex_lock(&control->lock);
@@ -108,6 +111,7 @@ static bool make_room(struct ada_control *control)
 static void take_in(struct ada_control *control)
 {
 	int fd = accept4(control->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
 	if (fd < 0) {
 		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 			poll(NULL, 0, PAUSE_MS); /* the connection stays in the queue, until a file is closed or memory is free */
@@ -127,6 +131,7 @@ static void take_request(struct ada_control *control, struct client *client)
 {
 	json_object *request = json_tokener_parse(client->bytes), *result = NULL;
 	enum ada_command command = ada_command_of(request);
+
 	if (ada_command_version(request))
 		result = ada_control_error("version", "this recorder speaks another version of the protocol than the request asks for");
 	else if (command == ADA_COMMAND_NONE)
@@ -152,16 +157,19 @@ static void take_request(struct ada_control *control, struct client *client)
 /* False: the client is to be dropped. */
 static bool read_some(struct ada_control *control, struct client *client)
 {
+	ssize_t got;
+	char *end;
+
 	if (!client->bytes)
 		client->bytes = malloc(REQUEST_BYTES_MAX + 1);
 	if (!client->bytes)
 		return false;
-	ssize_t got = recv(client->fd, client->bytes + client->count, REQUEST_BYTES_MAX - client->count, 0);
+	got = recv(client->fd, client->bytes + client->count, REQUEST_BYTES_MAX - client->count, 0);
 	if (got <= 0)
 		return got < 0 && (errno == EAGAIN || errno == EINTR);
 	client->count += (size_t)got;
 	client->bytes[client->count] = 0;
-	char *end = memchr(client->bytes, '\n', client->count);
+	end = memchr(client->bytes, '\n', client->count);
 	if (end) {
 		*end = 0;
 		take_request(control, client);
@@ -176,6 +184,7 @@ static bool read_some(struct ada_control *control, struct client *client)
 static bool write_some(struct client *client)
 {
 	ssize_t put = send(client->fd, client->bytes + client->done, client->count - client->done, MSG_NOSIGNAL);
+
 	if (put < 0)
 		return errno == EAGAIN || errno == EINTR;
 	client->done += (size_t)put;
@@ -184,8 +193,10 @@ static bool write_some(struct client *client)
 
 static enum client_state state_of(struct ada_control *control, size_t i)
 {
+	enum client_state state;
+
 	pthread_mutex_lock(&control->lock);
-	enum client_state state = control->clients[i].state;
+	state = control->clients[i].state;
 	pthread_mutex_unlock(&control->lock);
 	return state;
 }
@@ -194,10 +205,12 @@ static enum client_state state_of(struct ada_control *control, size_t i)
 static void attend_all(struct ada_control *control, const struct pollfd *polls, size_t polled)
 {
 	uint64_t now = ada_clock_boottime_ns();
+
 	for (size_t i = polled; i-- > 0;) {
 		struct client *client = &control->clients[i];
 		enum client_state state = state_of(control, i);
 		bool keep = true;
+
 		if (state == WAITING || state == STOPPING)
 			keep = !(polls[i].revents & (POLLHUP | POLLERR));
 		else if (polls[i].revents)
@@ -213,12 +226,15 @@ static void *serve(void *argument)
 {
 	struct ada_control *control = argument;
 	uint64_t linger_ns = 0;
+
 	for (;;) {
 		struct pollfd polls[CLIENTS_MAX + 2];
 		size_t count = control->count;
 		bool over, writing = false;
+
 		for (size_t i = 0; i < count; i++) {
 			enum client_state state = state_of(control, i);
+
 			/* A client that waits for the main thread isn't polled: a hang-up would be news again and again. */
 			polls[i] = (struct pollfd){ .fd = state == WAITING ? -1 : control->clients[i].fd,
 						    .events = state == READING ? POLLIN :
@@ -239,6 +255,7 @@ static void *serve(void *argument)
 			poll(NULL, 0, PAUSE_MS);
 		if (polls[count].revents) {
 			eventfd_t news;
+
 			eventfd_read(control->wake, &news);
 		}
 		attend_all(control, polls, count);
@@ -249,10 +266,12 @@ static void *serve(void *argument)
 
 bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 {
-	bool answered = false;
+	bool answered = false, stop;
+
 	if (now_ns - control->pace.ns >= PACE_NS) {
 		struct ada_totals totals = ada_recording_totals(control->recorder);
 		uint64_t past = now_ns - control->pace.ns;
+
 		control->pace.per_second = control->pace.ns ?
 						   (uint64_t)((double)(totals.events - control->pace.events) * 1e9 / (double)past) :
 						   0;
@@ -262,14 +281,16 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 	pthread_mutex_lock(&control->lock);
 	for (size_t i = 0; i < control->count; i++) {
 		struct client *client = &control->clients[i];
+		enum ada_command command;
+
 		if (client->state != WAITING)
 			continue;
-		enum ada_command command = ada_command_of(client->request);
+		command = ada_command_of(client->request);
 		answer(client, command == ADA_COMMAND_STATUS ? ada_status_of(control->recorder, &control->pace, now_ns) :
 							       ada_command_run(control->recorder, command, client->request));
 		answered = true;
 	}
-	bool stop = control->stop;
+	stop = control->stop;
 	pthread_mutex_unlock(&control->lock);
 	if (answered)
 		eventfd_write(control->wake, 1);
@@ -279,11 +300,13 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 static int open_socket(struct ada_control *control)
 {
 	const struct ada_server *server = control->recorder->server;
+	int status;
+
 	if (ada_path(control->path, "%s/" ADA_CONTROL_NAME, ada_server_directory(server)))
 		return -ENAMETOOLONG;
 	if (control->socket < 0 || control->wake < 0)
 		return -errno;
-	int status = ada_server_bind(server, control->socket, ADA_CONTROL_NAME, CLIENTS_MAX);
+	status = ada_server_bind(server, control->socket, ADA_CONTROL_NAME, CLIENTS_MAX);
 	if (status)
 		return status;
 	status = -pthread_create(&control->thread, NULL, serve, control);
@@ -295,13 +318,15 @@ static int open_socket(struct ada_control *control)
 int ada_control_open(struct ada_control **result, struct ada_recorder *recorder, struct ada_error *error)
 {
 	struct ada_control *control = calloc(1, sizeof *control);
+	int status;
+
 	if (!control)
 		return ada_error_system(error, ENOMEM, "control socket");
 	control->recorder = recorder;
 	control->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	control->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&control->lock, NULL);
-	int status = open_socket(control);
+	status = open_socket(control);
 	if (!status) {
 		recorder->control_path = control->path;
 		*result = control;
@@ -323,6 +348,7 @@ void ada_control_close(struct ada_control *control)
 	pthread_mutex_lock(&control->lock);
 	for (size_t i = 0; i < control->count; i++) {
 		struct client *client = &control->clients[i];
+
 		if (client->state == STOPPING)
 			answer(client, ada_status_of(control->recorder, &control->pace, ada_clock_boottime_ns()));
 		else if (client->state == WAITING)

@@ -22,9 +22,11 @@ void ada_recording_open(struct ada_recording_progress *progress, bool quiet)
 struct ada_totals ada_recording_totals(struct ada_recorder *recorder)
 {
 	struct ada_totals totals = { 0 };
+
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
+
 		totals.processes += !__atomic_load_n(&provider->continued, __ATOMIC_RELAXED);
 		totals.live += !provider->ended;
 		for (size_t k = 0; k < provider->drain.lanes.count; k++) {
@@ -42,10 +44,13 @@ void ada_recording_draw(struct ada_recording_progress *progress, struct ada_reco
 {
 	char events[ADA_UNITS_TEXT], rate[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 	uint64_t now = ada_clock_boottime_ns();
+	struct ada_totals totals;
+	uint64_t per_second;
+
 	if (!progress->shown || now - progress->drawn_ns < INTERVAL_NS || !ada_say_is_through())
 		return;
-	struct ada_totals totals = ada_recording_totals(recorder);
-	uint64_t per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
+	totals = ada_recording_totals(recorder);
+	per_second = (uint64_t)((double)(totals.events - progress->events) * 1e9 / (double)(now - progress->drawn_ns));
 	ada_say("\r\033[Kada: %s events, %s/s, %s lost, %zu process%s", ada_format_count(totals.events, events),
 		ada_format_count(per_second, rate), ada_format_count(totals.lost, lost), totals.live, totals.live == 1 ? "" : "es");
 	progress->drawn = true;
@@ -64,6 +69,7 @@ static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, c
 {
 	size_t length = strlen(text);
 	va_list arguments;
+
 	va_start(arguments, format);
 	vsnprintf(text + length, size - length, format, arguments);
 	va_end(arguments);
@@ -73,6 +79,7 @@ static void add_process(pid_t pid, char *text, size_t size)
 {
 	char line[1024], name[16] = "";
 	const char *stat = ada_process_stat(pid, line, sizeof line), *start = strchr(line, '(');
+
 	if (!stat)
 		return; /* it has ended */
 	if (start)
@@ -88,6 +95,7 @@ bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_rec
 	struct ada_provider *provider;
 	char text[256] = "";
 	size_t shown = 0, more = 0;
+
 	if (!progress->shown)
 		return false;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++)
@@ -118,6 +126,7 @@ static bool is_shown(size_t *problems)
 static const char *reason_of(const struct ada_provider *provider, bool *as_asked)
 {
 	enum ada_disable disabled = provider->header.disabled;
+
 	*as_asked = false;
 	if (provider->drain.failed)
 		return provider->drain.error.text;
@@ -133,6 +142,7 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 {
 	bool as_asked;
 	const char *reason = reason_of(provider, &as_asked);
+
 	if (reason && is_shown(problems))
 		ada_say("ada: process %d was not recorded to its end: %s\n", provider->pid, reason);
 	if (provider->header.threads_refused && is_shown(problems))
@@ -152,6 +162,7 @@ static void tell_problems(const struct ada_provider *provider, size_t *problems)
 static void add_reasons(const struct ada_recorder *recorder, char *text, size_t size)
 {
 	uint64_t full = 0, memory = 0;
+
 	for (size_t i = 0; i < recorder->providers.count; i++)
 		for (uint32_t k = 0; k < recorder->providers.items[i]->thread_count; k++) {
 			full += recorder->providers.items[i]->thread_table[k].lost_full;
@@ -165,9 +176,11 @@ static void add_reasons(const struct ada_recorder *recorder, char *text, size_t 
 static void add_lost(const struct ada_recorder *recorder, const struct ada_totals *totals, char *text, size_t size)
 {
 	size_t cut = 0, missing = recorder->unrecorded.count;
+
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
 		bool as_asked;
+
 		cut += (reason_of(provider, &as_asked) && !as_asked) || provider->header.threads_refused ||
 		       provider->header.modules_refused;
 	}
@@ -190,9 +203,11 @@ static void add_windows(const struct ada_recorder *recorder, char *text, size_t 
 {
 	uint64_t marks = 0;
 	size_t windows = 0;
+
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		struct ada_details *details = recorder->providers.items[i]->details;
 		struct ada_detail_metrics metrics;
+
 		if (!details)
 			continue;
 		ada_details_metrics(details, &metrics);
@@ -209,6 +224,7 @@ void ada_recording_summary(struct ada_recorder *recorder)
 	struct ada_totals totals = ada_recording_totals(recorder);
 	size_t problems = 0;
 	char lost[256] = "";
+
 	add_lost(recorder, &totals, lost, sizeof lost);
 	add_windows(recorder, lost, sizeof lost);
 	ada_say("ada: %s: %llu events, %llu thread%s, %zu process%s%s\n", recorder->session.directory, (unsigned long long)totals.events,

@@ -10,6 +10,7 @@
 json_object *ada_control_answer(bool ok)
 {
 	json_object *object = json_object_new_object();
+
 	json_object_object_add(object, "ok", json_object_new_boolean(ok));
 	ada_json_count(object, "version", ADA_CONTROL_VERSION);
 	return object;
@@ -18,6 +19,7 @@ json_object *ada_control_answer(bool ok)
 json_object *ada_control_error(const char *code, const char *text)
 {
 	json_object *object = ada_control_answer(false);
+
 	json_object_object_add(object, "code", json_object_new_string(code));
 	json_object_object_add(object, "error", ada_json_text_of(text, strlen(text)));
 	return object;
@@ -31,12 +33,14 @@ json_object *ada_status_policy(struct ada_recorder *recorder)
 	json_object *object = json_object_new_object(), *list = json_object_new_array(), *compile = json_object_new_object();
 	struct ada_policy_cost cost;
 	char hash[17];
+
 	ada_policy_cost(recorder->policy, &cost);
 	ada_policy_hash(recorder->policy, version, hash);
 	ada_json_count(object, "version", version);
 	json_object_object_add(object, "hash", json_object_new_string(hash));
 	for (size_t i = 0; i < count; i++) {
 		json_object *rule = json_object_new_object();
+
 		ada_json_count(rule, "id", rules[i].id);
 		json_object_object_add(rule, "rule", ada_json_text_of(rules[i].trigger->text, strlen(rules[i].trigger->text)));
 		ada_json_count(rule, "since", rules[i].since);
@@ -62,6 +66,7 @@ static uint64_t windows_of(const struct ada_provider *provider)
 static json_object *provider_of(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object();
+
 	json_object_object_add(object, "directory", json_object_new_string(provider->name));
 	ada_json_count(object, "pid", (uint64_t)provider->pid);
 	json_object_object_add(object, "program", ada_json_text_of(provider->program, strlen(provider->program)));
@@ -79,12 +84,15 @@ static json_object *sum_of(const struct ada_recorder *recorder, uint64_t *window
 	struct ada_detail_metrics sum = { 0 }, one;
 	json_object *object = json_object_new_object();
 	double duration_ns = 0, events = 0;
+
 	*windows = 0;
 	for (size_t i = 0; i < recorder->providers.count; i++) {
 		const struct ada_provider *provider = recorder->providers.items[i];
+		uint64_t count;
+
 		if (!provider->details)
 			continue;
-		uint64_t count = windows_of(provider);
+		count = windows_of(provider);
 		ada_details_metrics(provider->details, &one);
 		sum.events_processed += one.events_processed;
 		sum.marked_events_detected += one.marked_events_detected;
@@ -113,6 +121,7 @@ json_object *ada_status_of(struct ada_recorder *recorder, const struct ada_pace 
 	struct ada_totals totals = ada_recording_totals(recorder);
 	uint64_t windows = 0;
 	json_object *object = ada_control_answer(true), *providers = json_object_new_array();
+
 	json_object_object_add(object, "session", ada_json_text_of(session->directory, strlen(session->directory)));
 	json_object_object_add(object, "program", ada_json_text_of(recorder->program.path, strlen(recorder->program.path)));
 	json_object_object_add(object, "recording", json_object_new_boolean(!recorder->closing));

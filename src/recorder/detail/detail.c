@@ -21,6 +21,7 @@ int ada_details_open(struct ada_details **result, struct ada_segment *segment, s
 {
 	struct ada_details *details = calloc(1, sizeof *details);
 	int status = -ENOMEM;
+
 	if (!details)
 		return status;
 	*details = (struct ada_details){ .segment = segment, .drain = drain, .options = *options };
@@ -41,6 +42,7 @@ int ada_details_open(struct ada_details **result, struct ada_segment *segment, s
 					       .start_ns = options->start_ns,
 					       .end_ns = ADA_WINDOW_OPEN,
 					       .ticket = ADA_DETAIL_TICKET_ALL };
+
 		status = ada_windows_mark(details->windows, &all);
 		if (status)
 			goto fail;
@@ -59,6 +61,7 @@ fail:
 static bool begin(struct ada_details *details)
 {
 	struct ada_mark_source source;
+
 	if (details->marks)
 		return true;
 	source = ada_detail_source(details);
@@ -81,32 +84,39 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 		     uint64_t value)
 {
 	uint64_t pre = 0, pre_events = 0, post = 0, post_events = 0;
+	uint64_t start, end;
+	struct ada_window_mark mark;
+
 	for (uint64_t left = slots; left; left &= left - 1) {
 		const struct ada_rule *rule = &rules[__builtin_ctzll(left)];
+
 		pre = rule->pre_ticks > pre ? rule->pre_ticks : pre;
 		pre_events = rule->pre_events > pre_events ? rule->pre_events : pre_events;
 		post = rule->post_ticks > post ? rule->post_ticks : post;
 		post_events = rule->post_events > post_events ? rule->post_events : post_events;
 	}
-	uint64_t start = counter > pre ? counter - pre : 0, end = counter + post;
+	start = counter > pre ? counter - pre : 0;
+	end = counter + post;
 	if (pre_events) {
+		uint64_t nth;
+
 		if (!details->finished)
 			ada_drain_open_chunks(details->drain);
-		uint64_t nth = ada_detail_nth(details, counter, pre_events, false);
+		nth = ada_detail_nth(details, counter, pre_events, false);
 		start = nth < start ? nth : start;
 	}
-	struct ada_window_mark mark = { .ns = ada_detail_ns(details, counter),
-					.rules = slots,
-					.version = version,
-					.thread = UINT32_MAX,
-					.index_seq = UINT64_MAX,
-					.seq = UINT64_MAX,
-					.value = value,
-					.pin_start = start,
-					.start_ns = ada_detail_ns(details, start),
-					.end_ns = ada_detail_ns(details, end),
-					.pre_events = pre_events,
-					.post_events = post_events };
+	mark = (struct ada_window_mark){ .ns = ada_detail_ns(details, counter),
+					 .rules = slots,
+					 .version = version,
+					 .thread = UINT32_MAX,
+					 .index_seq = UINT64_MAX,
+					 .seq = UINT64_MAX,
+					 .value = value,
+					 .pin_start = start,
+					 .start_ns = ada_detail_ns(details, start),
+					 .end_ns = ada_detail_ns(details, end),
+					 .pre_events = pre_events,
+					 .post_events = post_events };
 	mark.pre_ns = mark.ns - ada_detail_ns(details, counter > pre ? counter - pre : 0);
 	mark.post_ns = mark.end_ns - mark.ns;
 	if (!details->finished)
@@ -117,9 +127,11 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 					    .end_ns = mark.end_ns,
 					    .base = ada_detail_committed_all(details),
 					    .events = post_events };
+		int status;
+
 		mark.end_ns = ADA_WINDOW_OPEN;
 		mark.ticket = open.ticket;
-		int status = ada_array_push(&details->open_marks, open);
+		status = ada_array_push(&details->open_marks, open);
 		if (status)
 			return status;
 	}
@@ -132,12 +144,16 @@ int ada_details_mark(struct ada_details *details, const struct ada_rule *rules, 
 static bool resolve_own(struct ada_details *details)
 {
 	size_t kept = 0, count = details->open_marks.count;
+	uint64_t all;
+
 	if (!count)
 		return false;
-	uint64_t all = ada_detail_committed_all(details);
+	all = ada_detail_committed_all(details);
 	for (size_t i = 0; i < count; i++) {
 		struct detail_mark *mark = &details->open_marks.items[i];
 		uint64_t counter = UINT64_MAX;
+		uint64_t end_ns;
+
 		if (all - mark->base >= mark->events) {
 			ada_drain_sealed(details->drain);
 			ada_drain_open_chunks(details->drain);
@@ -150,7 +166,7 @@ static bool resolve_own(struct ada_details *details)
 			details->open_marks.items[kept++] = *mark;
 			continue;
 		}
-		uint64_t end_ns = ada_detail_ns(details, counter);
+		end_ns = ada_detail_ns(details, counter);
 		ada_windows_resolve(details->windows, mark->ticket, end_ns > mark->end_ns ? end_ns : mark->end_ns);
 	}
 	details->open_marks.count = kept;
@@ -162,6 +178,7 @@ static bool resolve_own(struct ada_details *details)
 static bool anything_unsettled(const struct ada_details *details)
 {
 	size_t count = ada_windows_count(details->windows);
+
 	return count && !ada_windows_at(details->windows, count - 1)->settled;
 }
 
@@ -170,6 +187,7 @@ static bool look_due(const struct ada_details *details, uint64_t since_ns, uint6
 {
 	const struct ada_segment *segment = details->segment;
 	uint64_t chunks = ada_segment_detail_count(segment) + ada_segment_detail_small_count(segment);
+
 	return now_ns - since_ns >= LOOK_NS + LOOK_CHUNK_NS * chunks;
 }
 
@@ -177,10 +195,12 @@ static bool look_due(const struct ada_details *details, uint64_t since_ns, uint6
  * for a window that is being written can't begin earlier any more. */
 static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 {
+	struct detail_pool pool;
+
 	if (!look_due(details, details->looked_ns, now_ns))
 		return details->behind;
 	details->looked_ns = now_ns;
-	struct detail_pool pool = ada_detail_pool(details);
+	pool = ada_detail_pool(details);
 	details->behind = pool.pinned && pool.free + pool.recyclable < pool.ready / (pool.growing ? 4 : 2);
 	return details->behind;
 }
@@ -189,13 +209,16 @@ static bool pool_is_short(struct ada_details *details, uint64_t now_ns)
 static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 {
 	uint64_t until = 0, passed = now_ns - ADA_DETAIL_MARGIN_NS;
+
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
+		uint64_t linger;
+
 		if (window->settled)
 			break;
 		if (pressed && window->start_ns <= passed)
 			return passed;
-		uint64_t linger = window->pre_ns > details->linger_ns ? window->pre_ns : details->linger_ns;
+		linger = window->pre_ns > details->linger_ns ? window->pre_ns : details->linger_ns;
 		linger = linger < LINGER_MAX_NS ? linger : LINGER_MAX_NS;
 		if (window->closed && window->end_ns + linger <= passed && window->end_ns > until)
 			until = window->end_ns;
@@ -207,6 +230,7 @@ static uint64_t due(struct ada_details *details, uint64_t now_ns, bool pressed)
 static bool anyone_writes(const struct ada_details *details)
 {
 	uint32_t count = ada_segment_thread_count(details->segment);
+
 	for (uint32_t i = 0; i < count; i++)
 		if (__atomic_load_n(&details->segment->threads[i].status, __ATOMIC_RELAXED) == ADA_THREAD_LIVE &&
 		    __atomic_load_n(&details->segment->threads[i].writing, __ATOMIC_ACQUIRE))
@@ -222,13 +246,18 @@ static uint64_t drained_until(const struct ada_details *details)
 	const struct ada_drain *drain = details->drain;
 	uint64_t until = UINT64_MAX, head;
 	uint32_t threads = ada_segment_thread_count(segment);
+
 	for (uint32_t i = 0; i < threads; i++) {
+		uint32_t id;
+		uint64_t committed, last_ns;
+		const struct ada_lane *lane;
+
 		if (__atomic_load_n(&segment->threads[i].status, __ATOMIC_ACQUIRE) == ADA_THREAD_UNUSED)
 			continue;
-		uint32_t id = __atomic_load_n(&segment->threads[i].id, __ATOMIC_RELAXED);
-		uint64_t committed = ada_detail_committed(details, id);
-		const struct ada_lane *lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
-		uint64_t last_ns = lane ? lane->last_ns : 0;
+		id = __atomic_load_n(&segment->threads[i].id, __ATOMIC_RELAXED);
+		committed = ada_detail_committed(details, id);
+		lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
+		last_ns = lane ? lane->last_ns : 0;
 		if (committed > (lane ? lane->next_seq : 0) && last_ns < until)
 			until = last_ns;
 	}
@@ -236,11 +265,13 @@ static uint64_t drained_until(const struct ada_details *details)
 	 * chunks, whatever its head says. */
 	head = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	for (uint64_t n = drain->tail; n < head && n - drain->tail < segment->numbers; n++) {
-		uint32_t number;
+		uint32_t number, thread;
+		uint64_t last_ns;
+
 		if (!ada_ring_at(&segment->ring, n, &number) || !ada_segment_chunk_reach(segment, number))
 			return 0; /* the head passes filled places only, anybody's */
-		uint32_t thread = ada_segment_chunk(segment, number)->thread;
-		uint64_t last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
+		thread = ada_segment_chunk(segment, number)->thread;
+		last_ns = thread < drain->lanes.count ? drain->lanes.items[thread].last_ns : 0;
 		until = last_ns < until ? last_ns : until;
 	}
 	return until;
@@ -249,15 +280,19 @@ static uint64_t drained_until(const struct ada_details *details)
 static bool write_due(struct ada_details *details, uint64_t now_ns)
 {
 	bool pressed = details->segment->detail_mode != ADA_DETAIL_ONESHOT && anything_unsettled(details) && pool_is_short(details, now_ns);
+	bool patient;
+	uint64_t until, drained, some;
+
 	if (!due(details, now_ns, pressed))
 		return false;
-	bool patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
+	patient = details->patience++ < (pressed ? PATIENCE_PRESSED : PATIENCE);
 	if (patient && anyone_writes(details))
 		return false;
 	ada_drain_open_chunks(details->drain);
 	/* Marks of events drained just now may have widened what is due. */
 	ada_marks_read(details->marks);
-	uint64_t until = due(details, now_ns, pressed), drained = drained_until(details);
+	until = due(details, now_ns, pressed);
+	drained = drained_until(details);
 	/* The drain comes in its own time: waiting for all that a fast program has piled up would leave the program without free detail
 	 * chunks. */
 	if (until > drained)
@@ -266,7 +301,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 		return false;
 	details->patience = 0;
 	ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS); /* windows that a hole has made due */
-	uint64_t some = ada_detail_slice(details, until);
+	some = ada_detail_slice(details, until);
 	details->behind &= some < until;
 	ada_detail_write(details, some);
 	return true;
@@ -277,6 +312,7 @@ static bool write_due(struct ada_details *details, uint64_t now_ns)
 static bool narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	bool changed = false;
+
 	for (unsigned i = 0; !ada_detail_narrow(details, seen, look) && i < NARROW_TRIES; i++) {
 		seen = ada_detail_pin(details);
 		changed |= ada_marks_read(details->marks);
@@ -286,22 +322,25 @@ static bool narrow(struct ada_details *details, struct ada_pin seen, bool look)
 
 bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 {
+	struct ada_pin seen;
+	bool changed, written, look;
+
 	if (details->finished || !begin(details))
 		return false;
-	struct ada_pin seen = ada_detail_pin(details);
+	seen = ada_detail_pin(details);
 	ada_detail_rate(details, now_ns);
-	bool changed = ada_marks_read(details->marks);
+	changed = ada_marks_read(details->marks);
 	changed |= resolve_own(details);
 	changed |= ada_windows_tick(details->windows, now_ns - ADA_DETAIL_MARGIN_NS);
 	if (details->spool) {
 		ada_detail_spool_turn(details, seen, now_ns);
 		return changed;
 	}
-	bool written = details->late && ada_detail_write_late(details);
+	written = details->late && ada_detail_write_late(details);
 	written |= write_due(details, now_ns);
 	if (details->late) /* their events were drained just now: write them before the pin lets go of them */
 		written |= ada_detail_write_late(details);
-	bool look = look_due(details, details->narrowed_ns, now_ns) || (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
+	look = look_due(details, details->narrowed_ns, now_ns) || (written && ada_segment_detail_count(details->segment) < FEW_CHUNKS);
 	if (written || changed || look)
 		changed |= narrow(details, seen, look);
 	if (look)

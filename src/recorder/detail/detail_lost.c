@@ -18,8 +18,10 @@ static void tell(struct ada_window *window, const struct detail_loss *loss)
 static void halve(struct ada_details *details)
 {
 	struct detail_loss *losses = details->losses.items;
+
 	for (size_t i = 0; i < LOSSES_KEPT / 2; i++) {
 		const struct detail_loss *a = &losses[2 * i], *b = &losses[2 * i + 1];
+
 		losses[i] = (struct detail_loss){ a->from_ns < b->from_ns ? a->from_ns : b->from_ns,
 						  a->to_ns > b->to_ns ? a->to_ns : b->to_ns, a->count + b->count };
 	}
@@ -29,8 +31,10 @@ static void halve(struct ada_details *details)
 void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to_ns, uint64_t count)
 {
 	const struct detail_loss loss = { from_ns, to_ns, count };
+
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
+
 		if (window->end_ns < from_ns)
 			break;
 		if (window->settled && overlaps(&loss, window))

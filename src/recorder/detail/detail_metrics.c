@@ -11,6 +11,7 @@
 static uint64_t power_of_two(double bytes)
 {
 	uint64_t size = ADA_DETAIL_BUFFER_MIN;
+
 	while ((double)size < bytes && size < ADA_DETAIL_BUFFER_MAX)
 		size *= 2;
 	return size;
@@ -26,19 +27,23 @@ static uint64_t pre_roll_ns(const struct ada_details *details)
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
 	uint64_t ticks = 0, generation = __atomic_load_n(&table->generation, __ATOMIC_ACQUIRE);
+	double ns;
+
 	for (int i = 0; i < (int)ADA_RULES_MAX; i++) { /* an empty slot is all zero */
 		uint64_t pre_ticks = __atomic_load_n(&table->rules[i].pre_ticks, __ATOMIC_ACQUIRE);
+
 		ticks = pre_ticks > ticks ? pre_ticks : ticks;
 	}
 	if (generation & 1 || __atomic_load_n(&table->generation, __ATOMIC_RELAXED) != generation)
 		return 0;
-	double ns = count ? (double)ticks * anchors[count - 1].ns_per_tick : 0;
+	ns = count ? (double)ticks * anchors[count - 1].ns_per_tick : 0;
 	return ns < (double)PRE_ROLL_MAX_NS ? (uint64_t)ns : PRE_ROLL_MAX_NS;
 }
 
 static void short_size(uint64_t bytes, char text[ADA_UNITS_TEXT])
 {
 	unsigned shift = bytes && bytes % (1u << 30) == 0 ? 30 : bytes % (1u << 20) == 0 ? 20 : 10;
+
 	snprintf(text, ADA_UNITS_TEXT, "%llu%c", (unsigned long long)(bytes >> shift), shift == 30 ? 'G' : shift == 20 ? 'M' : 'K');
 }
 
@@ -47,10 +52,12 @@ static void advise(struct ada_details *details, uint64_t now_ns)
 	char now[ADA_UNITS_TEXT], then[ADA_UNITS_TEXT];
 	uint64_t bytes = (uint64_t)details->segment->detail_chunks * details->segment->detail_chunk_bytes;
 	double pre = (double)pre_roll_ns(details) / 1e9, holds = details->segment->detail_chunks / details->chunks_per_second;
+	uint64_t asked;
+
 	if (now_ns - details->options.start_ns < ADVICE_NS || holds >= pre)
 		return;
 	details->advised = true;
-	uint64_t asked = details->options.buffer_bytes ? details->options.buffer_bytes : bytes;
+	asked = details->options.buffer_bytes ? details->options.buffer_bytes : bytes;
 	short_size(asked, now);
 	short_size(power_of_two((double)asked / holds * pre), then);
 	snprintf(
@@ -61,11 +68,13 @@ static void advise(struct ada_details *details, uint64_t now_ns)
 
 void ada_detail_rate(struct ada_details *details, uint64_t now_ns)
 {
+	uint64_t sealed;
+	double rate;
+
 	if (now_ns - details->rate_ns < RATE_NS)
 		return;
-	uint64_t sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
-	double rate = sealed < details->rate_chunks ? 0 :
-						      (double)(sealed - details->rate_chunks) * 1e9 / (double)(now_ns - details->rate_ns);
+	sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
+	rate = sealed < details->rate_chunks ? 0 : (double)(sealed - details->rate_chunks) * 1e9 / (double)(now_ns - details->rate_ns);
 	if (details->rate_ns)
 		details->chunks_per_second = details->chunks_per_second ? (details->chunks_per_second + rate) / 2 : rate;
 	details->rate_ns = now_ns;
@@ -90,6 +99,7 @@ static uint64_t holders(const struct ada_details *details)
 {
 	const struct ada_segment *segment = details->segment;
 	uint64_t most = ada_segment_thread_count(segment), count = ADA_THREADS_LARGE;
+
 	if (!segment->detail_small_chunks)
 		return most;
 	for (size_t i = 0; i < details->drain->lanes.count; i++)
@@ -103,11 +113,13 @@ static uint64_t pool_bytes(const struct ada_details *details, double chunks)
 {
 	const struct ada_segment *segment = details->segment;
 	uint64_t had = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes;
+	uint64_t bytes;
+
 	had = had > details->options.buffer_bytes ? had : details->options.buffer_bytes;
 	chunks += (double)holders(details) + 1;
 	if (segment->detail_mode == ADA_DETAIL_CIRCULAR)
 		chunks = chunks * 4 / 3 + 1;
-	uint64_t bytes = power_of_two(chunks * segment->detail_chunk_bytes);
+	bytes = power_of_two(chunks * segment->detail_chunk_bytes);
 	return bytes > had ? bytes : power_of_two((double)had + 1);
 }
 
@@ -119,11 +131,13 @@ static uint64_t asked_start(const struct ada_details *details, const struct ada_
 void ada_detail_size(const struct ada_details *details, struct ada_window *window)
 {
 	uint64_t end = window->marked_ns;
+	double chunks;
+
 	if (!(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED)))
 		return;
 	if (window->shorts & ADA_SHORT_STARVED && window->asked_end_ns != ADA_WINDOW_OPEN)
 		end = window->asked_end_ns;
-	double chunks = ada_detail_chunks(details, asked_start(details, window), end);
+	chunks = ada_detail_chunks(details, asked_start(details, window), end);
 	if (chunks > 0)
 		window->sufficient_bytes = pool_bytes(details, chunks);
 }
@@ -131,23 +145,28 @@ void ada_detail_size(const struct ada_details *details, struct ada_window *windo
 void ada_detail_suffice(struct ada_details *details)
 {
 	double rate = details->chunks_per_second;
+
 	if (rate <= 0) { /* the process lived too short to measure the rate */
 		uint64_t now = ada_clock_boottime_ns(),
 			 sealed = __atomic_load_n(&details->segment->shm->detail.sealed_head, __ATOMIC_RELAXED);
 		double life = (double)(now - details->options.start_ns) / 1e9;
+
 		rate = life > 0 ? (double)sealed / life : 0;
 	}
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
+		uint64_t start, end;
+		double seconds;
+
 		if (window->settled)
 			break;
 		if (!(window->shorts & (ADA_SHORT_OVERRUN | ADA_SHORT_STARVED)))
 			continue;
-		uint64_t start = asked_start(details, window);
-		uint64_t end = window->shorts & ADA_SHORT_STARVED ? window->asked_end_ns : window->marked_ns;
+		start = asked_start(details, window);
+		end = window->shorts & ADA_SHORT_STARVED ? window->asked_end_ns : window->marked_ns;
 		if (end == ADA_WINDOW_OPEN)
 			end = ada_clock_boottime_ns();
-		double seconds = end > start ? (double)(end - start) / 1e9 : 0;
+		seconds = end > start ? (double)(end - start) / 1e9 : 0;
 		window->sufficient_bytes = pool_bytes(details, rate * seconds);
 	}
 }
@@ -159,12 +178,15 @@ void ada_detail_keep_metrics(struct ada_details *details)
 	uint64_t horizon = __atomic_load_n(&shm->detail.horizon, __ATOMIC_RELAXED);
 	struct ada_mark_last last = details->marks ? ada_marks_last(details->marks) : (struct ada_mark_last){ 0 };
 	struct ada_detail_metrics *metrics = &details->metrics;
+	uint64_t oldest, now;
+
 	metrics->marked_events_detected = __atomic_load_n(&shm->marks.detected, __ATOMIC_RELAXED) + details->own_marks;
 	metrics->windows_discarded = __atomic_load_n(&shm->detail.discarded, __ATOMIC_RELAXED);
 	metrics->events_processed = metrics->dropped_events = 0;
 	for (size_t i = 0; i < details->drain->lanes.count; i++) {
 		const struct ada_lane *lane = &details->drain->lanes.items[i];
 		const struct ada_shm_thread *thread = ada_drain_thread(details->drain, lane->id);
+
 		metrics->events_processed += lane->events;
 		metrics->dropped_events += thread ? __atomic_load_n(&thread->detail_dropped, __ATOMIC_RELAXED) : 0;
 	}
@@ -172,12 +194,16 @@ void ada_detail_keep_metrics(struct ada_details *details)
 	metrics->last_mark_rules = last.ns > details->own_last.ns ? last.rules : details->own_last.rules;
 	metrics->last_mark_version = last.ns > details->own_last.ns ? last.version : details->own_last.version;
 	metrics->pool_use = (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
-	uint64_t oldest = horizon ? ada_detail_ns(details, horizon) : details->options.start_ns, now = ada_clock_boottime_ns();
+	oldest = horizon ? ada_detail_ns(details, horizon) : details->options.start_ns;
+	now = ada_clock_boottime_ns();
 	metrics->oldest_history_ns = now > oldest ? (double)(now - oldest) : 0;
 }
 
 void ada_details_metrics(const struct ada_details *details, struct ada_detail_metrics *metrics)
 {
+	size_t count;
+	const struct ada_window *last;
+
 	if (!details->finished)
 		ada_detail_keep_metrics((struct ada_details *)details);
 	*metrics = details->metrics;
@@ -187,8 +213,8 @@ void ada_details_metrics(const struct ada_details *details, struct ada_detail_me
 	metrics->avg_window_duration_ns = details->settled ? details->settled_ns / details->settled : 0;
 	metrics->avg_events_per_window = details->settled ? details->settled_events / details->settled : 0;
 	metrics->window_start_ns = metrics->window_events = 0;
-	size_t count = ada_windows_count(details->windows);
-	const struct ada_window *last = count ? ada_windows_at(details->windows, count - 1) : NULL;
+	count = ada_windows_count(details->windows);
+	last = count ? ada_windows_at(details->windows, count - 1) : NULL;
 	if (last && !last->closed) {
 		metrics->window_start_ns = last->start_ns;
 		metrics->window_events = last->event_count;

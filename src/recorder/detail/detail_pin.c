@@ -21,14 +21,16 @@ void ada_detail_widen(struct ada_details *details, uint64_t start, uint64_t end)
 
 uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 {
-	const struct ada_clock_anchor *anchors;
+	const struct ada_clock_anchor *anchors, *anchor;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
 	size_t below = ada_first_not(i, 0, count, anchors[i].ns <= ns);
+	double ticks, counter;
+
 	if (!count)
 		return 0;
-	const struct ada_clock_anchor *anchor = &anchors[below ? below - 1 : 0];
-	double ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
-	double counter = (double)anchor->counter + ticks;
+	anchor = &anchors[below ? below - 1 : 0];
+	ticks = ((double)ns - (double)anchor->ns) / anchor->ns_per_tick;
+	counter = (double)anchor->counter + ticks;
 	if (ns >= anchor->ns) /* exact except behind the anchor */
 		return ticks < 9e18 ? anchor->counter + (uint64_t)ticks : UINT64_MAX;
 	return counter > 0 ? (uint64_t)counter : 0;
@@ -38,8 +40,10 @@ uint64_t ada_detail_counter(const struct ada_details *details, uint64_t ns)
 static bool hull(const struct ada_details *details, struct ada_pin *pin)
 {
 	uint64_t start = UINT64_MAX, end = 0, now = ada_clock_boottime_ns();
+
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
+
 		if (window->settled)
 			break;
 		start = window->start_ns < start ? window->start_ns : start;
@@ -76,9 +80,11 @@ static bool wanted_between(void *context, uint64_t first, uint64_t last)
 {
 	const struct ada_details *details = context;
 	uint64_t last_ns = ada_detail_ns(details, last), first_ns = ada_detail_ns(details, first);
+
 	first_ns = first_ns > last_ns || first_ns < SLACK_NS ? 0 : first_ns - SLACK_NS; /* before the clock's own beginning */
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
+
 		if (window->settled || window->end_ns < first_ns)
 			return false;
 		if (window->start_ns <= last_ns + SLACK_NS && last_ns + SLACK_NS > details->done_ns)
@@ -98,11 +104,14 @@ static void end_post_rolls(struct ada_details *details)
 	const struct ada_shm *shm = details->segment->shm;
 	uint64_t tail = __atomic_load_n(&shm->marks.tail, __ATOMIC_RELAXED);
 	uint64_t first = __atomic_load_n(&shm->detail.settled, __ATOMIC_RELAXED), open = UINT64_MAX;
+
 	for (uint64_t n = tail - first > ADA_MARKS ? tail : first; n < tail; n++) {
 		struct ada_mark *mark = &details->segment->marks[n % ADA_MARKS];
+		const struct ada_window *window;
+
 		if (__atomic_load_n(&mark->pin_end, __ATOMIC_RELAXED) != open)
 			continue;
-		const struct ada_window *window = ada_windows_of(details->windows, ada_detail_ns(details, mark->counter));
+		window = ada_windows_of(details->windows, ada_detail_ns(details, mark->counter));
 		if (window && window->closed && __atomic_load_n(&mark->ready, __ATOMIC_ACQUIRE) == n + 1)
 			__atomic_compare_exchange_n(&mark->pin_end, &open, ada_detail_counter(details, window->end_ns + SLACK_NS), false,
 						    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -114,9 +123,11 @@ static void end_post_rolls(struct ada_details *details)
 static void free_held(struct ada_details *details, struct ada_pin narrowed)
 {
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
+		struct ada_detail_chunk *chunk;
+
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
-		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		chunk = ada_segment_detail_chunk(details->segment, i);
 		if (ada_detail_status(chunk) != ADA_DETAIL_HELD || wanted(details, chunk))
 			continue;
 		if (ada_detail_pin(details).start != narrowed.start)
@@ -129,6 +140,7 @@ static void free_held(struct ada_details *details, struct ada_pin narrowed)
 bool ada_detail_narrow(struct ada_details *details, struct ada_pin seen, bool look)
 {
 	struct ada_pin narrowed = { .start = ADA_PIN_NONE, .end = 0 };
+
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT)
 		return true; /* no chunk comes back */
 	if (hull(details, &narrowed)) {
@@ -167,7 +179,11 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 	uint32_t count = ada_segment_detail_count(details->segment);
 	struct detail_pool pool = { .growing = count < details->segment->detail_chunks &&
 					       !__atomic_load_n(&details->segment->detail_exhausted, __ATOMIC_RELAXED) };
+
 	for (uint32_t i = 0; i < count; i++) {
+		const struct ada_detail_chunk *chunk;
+		uint32_t status;
+
 		if (!ada_segment_detail_is_there(details->segment, i))
 			continue;
 		pool.ready++;
@@ -175,8 +191,8 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 			pool.free++;
 			continue;
 		}
-		const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
-		uint32_t status = ada_detail_status(chunk);
+		chunk = ada_segment_detail_chunk(details->segment, i);
+		status = ada_detail_status(chunk);
 		if (status == ADA_DETAIL_HELD) {
 			pool.held++;
 			pool.pinned++;
@@ -195,24 +211,32 @@ struct detail_pool ada_detail_pool(const struct ada_details *details)
 
 void ada_detail_spool_turn(struct ada_details *details, struct ada_pin seen, uint64_t now_ns)
 {
+	struct detail_pool pool;
+	uint32_t half;
+
 	if (details->segment->detail_mode == ADA_DETAIL_ONESHOT || now_ns - details->looked_ns < SPOOL_NS)
 		return;
 	details->looked_ns = now_ns;
-	struct detail_pool pool = ada_detail_pool(details);
-	uint32_t half = details->segment->detail_chunks / 2;
+	pool = ada_detail_pool(details);
+	half = details->segment->detail_chunks / 2;
 	for (uint32_t left = pool.free + pool.recyclable; left < half && hold_oldest(details, false, seen, true); left++)
 		;
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
+		struct ada_detail_chunk *chunk;
+		uint32_t bytes;
+		int status;
+
 		if (ada_segment_detail_is_free(details->segment, i) || !ada_segment_detail_is_there(details->segment, i))
 			continue;
-		struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, i);
+		chunk = ada_segment_detail_chunk(details->segment, i);
 		if (ada_detail_status(chunk) != ADA_DETAIL_HELD)
 			continue;
-		uint32_t bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
-								       ada_segment_detail_small_bytes(details->segment);
-		int status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
+		bytes = i < details->segment->detail_chunks ? details->segment->detail_chunk_bytes :
+							      ada_segment_detail_small_bytes(details->segment);
+		status = wanted(details, chunk) ? ada_spool_put(details->spool, chunk, bytes) : 0;
 		if (status) {
 			char shown[PATH_MAX];
+
 			ada_error_system(&details->error, -status, "%s: detail can't be kept",
 					 ada_directory_shown(details->drain->directory, shown));
 		}

@@ -14,22 +14,26 @@ static void forget_thread(struct ada_details *details, uint32_t number, uint64_t
 {
 	struct detail_thread *thread = &details->threads.items[number];
 	size_t kept = 0;
+
 	for (size_t i = 0; i < thread->places.count; i++) {
 		struct detail_place place = thread->places.items[i];
 		bool claimed, last = i + 1 == thread->places.count;
+		uint64_t last_ns;
+		struct detail_place *before;
+
 		if (!last && place.chunk != ADA_NONE && !ada_detail_chunk(details, number, &place, &claimed)) {
 			place.chunk = ADA_NONE;
 			place.why = ADA_SHORT_OVERRUN;
 			place.segment = UINT32_MAX;
 		}
-		uint64_t last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
+		last_ns = ada_detail_event_ns(details, number, place.seq + place.count - 1, place.last_counter);
 		last |= last_ns >= until_ns;
 		if (!last && place.chunk == ADA_NONE && !kept) {
 			thread->gone_ns = last_ns;
 			thread->gone_why = place.why;
 			continue;
 		}
-		struct detail_place *before = kept ? &thread->places.items[kept - 1] : NULL;
+		before = kept ? &thread->places.items[kept - 1] : NULL;
 		if (!last && before && place.chunk == ADA_NONE && before->chunk == ADA_NONE && before->why == place.why) {
 			before->count = place.seq + place.count - before->seq;
 			before->last_counter = place.last_counter;
@@ -45,12 +49,14 @@ static void forget_thread(struct ada_details *details, uint32_t number, uint64_t
 /* Forgets places whose chunks are gone. */
 static void forget(struct ada_details *details)
 {
+	uint64_t until_ns;
+
 	if (details->finished || details->places < 2 * details->places_kept + 2 * details->segment->detail_chunks + 1024)
 		return;
 	details->places_kept = 0;
 	/* Keeps recent places apart: they may lie between windows (also those of marks that aren't read yet), and joined they would be a
 	 * hole in them. */
-	uint64_t until_ns = ada_clock_boottime_ns() - FORGET_NS;
+	until_ns = ada_clock_boottime_ns() - FORGET_NS;
 	for (size_t i = ada_windows_count(details->windows); i-- && !ada_windows_at(details->windows, i)->settled;)
 		if (ada_windows_at(details->windows, i)->start_ns < until_ns)
 			until_ns = ada_windows_at(details->windows, i)->start_ns;
@@ -82,30 +88,33 @@ static bool extends(const struct detail_place *last, const struct ada_details_pl
 void ada_details_drained(struct ada_details *details, const struct ada_details_place *place)
 {
 	struct detail_thread *thread = ada_detail_thread(details, place->thread);
+	uint64_t first_ns;
+	struct detail_place *last, new;
+
 	if (!thread || !place->count)
 		return;
-	uint64_t first_ns = ada_detail_ns(details, place->first_counter);
+	first_ns = ada_detail_ns(details, place->first_counter);
 	if (first_ns <= details->done_ns) {
 		details->late = true;
 		thread->late_ns = thread->cursor < thread->late_seq ? thread->late_ns : first_ns;
 		thread->late_seq = place->seq + place->count;
 	}
-	struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
 	if (last && extends(last, place)) {
 		last->count += place->count;
 		last->last_counter = place->last_counter;
 		return;
 	}
-	struct detail_place new = { .seq = place->seq,
-				    .chunk_seq = place->chunk_seq,
-				    .first_counter = place->first_counter,
-				    .last_counter = place->last_counter,
-				    .count = place->count,
-				    .chunk = place->detail_chunk,
-				    .segment = place->segment,
-				    .index_seq = (uint32_t)place->index_seq,
-				    .detail_seq = (uint32_t)place->detail_seq,
-				    .why = ADA_SHORT_STARVED };
+	new = (struct detail_place){ .seq = place->seq,
+				     .chunk_seq = place->chunk_seq,
+				     .first_counter = place->first_counter,
+				     .last_counter = place->last_counter,
+				     .count = place->count,
+				     .chunk = place->detail_chunk,
+				     .segment = place->segment,
+				     .index_seq = (uint32_t)place->index_seq,
+				     .detail_seq = (uint32_t)place->detail_seq,
+				     .why = ADA_SHORT_STARVED };
 	if (ada_array_push(&thread->places, new))
 		return; /* its records aren't written, as if they were gone */
 	details->places++;
@@ -122,18 +131,21 @@ void ada_details_drained(struct ada_details *details, const struct ada_details_p
 void ada_details_overwritten(struct ada_details *details, uint32_t number, uint64_t seq, uint64_t count, uint64_t counter)
 {
 	struct detail_thread *thread = ada_detail_thread(details, number);
+	const struct detail_place *last;
+	struct detail_place gone;
+
 	if (!thread)
 		return;
-	const struct detail_place *last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
-	struct detail_place gone = { .seq = seq,
-				     .chunk_seq = seq,
-				     .count = count,
-				     .chunk = ADA_NONE,
-				     .segment = UINT32_MAX,
-				     .why = ADA_SHORT_OVERRUN,
-				     .last_counter = counter - TICKS_BEFORE,
-				     .first_counter = last ? last->last_counter + 1 :
-							     ada_detail_counter(details, details->options.start_ns) };
+	last = thread->places.count ? &thread->places.items[thread->places.count - 1] : NULL;
+	gone = (struct detail_place){ .seq = seq,
+				      .chunk_seq = seq,
+				      .count = count,
+				      .chunk = ADA_NONE,
+				      .segment = UINT32_MAX,
+				      .why = ADA_SHORT_OVERRUN,
+				      .last_counter = counter - TICKS_BEFORE,
+				      .first_counter = last ? last->last_counter + 1 :
+							      ada_detail_counter(details, details->options.start_ns) };
 	if (gone.first_counter > gone.last_counter)
 		gone.first_counter = gone.last_counter;
 	if (!ada_array_push(&thread->places, gone))
@@ -150,6 +162,7 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 	if (thread < details->drain->lanes.count) {
 		const struct ada_lane *lane = &details->drain->lanes.items[thread];
 		size_t i = lane->raised.count ? ada_array_below(&lane->raised, seq, seq) : 0;
+
 		if (i < lane->raised.count && lane->raised.items[i].seq == seq)
 			return lane->raised.items[i].ns;
 	}
@@ -158,10 +171,13 @@ uint64_t ada_detail_event_ns(const struct ada_details *details, uint32_t thread,
 
 static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
 {
+	const struct ada_detail_chunk *chunk;
+	uint32_t status;
+
 	if (!ada_segment_detail_reach(details->segment, place->chunk))
 		return NULL;
-	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, place->chunk);
-	uint32_t status = ada_detail_status(chunk);
+	chunk = ada_segment_detail_chunk(details->segment, place->chunk);
+	status = ada_detail_status(chunk);
 	if (status == ADA_DETAIL_FREE || status > ADA_DETAIL_HELD || chunk->thread != thread || chunk->first_seq != place->chunk_seq)
 		return NULL;
 	/* A recycler claims the chunk first: where the status, read after the header, is still good, the header was whole when we read
@@ -174,10 +190,12 @@ static const uint8_t *in_pool(const struct ada_details *details, uint32_t thread
 
 const uint8_t *ada_detail_chunk(const struct ada_details *details, uint32_t thread, const struct detail_place *place, bool *claimed)
 {
+	const uint8_t *chunk;
+
 	*claimed = false;
 	if (place->chunk == ADA_NONE)
 		return NULL;
-	const uint8_t *chunk = in_pool(details, thread, place, claimed);
+	chunk = in_pool(details, thread, place, claimed);
 	return chunk || !details->spool ? chunk : ada_spool_chunk(details->spool, thread, place->chunk_seq);
 }
 
@@ -186,15 +204,18 @@ const struct ada_detail *ada_detail_record(const struct ada_details *details, co
 {
 	uint64_t slot = seq - place->chunk_seq;
 	uint64_t offset = (ADA_CHUNK_HEADER_BYTES + 32 * slot) * details->segment->detail_scale;
+
 	return slot < ada_segment_detail_events(details->segment, place->chunk) ? (const struct ada_detail *)(chunk + offset) : NULL;
 }
 
 size_t ada_detail_place_of(const struct detail_thread *thread, uint64_t seq)
 {
 	size_t below = ada_array_below(&thread->places, seq, seq + 1); /* places that begin at or before it */
+	const struct detail_place *place;
+
 	if (!below)
 		return thread->places.count;
-	const struct detail_place *place = &thread->places.items[below - 1];
+	place = &thread->places.items[below - 1];
 	return seq - place->seq < place->count ? below - 1 : thread->places.count;
 }
 
@@ -225,6 +246,7 @@ static bool in_window(const struct ada_details *details, uint64_t first_ns, uint
 	/* those before `low` begin by last_ns */
 	size_t low = ada_first_not(i, 0, ada_windows_count(details->windows), ada_windows_at(details->windows, i)->start_ns <= last_ns);
 	const struct ada_window *window = low ? ada_windows_at(details->windows, low - 1) : NULL;
+
 	return window && !window->settled && window->end_ns >= first_ns;
 }
 
@@ -233,16 +255,19 @@ static bool in_window(const struct ada_details *details, uint64_t first_ns, uint
 static void look_through(struct ada_details *details, uint32_t number, struct holes *holes)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
+
 	for (size_t i = thread->places.count; i--;) {
 		const struct detail_place *place = &thread->places.items[i];
-		bool claimed;
+		bool claimed, there;
 		uint64_t last_ns = ada_detail_event_ns(details, number, place->seq + place->count - 1, place->last_counter);
+		uint64_t first_ns;
+
 		if (last_ns < holes->from)
 			break;
-		uint64_t first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
+		first_ns = ada_detail_event_ns(details, number, place->seq, place->first_counter);
 		if (first_ns > holes->until || !in_window(details, first_ns, last_ns))
 			continue;
-		bool there = ada_detail_chunk(details, number, place, &claimed);
+		there = ada_detail_chunk(details, number, place, &claimed);
 		holes->undecided |= claimed && !holes->decided;
 		if (!there || claimed)
 			note_hole(holes, first_ns, last_ns, place->chunk == ADA_NONE ? place->why : ADA_SHORT_OVERRUN);
@@ -258,11 +283,13 @@ static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_
 	*to = 0;
 	for (size_t i = ada_windows_count(details->windows); i--;) {
 		const struct ada_window *window = ada_windows_at(details->windows, i);
+		uint64_t start;
+
 		if (window->settled)
 			break; /* settled in order of start */
 		if (window->start_ns > until_ns)
 			continue;
-		uint64_t start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
+		start = window->start_ns > details->done_ns ? window->start_ns : details->done_ns + 1;
 		*from = start < *from ? start : *from;
 		*to = window->end_ns > *to ? window->end_ns : *to;
 	}
@@ -273,6 +300,7 @@ static bool wanted(const struct ada_details *details, uint64_t until_ns, uint64_
 static int compare_holes(const void *left, const void *right)
 {
 	const struct hole *a = left, *b = right;
+
 	return (a->from > b->from) - (a->from < b->from);
 }
 
@@ -280,10 +308,12 @@ static int compare_holes(const void *left, const void *right)
 static bool tell_holes(struct ada_details *details, struct holes *holes)
 {
 	bool cut = false;
+
 	if (holes->list.count)
 		qsort(holes->list.items, holes->list.count, sizeof *holes->list.items, compare_holes);
 	for (size_t i = 0; i < holes->list.count; i++) {
 		struct hole hole = holes->list.items[i];
+
 		for (; i + 1 < holes->list.count && holes->list.items[i + 1].from <= hole.to && holes->list.items[i + 1].why == hole.why;
 		     i++)
 			if (holes->list.items[i + 1].to > hole.to)
@@ -299,6 +329,7 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 {
 	struct holes holes = { .decided = decided };
 	bool cut = true;
+
 	/* A window that lies wholly in a hole goes right behind the hole, where another thread's detail may be missing: so we look
 	 * again. */
 	for (unsigned round = 0; cut && !holes.undecided && round < ROUNDS_MAX; round++) {
@@ -320,16 +351,21 @@ bool ada_detail_holes(struct ada_details *details, uint64_t until_ns, bool decid
 static double events_between(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double events = 0;
+
 	for (uint32_t number = 0; number < details->threads.count; number++) {
 		const struct detail_thread *thread = &details->threads.items[number];
+
 		for (size_t i = thread->places.count; i--;) {
 			const struct detail_place *place = &thread->places.items[i];
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
+			uint64_t begin, end;
+
 			if (last <= from_ns)
 				break;
 			if (first > to_ns || place->chunk == ADA_NONE)
 				continue;
-			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
+			begin = first > from_ns ? first : from_ns;
+			end = last < to_ns ? last : to_ns;
 			events += (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1);
 		}
 	}
@@ -356,20 +392,26 @@ static bool is_small(const struct ada_details *details, uint32_t thread, const s
 double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, uint64_t to_ns)
 {
 	double chunks = 0;
+
 	for (uint32_t number = 0; number < details->threads.count; number++)
 		if (details->threads.items[number].gone_ns >= from_ns)
 			return 0;
 	for (uint32_t number = 0; number < details->threads.count; number++) {
 		const struct detail_thread *thread = &details->threads.items[number];
+
 		for (size_t i = place_at(details, thread, from_ns); i < thread->places.count; i++) {
 			const struct detail_place *place = &thread->places.items[i];
 			uint64_t last = ada_detail_ns(details, place->last_counter), first = ada_detail_ns(details, place->first_counter);
+			uint64_t begin, end;
+			double part;
+
 			if (first > to_ns)
 				break;
 			if (is_small(details, number, place))
 				continue;
-			uint64_t begin = first > from_ns ? first : from_ns, end = last < to_ns ? last : to_ns;
-			double part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
+			begin = first > from_ns ? first : from_ns;
+			end = last < to_ns ? last : to_ns;
+			part = (double)place->count * (double)(end - begin + 1) / (double)(last - first + 1) / ADA_CHUNK_EVENTS;
 			chunks += part > 1 ? part : 1;
 		}
 	}
@@ -378,12 +420,15 @@ double ada_detail_chunks(const struct ada_details *details, uint64_t from_ns, ui
 
 uint64_t ada_detail_slice(const struct ada_details *details, uint64_t until_ns)
 {
-	uint64_t from, to;
+	uint64_t from, to, low, high;
+
 	if (!wanted(details, until_ns, &from, &to) || events_between(details, from, to) <= SLICE_RECORDS)
 		return until_ns;
-	uint64_t low = from, high = to;
+	low = from;
+	high = to;
 	for (int i = 0; i < 30 && high - low > 1000; i++) {
 		uint64_t middle = low + (high - low) / 2;
+
 		if (events_between(details, from, middle) <= SLICE_RECORDS)
 			low = middle;
 		else

@@ -12,18 +12,23 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 {
 	const struct ada_segment *segment = details->segment;
 	const struct ada_shm_thread *entry = ada_drain_entry(details->drain, thread);
+	uint32_t number, end, begin, status;
+	const struct ada_chunk *chunk;
+	bool there;
+
 	if (!entry)
 		return NULL;
-	uint32_t number = __atomic_load_n(&entry->chunk, __ATOMIC_ACQUIRE);
+	number = __atomic_load_n(&entry->chunk, __ATOMIC_ACQUIRE);
 	if (!ada_segment_chunk_reach(segment, number))
 		return NULL;
-	const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
-	uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+	chunk = ada_segment_chunk(segment, number);
+	status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 	/* Sealed chunks stay as they are until they are drained; in circular mode agents take them. */
-	bool there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
+	there = status == ADA_CHUNK_OPEN || (status == ADA_CHUNK_SEALED && !details->options.lane.circular);
 	if (!there || chunk->thread != thread)
 		return NULL;
-	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE), begin = ada_segment_chunk_begin(segment, number);
+	end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+	begin = ada_segment_chunk_begin(segment, number);
 	*stretch = (struct stretch){ ada_segment_chunk_seq(segment, number), ada_segment_chunk_events(segment, number, end), begin };
 	return end >= begin && end <= ADA_CHUNK_BYTES ? chunk : NULL;
 }
@@ -32,6 +37,7 @@ static const struct ada_chunk *open_chunk(const struct ada_details *details, uin
 static const struct ada_detail_chunk *chunk_of(const struct ada_details *details, uint32_t number, uint32_t thread)
 {
 	const struct ada_detail_chunk *chunk = ada_segment_detail_chunk(details->segment, number);
+
 	if (ada_segment_detail_is_free(details->segment, number) || !ada_segment_detail_is_there(details->segment, number))
 		return NULL;
 	return chunk->thread == thread ? chunk : NULL;
@@ -41,11 +47,14 @@ static const struct ada_detail_chunk *chunk_of(const struct ada_details *details
 static uint64_t sealed_end(const struct ada_details *details, uint32_t thread)
 {
 	uint64_t newest = 0;
+
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
+		uint64_t end;
+
 		if (!chunk || chunk->records > ada_segment_detail_events(details->segment, i))
 			continue;
-		uint64_t end = chunk->first_seq + chunk->records;
+		end = chunk->first_seq + chunk->records;
 		newest = end > newest ? end : newest;
 	}
 	return newest;
@@ -56,6 +65,7 @@ uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread
 	uint64_t drained = thread < details->drain->lanes.count ? details->drain->lanes.items[thread].next_seq : 0;
 	struct stretch stretch;
 	uint64_t open = open_chunk(details, thread, &stretch) ? stretch.seq + stretch.count : 0;
+
 	if (!open && details->options.lane.circular && !details->finished)
 		drained = sealed_end(details, thread);
 	return open > drained ? open : drained;
@@ -64,6 +74,7 @@ uint64_t ada_detail_committed(const struct ada_details *details, uint32_t thread
 uint64_t ada_detail_committed_all(const struct ada_details *details)
 {
 	uint64_t all = 0;
+
 	ada_drain_meet(details->drain);
 	for (uint32_t i = 0; i < details->drain->lanes.count; i++)
 		all += ada_detail_committed(details, i);
@@ -75,6 +86,7 @@ static uint64_t counter_near(const struct ada_details *details, const uint8_t *c
 {
 	for (uint64_t at = seq + 1; at-- > place->seq;) {
 		const struct ada_detail *record = ada_detail_record(details, chunk, place, at);
+
 		if (record && record->kind)
 			return record->counter;
 	}
@@ -87,15 +99,19 @@ static bool search_pool(const struct ada_details *details, uint32_t thread, uint
 {
 	for (uint32_t i = 0; i < ada_segment_detail_end(details->segment); i = ada_segment_detail_after(details->segment, i)) {
 		const struct ada_detail_chunk *chunk = chunk_of(details, i, thread);
+		uint32_t status, room, records;
+		struct detail_place place;
+
 		if (!chunk)
 			continue;
-		uint32_t status = ada_detail_status(chunk);
+		status = ada_detail_status(chunk);
 		if (sealed && status != ADA_DETAIL_SEALED && status != ADA_DETAIL_HELD)
 			continue;
-		uint32_t room = ada_segment_detail_events(details->segment, i), records = sealed ? chunk->records : room;
+		room = ada_segment_detail_events(details->segment, i);
+		records = sealed ? chunk->records : room;
 		if (records > room || seq - chunk->first_seq >= records)
 			continue;
-		struct detail_place place = {
+		place = (struct detail_place){
 			.seq = chunk->first_seq, .chunk_seq = chunk->first_seq, .first_counter = chunk->first_counter, .chunk = i
 		};
 		*counter = counter_near(details, (const uint8_t *)chunk, &place, seq);
@@ -108,19 +124,23 @@ static enum ada_mark_answer look_up(const struct ada_details *details, uint32_t 
 {
 	uint64_t counter;
 	struct stretch stretch;
-	bool claimed;
+	bool claimed, drained;
 	const struct ada_chunk *open = open_chunk(details, number, &stretch);
+
 	if (open && seq >= stretch.seq && seq - stretch.seq < stretch.count) {
 		const struct ada_event *events = (const struct ada_event *)((const uint8_t *)open + stretch.begin);
+
 		*ns = ada_detail_event_ns(details, number, seq, events[seq - stretch.seq].timestamp_ns);
 		return ADA_MARK_KNOWN;
 	}
 	if (number < details->threads.count) {
 		const struct detail_thread *thread = &details->threads.items[number];
 		size_t i = ada_detail_place_of(thread, seq);
+
 		if (i < thread->places.count) {
 			const struct detail_place *place = &thread->places.items[i];
 			const uint8_t *chunk = ada_detail_chunk(details, number, place, &claimed);
+
 			if (!chunk && place->why != ADA_SHORT_STARVED)
 				return ADA_MARK_GONE;
 			counter = chunk ? counter_near(details, chunk, place, seq) : place->last_counter;
@@ -133,7 +153,7 @@ static enum ada_mark_answer look_up(const struct ada_details *details, uint32_t 
 		*ns = ada_detail_ns(details, counter);
 		return ADA_MARK_KNOWN;
 	}
-	bool drained = number < details->drain->lanes.count && seq < details->drain->lanes.items[number].next_seq;
+	drained = number < details->drain->lanes.count && seq < details->drain->lanes.items[number].next_seq;
 	return drained ? ADA_MARK_GONE : ADA_MARK_LATER;
 }
 
@@ -141,11 +161,12 @@ static enum ada_mark_answer time_of(void *context, uint32_t number, uint64_t seq
 {
 	struct ada_details *details = context;
 	enum ada_mark_answer answer = look_up(details, number, seq, ns);
+	uint64_t counter;
+
 	if (answer != ADA_MARK_LATER || details->finished || details->options.lane.circular)
 		return answer;
 	/* It may be in a chunk that was sealed since. Its detail tells the time as well, and at once: draining all that a fast
 	 * program has piled up would take longer than the pool lasts. */
-	uint64_t counter;
 	if (search_pool(details, number, seq, true, &counter)) {
 		*ns = ada_detail_event_ns(details, number, seq, counter);
 		return ADA_MARK_KNOWN;
@@ -156,6 +177,7 @@ static enum ada_mark_answer time_of(void *context, uint32_t number, uint64_t seq
 static enum ada_mark_answer place_of(void *context, uint32_t number, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
 {
 	const struct ada_details *details = context;
+
 	if (number >= details->drain->lanes.count || seq >= details->drain->lanes.items[number].next_seq)
 		return ADA_MARK_LATER;
 	return ada_lane_place(&details->drain->lanes.items[number], seq, segment, index_seq) ? ADA_MARK_KNOWN : ADA_MARK_GONE;
@@ -177,11 +199,13 @@ static bool ended(void *context, uint32_t number)
 {
 	struct ada_details *details = context;
 	const struct ada_shm_thread *entry = ada_drain_entry(details->drain, number);
+	struct detail_thread *thread;
+
 	if (!entry || details->drain->lanes.items[number].closed)
 		return true;
 	if (__atomic_load_n(&entry->status, __ATOMIC_ACQUIRE) != ADA_THREAD_ENDED)
 		return false;
-	struct detail_thread *thread = ada_detail_thread(details, number);
+	thread = ada_detail_thread(details, number);
 	if (!thread || details->options.lane.circular) /* in that mode nothing is drained before the end */
 		return true;
 	if (!thread->ended_at)
@@ -193,6 +217,7 @@ struct ada_mark_source ada_detail_source(struct ada_details *details)
 {
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(details->options.lane.clock, &anchors);
+
 	return (struct ada_mark_source){ .context = details,
 					 .ns = ns_of,
 					 .ns_per_tick = count ? anchors->ns_per_tick : 0,
@@ -212,15 +237,18 @@ static void collect(const struct ada_details *details, uint32_t number, uint64_t
 {
 	const struct detail_thread *thread = &details->threads.items[number];
 	uint64_t found = 0;
+
 	for (size_t k = 0; k < thread->places.count && found < nth; k++) {
 		const struct detail_place *place = &thread->places.items[behind ? k : thread->places.count - 1 - k];
 		bool claimed;
 		const uint8_t *chunk = ada_detail_chunk(details, number, place, &claimed);
+
 		if (!chunk || (behind ? place->last_counter <= counter : place->first_counter > counter))
 			continue;
 		for (uint64_t n = 0; n < place->count && found < nth; n++) {
 			const struct ada_detail *record = ada_detail_record(details, chunk, place,
 									    place->seq + (behind ? n : place->count - 1 - n));
+
 			if (!record || !record->kind || (record->counter > counter) != behind)
 				continue;
 			if (ada_array_push(&counters->list, record->counter))
@@ -233,6 +261,7 @@ static void collect(const struct ada_details *details, uint32_t number, uint64_t
 static int compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
 	return (a > b) - (a < b);
 }
 
@@ -240,6 +269,7 @@ uint64_t ada_detail_nth(const struct ada_details *details, uint64_t counter, uin
 {
 	struct counters counters = { 0 };
 	uint64_t result = behind ? UINT64_MAX : 0;
+
 	for (uint32_t i = 0; i < details->threads.count; i++)
 		collect(details, i, counter, nth, behind, &counters);
 	if (nth && counters.list.count >= nth) {

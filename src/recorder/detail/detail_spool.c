@@ -28,6 +28,7 @@ static int make_file(const char *directory)
 {
 	char path[PATH_MAX];
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
 	if (fd >= 0)
 		return fd;
 	if (ada_path(path, "%s/.detail-XXXXXX", directory))
@@ -42,11 +43,13 @@ static int make_file(const char *directory)
 int ada_spool_open(struct detail_spool **spool, const char *directory, uint32_t chunk_bytes)
 {
 	struct detail_spool *new = calloc(1, sizeof *new);
+
 	if (!new)
 		return -ENOMEM;
 	*new = (struct detail_spool){ .fd = make_file(directory), .chunk_bytes = chunk_bytes };
 	if (new->fd < 0) {
 		int status = new->fd;
+
 		free(new);
 		return status;
 	}
@@ -65,10 +68,12 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 {
 	struct kept kept = { chunk->first_seq, chunk->thread, (uint32_t)spool->kept.count };
 	off_t offset = (off_t)kept.number * spool->chunk_bytes;
+	int status;
+
 	/* Up to the end of a place, so that the file holds all that is mapped. */
 	if (ftruncate(spool->fd, offset + spool->chunk_bytes))
 		return -errno;
-	int status = ada_file_write_at(spool->fd, chunk, bytes, offset);
+	status = ada_file_write_at(spool->fd, chunk, bytes, offset);
 	if (status)
 		return status;
 	unmap(spool);
@@ -79,6 +84,7 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 static int compare(const void *left, const void *right)
 {
 	const struct kept *a = left, *b = right;
+
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
 	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
@@ -87,18 +93,22 @@ static int compare(const void *left, const void *right)
 const uint8_t *ada_spool_chunk(struct detail_spool *spool, uint32_t thread, uint64_t first_seq)
 {
 	struct kept key = { first_seq, thread, 0 };
+	const struct kept *found;
+
 	if (!spool->kept.count)
 		return NULL;
 	if (!spool->sorted) {
 		qsort(spool->kept.items, spool->kept.count, sizeof key, compare);
 		spool->sorted = true;
 	}
-	const struct kept *found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof key, compare);
+	found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof key, compare);
 	if (!found)
 		return NULL;
 	if (!spool->memory) {
+		void *memory;
+
 		spool->mapped = spool->kept.count * spool->chunk_bytes;
-		void *memory = mmap(NULL, spool->mapped, PROT_READ, MAP_SHARED, spool->fd, 0);
+		memory = mmap(NULL, spool->mapped, PROT_READ, MAP_SHARED, spool->fd, 0);
 		if (memory == MAP_FAILED)
 			return NULL;
 		spool->memory = memory;

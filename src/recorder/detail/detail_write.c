@@ -11,6 +11,7 @@ static int failed(struct ada_details *details, struct detail_thread *thread, uin
 {
 	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
 	char shown[PATH_MAX];
+
 	thread->failed = true;
 	return ada_error_system(&details->error, code, "%s/thread_%u: detail can't be written",
 				ada_directory_shown(details->drain->directory, shown), number);
@@ -19,6 +20,7 @@ static int failed(struct ada_details *details, struct detail_thread *thread, uin
 static int close_file(struct ada_details *details, struct detail_thread *thread, uint32_t number)
 {
 	int status = thread->writer ? atf_detail_writer_close(thread->writer) : 0;
+
 	thread->writer = NULL;
 	thread->in_window = false;
 	return status ? failed(details, thread, number, status) : 0;
@@ -30,6 +32,7 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 	struct ada_lane *lane = &details->drain->lanes.items[number];
 	struct atf_detail_options options = { .thread_id = lane->thread_id, .arch = ATF_ARCH_X86_64, .sink = details->options.lane.sink };
 	int status = close_file(details, thread, number);
+
 	if (status)
 		return status;
 	if (ada_path(directory, "%s/thread_%u", details->drain->directory, number) ||
@@ -43,6 +46,7 @@ static int open_file(struct ada_details *details, struct detail_thread *thread, 
 	while (status && ada_lane_room_made(&details->options.lane));
 	if (status) {
 		int code = errno;
+
 		thread->writer = NULL;
 		unlink(path);
 		errno = code;
@@ -77,6 +81,7 @@ static void decode(struct pass *pass, const struct ada_detail *from, struct atf_
 	const struct ada_segment *segment = pass->details->segment;
 	uint16_t size = from->stack_size, room = (uint16_t)segment->detail_room, asked = (uint16_t)segment->stack_bytes;
 	bool call = from->kind == ADA_EVENT_CALL;
+
 	record->function_id = from->function_id;
 	record->event_type = call ? ATF_DETAIL_CALL : ATF_DETAIL_RETURN;
 	record->flags = call ? from->flags & ADA_DETAIL_FLAG_VECTORS : 0;
@@ -103,9 +108,11 @@ static struct ada_window *window_of(struct pass *pass, uint64_t ns)
 static void finish_entry(const struct pass *pass)
 {
 	const struct detail_thread *thread = pass->thread;
+	AtfDetailWindow entry;
+
 	if (!thread->writer || !thread->in_window || thread->window >= ada_windows_count(pass->details->windows))
 		return;
-	AtfDetailWindow entry = entry_of(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
+	entry = entry_of(ada_windows_at(pass->details->windows, thread->window), pass->until_ns);
 	atf_detail_writer_window_update(thread->writer, &entry);
 }
 
@@ -114,6 +121,7 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 	struct detail_thread *thread = pass->thread;
 	struct ada_window *window = pass->window;
 	int status = 0;
+
 	record->timestamp_ns = ns < thread->last_ns ? thread->last_ns : ns;
 	record->thread_id = pass->details->drain->lanes.items[pass->number].thread_id;
 	if (!thread->writer || thread->segment != place->segment) {
@@ -123,8 +131,10 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 	if (status)
 		return status;
 	if (!thread->in_window || thread->window != window->id) {
+		AtfDetailWindow entry;
+
 		finish_entry(pass);
-		AtfDetailWindow entry = entry_of(window, pass->until_ns);
+		entry = entry_of(window, pass->until_ns);
 		entry.first_detail_seq = record->detail_seq;
 		status = atf_detail_writer_window(thread->writer, &entry);
 		thread->in_window = !status;
@@ -151,6 +161,7 @@ static int persist(struct pass *pass, const struct detail_place *place, struct a
 static bool overwritten(const struct pass *pass, const struct detail_place *place)
 {
 	bool claimed;
+
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return !ada_detail_chunk(pass->details, pass->number, place, &claimed);
 }
@@ -172,10 +183,12 @@ static bool pass_by_gone(struct pass *pass, const struct detail_place *place)
 	const struct detail_thread *thread = pass->thread;
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
 	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+
 	first = first > thread->late_ns ? first : thread->late_ns;
 	last = last < pass->details->done_ns ? last : pass->details->done_ns;
 	for (size_t i = ada_windows_count(pass->details->windows); i-- && thread->cursor < thread->late_seq;) {
 		struct ada_window *window = ada_windows_at(pass->details->windows, i);
+
 		if (window->end_ns < first)
 			break;
 		if (window->frozen && window->start_ns <= last)
@@ -189,6 +202,7 @@ static bool unwanted(const struct pass *pass, const struct detail_place *place)
 {
 	uint64_t first = ada_detail_event_ns(pass->details, pass->number, place->seq, place->first_counter);
 	uint64_t last = ada_detail_event_ns(pass->details, pass->number, place->seq + place->count - 1, place->last_counter);
+
 	return !ada_windows_any(pass->details->windows, first, last);
 }
 
@@ -199,25 +213,30 @@ static bool write_place(struct pass *pass, const struct detail_place *place)
 	bool claimed;
 	const uint8_t *chunk = ada_detail_chunk(details, pass->number, place, &claimed);
 	uint32_t detail_seq = place->detail_seq;
+
 	if (!chunk)
 		return pass_by_gone(pass, place);
 	if (unwanted(pass, place) && pass_by(pass, place))
 		return true;
 	for (uint64_t seq = place->seq; seq < place->seq + place->count; seq++) {
 		const struct ada_detail *from = ada_detail_record(details, chunk, place, seq);
+		uint32_t number;
+		uint64_t ns;
+
 		if (!from || !from->kind) {
 			if (seq == pass->thread->cursor)
 				pass->thread->cursor++;
 			continue;
 		}
-		uint32_t number = detail_seq++;
+		number = detail_seq++;
 		if (seq < pass->thread->cursor)
 			continue;
-		uint64_t ns = ada_detail_event_ns(details, pass->number, seq, from->counter);
+		ns = ada_detail_event_ns(details, pass->number, seq, from->counter);
 		if (ns > pass->until_ns)
 			return overwritten(pass, place) && pass_by_gone(pass, place);
 		if (window_of(pass, ns)) {
 			struct atf_detail record = { .detail_seq = number, .index_seq = place->index_seq + (uint32_t)(seq - place->seq) };
+
 			decode(pass, from, &record);
 			if (overwritten(pass, place))
 				return pass_by_gone(pass, place);
@@ -233,12 +252,15 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 {
 	struct detail_thread *thread = &details->threads.items[number];
 	struct pass pass = { .details = details, .thread = thread, .number = number, .until_ns = until_ns };
+	size_t i;
+
 	if (thread->failed || number >= details->drain->lanes.count || !thread->places.count)
 		return;
 	/* The place of the cursor begins at or before it; those behind it lie wholly ahead. */
-	size_t i = ada_array_below(&thread->places, seq, thread->cursor + 1);
+	i = ada_array_below(&thread->places, seq, thread->cursor + 1);
 	for (i = i ? i - 1 : 0; i < thread->places.count; i++) {
 		const struct detail_place *place = &thread->places.items[i];
+
 		if (place->seq + place->count <= thread->cursor)
 			continue;
 		if (thread->cursor < place->seq)
@@ -252,9 +274,11 @@ static void write_thread(struct ada_details *details, uint32_t number, uint64_t 
 static void update_entries(struct ada_details *details, const struct ada_window *window, uint64_t end_ns)
 {
 	AtfDetailWindow entry = entry_of(window, end_ns);
+
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
 		int status = 0;
+
 		if (!thread->writer || !thread->in_window || thread->window != window->id)
 			continue;
 		status = atf_detail_writer_window_update(thread->writer, &entry);
@@ -282,27 +306,32 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 {
 	size_t count = ada_windows_count(details->windows), first = count;
 	uint64_t done = 0;
+	struct detail_pool pool;
+	bool before = true; /* all windows before are settled; else this one waits, since nobody would look at them any more */
+
 	for (size_t i = 0; i < count; i++) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
+		uint64_t end;
+
 		if (window->settled || window->start_ns > until_ns)
 			continue;
 		first = i < first ? i : first;
 		window->frozen = true;
-		uint64_t end = window->end_ns < until_ns ? window->end_ns : until_ns;
+		end = window->end_ns < until_ns ? window->end_ns : until_ns;
 		done = end > done ? end : done;
 	}
 	if (first == count)
 		return;
-	struct detail_pool pool = ada_detail_pool(details);
+	pool = ada_detail_pool(details);
 	details->dumps++;
 	details->pool_use_sum += (double)(pool.pinned + pool.open) / details->segment->detail_chunks;
 	for (uint32_t i = 0; i < details->threads.count; i++)
 		write_thread(details, i, done);
 	if (done > details->done_ns)
 		details->done_ns = done;
-	bool before = true; /* all windows before are settled; else this one waits, since nobody would look at them any more */
 	for (size_t i = first; i < count; i++) {
 		struct ada_window *window = ada_windows_at(details->windows, i);
+
 		if (window->start_ns > until_ns)
 			break;
 		if (window->settled)
@@ -318,13 +347,16 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 bool ada_detail_write_late(struct ada_details *details)
 {
 	uint64_t before = details->persisted;
+
 	details->late = false;
 	if (!details->done_ns)
 		return false;
 	for (uint32_t i = 0; i < details->threads.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
+		int status;
+
 		write_thread(details, i, details->done_ns);
-		int status = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
+		status = thread->writer && thread->touched ? atf_detail_writer_flush(thread->writer) : 0;
 		thread->touched = false;
 		if (status)
 			failed(details, thread, i, status);
@@ -337,6 +369,7 @@ static bool used_up(const struct ada_details *details, uint32_t number)
 {
 	const struct detail_thread *thread = &details->threads.items[number];
 	bool claimed;
+
 	return thread->cursor >= details->drain->lanes.items[number].next_seq || !thread->places.count ||
 	       !ada_detail_chunk(details, number, &thread->places.items[thread->places.count - 1], &claimed);
 }
@@ -345,6 +378,7 @@ void ada_detail_close_ended(struct ada_details *details)
 {
 	for (uint32_t i = 0; i < details->threads.count && i < details->drain->lanes.count; i++) {
 		struct detail_thread *thread = &details->threads.items[i];
+
 		if (thread->writer && details->drain->lanes.items[i].closed && used_up(details, i))
 			close_file(details, thread, i);
 	}

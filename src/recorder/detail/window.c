@@ -6,6 +6,7 @@
 struct ada_windows *ada_windows_open(uint64_t start_ns)
 {
 	struct ada_windows *windows = calloc(1, sizeof *windows);
+
 	if (windows) {
 		windows->start_ns = start_ns;
 		windows->ended_ns = UINT64_MAX;
@@ -49,9 +50,11 @@ static void number_from(struct ada_windows *windows, size_t i)
 
 int ada_windows_insert(struct ada_windows *windows, size_t i, struct ada_window_entry *entry)
 {
+	struct ada_window_entry **place;
+
 	if (ada_array_push(&windows->list, entry))
 		return -ENOMEM;
-	struct ada_window_entry **place = windows->list.items + i;
+	place = windows->list.items + i;
 	memmove(place + 1, place, (windows->list.count - 1 - i) * sizeof *place);
 	*place = entry;
 	number_from(windows, i);
@@ -61,6 +64,7 @@ int ada_windows_insert(struct ada_windows *windows, size_t i, struct ada_window_
 void ada_windows_remove(struct ada_windows *windows, size_t i)
 {
 	struct ada_window_entry **place = windows->list.items + i;
+
 	windows->marks_kept -= (*place)->window.marks.count;
 	free_entry(*place);
 	windows->list.count--;
@@ -73,6 +77,7 @@ void ada_window_entry_bound(struct ada_window_entry *entry)
 	struct ada_window *window = &entry->window;
 	bool open = entry->tickets.count || entry->keeps;
 	uint64_t end = open ? ADA_WINDOW_OPEN : entry->known_end > window->written_ns ? entry->known_end : window->written_ns;
+
 	window->asked_end_ns = entry->tickets.count ? ADA_WINDOW_OPEN : entry->known_end;
 	end = end < entry->cap ? end : entry->cap;
 	window->end_ns = end > window->start_ns ? end : window->start_ns;
@@ -92,9 +97,11 @@ static uint64_t most(uint64_t a, uint64_t b)
 static void keep_mark(struct ada_windows *windows, struct ada_window *window, const struct ada_window_mark *mark)
 {
 	size_t room = windows->marks_kept < ADA_WINDOWS_MARKS_KEPT ? ADA_WINDOW_MARKS_KEPT : ADA_WINDOW_MARKS_FEW;
+	size_t i;
+
 	if (window->marks.count >= room || ada_array_push(&window->marks, *mark))
 		return;
-	size_t i = window->marks.count - 1;
+	i = window->marks.count - 1;
 	for (; i && window->marks.items[i - 1].ns > mark->ns; i--)
 		window->marks.items[i] = window->marks.items[i - 1];
 	window->marks.items[i] = *mark;
@@ -105,6 +112,8 @@ static void keep_mark(struct ada_windows *windows, struct ada_window *window, co
  * for. */
 static void note_mark(struct ada_windows *windows, struct ada_window *window, const struct ada_window_mark *mark, bool here)
 {
+	bool first;
+
 	window->rules |= mark->rules;
 	window->asked_start_ns = least(window->asked_start_ns, mark->start_ns);
 	window->pre_ns = most(window->pre_ns, mark->pre_ns);
@@ -113,7 +122,7 @@ static void note_mark(struct ada_windows *windows, struct ada_window *window, co
 	window->post_events = most(window->post_events, mark->post_events);
 	window->pin_start = least(window->pin_start, mark->pin_start);
 	here &= !mark->none;
-	bool first = !window->marked_count;
+	first = !window->marked_count;
 	if (!here && !first)
 		return;
 	if (first || mark->ns < window->marked_ns) {
@@ -140,6 +149,7 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 {
 	const struct ada_window *source = &from->window;
 	struct ada_window *window = &to->window;
+
 	if (source->marked_count && (!window->marked_count || source->marked_ns < window->marked_ns)) {
 		window->marked_ns = source->marked_ns;
 		window->version = source->version;
@@ -182,10 +192,12 @@ static bool touch(const struct ada_window *left, const struct ada_window *right)
 
 void ada_windows_join(struct ada_windows *windows, size_t i)
 {
+	struct ada_window_entry *entry;
+
 	while (i && touch(&windows->list.items[i - 1]->window, &windows->list.items[i]->window) &&
 	       !is_final(&windows->list.items[i - 1]->window) && !windows->list.items[i]->window.frozen)
 		i--;
-	struct ada_window_entry *entry = windows->list.items[i];
+	entry = windows->list.items[i];
 	while (i + 1 < windows->list.count && touch(&entry->window, &windows->list.items[i + 1]->window) &&
 	       !windows->list.items[i + 1]->window.frozen && !is_final(&entry->window)) {
 		take_over(windows, entry, windows->list.items[i + 1]);
@@ -200,17 +212,22 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
 		       bool here)
 {
 	struct ada_window_entry *entry = calloc(1, sizeof *entry);
+	bool over, open;
+	int status;
+	size_t i;
+
 	if (!entry)
 		return -ENOMEM;
-	bool over = windows->ended_ns != UINT64_MAX, open = mark->end_ns == ADA_WINDOW_OPEN;
+	over = windows->ended_ns != UINT64_MAX;
+	open = mark->end_ns == ADA_WINDOW_OPEN;
 	entry->window = (struct ada_window){ .start_ns = start, .asked_start_ns = UINT64_MAX, .pin_start = UINT64_MAX, .shorts = shorts };
 	entry->known_end = open ? over ? windows->ended_ns : mark->ns : most(mark->end_ns, mark->ns);
 	entry->cap = over ? least(cap, windows->ended_ns) : cap;
 	entry->keeps = mark->none && open && !over;
-	int status = open && !entry->keeps && !over ? ada_array_push(&entry->tickets, mark->ticket) : 0;
+	status = open && !entry->keeps && !over ? ada_array_push(&entry->tickets, mark->ticket) : 0;
 	note_mark(windows, &entry->window, mark, here);
 	ada_window_entry_bound(entry);
-	size_t i = ada_windows_find(windows, start);
+	i = ada_windows_find(windows, start);
 	while (i < windows->list.count && windows->list.items[i]->window.start_ns <= start)
 		i++;
 	status = status ? status : ada_windows_insert(windows, i, entry);
@@ -227,10 +244,13 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
  * end. */
 static bool add_to_last(struct ada_windows *windows, const struct ada_window_mark *mark, uint64_t start, uint32_t shorts)
 {
+	struct ada_window_entry *entry;
+	struct ada_window *window;
+
 	if (!windows->list.count || mark->none || windows->ended_ns != UINT64_MAX)
 		return false;
-	struct ada_window_entry *entry = windows->list.items[windows->list.count - 1];
-	struct ada_window *window = &entry->window;
+	entry = windows->list.items[windows->list.count - 1];
+	window = &entry->window;
 	if (is_final(window) || start < window->start_ns || mark->ns > window->end_ns ||
 	    ada_windows_hole_at(windows, start) < windows->holes.count ||
 	    (mark->end_ns == ADA_WINDOW_OPEN && !has_ticket(entry, mark->ticket)))
@@ -247,6 +267,7 @@ static bool add_to_last(struct ada_windows *windows, const struct ada_window_mar
 static int enter_late(struct ada_windows *windows, const struct ada_window_mark *mark)
 {
 	struct ada_window *window = ada_windows_of(windows, mark->ns);
+
 	if (window && !window->settled)
 		note_mark(windows, window, mark, true);
 	return 0;
@@ -257,6 +278,7 @@ static const struct ada_window *last_frozen(const struct ada_windows *windows)
 {
 	for (size_t i = windows->list.count; i-- > 0;) {
 		const struct ada_window *window = &windows->list.items[i]->window;
+
 		if (window->settled || window->frozen)
 			return window;
 	}
@@ -276,9 +298,11 @@ static bool next_stretch(const struct ada_windows *windows, struct stretch *stre
 {
 	while (!stretch->over) {
 		const struct ada_hole *hole = stretch->hole < windows->holes.count ? &windows->holes.items[stretch->hole] : NULL;
+		bool some;
+
 		if (hole && hole->from > stretch->end)
 			hole = NULL;
-		bool some = !hole || hole->from > stretch->next;
+		some = !hole || hole->from > stretch->next;
 		stretch->from = stretch->next;
 		stretch->cap = hole ? hole->from - 1 : UINT64_MAX;
 		stretch->why = stretch->carried | (hole ? hole->why : 0);
@@ -301,12 +325,14 @@ static int add_stretches(struct ada_windows *windows, const struct ada_window_ma
 	uint64_t home = 0;
 	size_t count = 0;
 	int status = 0;
+
 	while (next_stretch(windows, &stretch))
 		if (!count++ || stretch.from <= mark->ns)
 			home = stretch.from;
 	if (!count) { /* the whole is in one hole: an empty window right behind that */
 		const struct ada_hole *hole = &windows->holes.items[all.hole];
 		uint64_t behind = hole->to == UINT64_MAX ? hole->to : hole->to + 1;
+
 		return add_stretch(windows, mark, behind, UINT64_MAX, shorts | hole->why, true);
 	}
 	for (stretch = all; !status && next_stretch(windows, &stretch);) {
@@ -322,13 +348,15 @@ int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *
 {
 	uint64_t start = least(mark->start_ns, mark->ns), end = most(mark->end_ns, mark->ns);
 	uint32_t shorts = mark->shorts;
+	const struct ada_window *fixed;
+
 	if (start < windows->start_ns) {
 		start = windows->start_ns;
 		shorts |= ADA_SHORT_STARTUP;
 	}
 	if (add_to_last(windows, mark, start, shorts))
 		return 0;
-	const struct ada_window *fixed = last_frozen(windows);
+	fixed = last_frozen(windows);
 	if (fixed && is_final(fixed) && start <= fixed->end_ns) {
 		if (end <= fixed->end_ns || fixed->end_ns == UINT64_MAX)
 			return enter_late(windows, mark);
@@ -360,11 +388,13 @@ struct ada_window *ada_windows_at(const struct ada_windows *windows, size_t i)
 struct ada_window *ada_windows_of(const struct ada_windows *windows, uint64_t ns)
 {
 	size_t i = ada_windows_find(windows, ns);
+
 	return i < windows->list.count && windows->list.items[i]->window.start_ns <= ns ? &windows->list.items[i]->window : NULL;
 }
 
 bool ada_windows_any(const struct ada_windows *windows, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t i = ada_windows_find(windows, from_ns);
+
 	return i < windows->list.count && windows->list.items[i]->window.start_ns <= to_ns;
 }

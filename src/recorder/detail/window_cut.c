@@ -8,6 +8,7 @@ size_t ada_windows_hole_at(const struct ada_windows *windows, uint64_t ns)
 {
 	const struct ada_hole *holes = windows->holes.items;
 	size_t count = windows->holes.count;
+
 	return count && holes[count - 1].to < ns ? count : ada_array_below(&windows->holes, to, ns);
 }
 
@@ -16,8 +17,10 @@ static bool remember(struct ada_windows *windows, struct ada_hole *told)
 {
 	struct ada_hole hole = *told;
 	size_t i = ada_windows_hole_at(windows, hole.from ? hole.from - 1 : 0), end = i;
+
 	for (; end < windows->holes.count && (hole.to == UINT64_MAX || windows->holes.items[end].from <= hole.to + 1); end++) {
 		const struct ada_hole *old = &windows->holes.items[end];
+
 		hole = (struct ada_hole){ old->from < hole.from ? old->from : hole.from, old->to > hole.to ? old->to : hole.to,
 					  old->why | hole.why };
 	}
@@ -38,9 +41,11 @@ static bool remember(struct ada_windows *windows, struct ada_hole *told)
 
 static void forget(struct ada_windows *windows)
 {
+	struct ada_hole *holes;
+
 	if (windows->holes.count <= HOLES_KEPT)
 		return;
-	struct ada_hole *holes = windows->holes.items;
+	holes = windows->holes.items;
 	holes[1].from = holes[0].from;
 	holes[1].why |= holes[0].why;
 	memmove(holes, holes + 1, --windows->holes.count * sizeof *holes);
@@ -51,11 +56,14 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 {
 	uint64_t kept = 0, mine = 0;
 	size_t stay = 0;
+	uint64_t theirs, untold;
+
 	for (size_t i = 0; i < left->marks.count; i++)
 		kept += 1 + left->marks.items[i].more;
 	while (stay < left->marks.count && left->marks.items[stay].ns <= to)
 		mine += 1 + left->marks.items[stay++].more;
-	uint64_t theirs = kept - mine, untold = left->marked_count - kept;
+	theirs = kept - mine;
+	untold = left->marked_count - kept;
 	if (theirs)
 		theirs += untold;
 	else
@@ -84,6 +92,8 @@ static void share_marks(struct ada_windows *windows, struct ada_window *left, st
 static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *hole)
 {
 	struct ada_window_entry *left = windows->list.items[i], *right = calloc(1, sizeof *right);
+	bool held;
+
 	if (!right)
 		return false;
 	*right = *left;
@@ -96,7 +106,7 @@ static bool split(struct ada_windows *windows, size_t i, const struct ada_hole *
 	right->window.frozen = false;
 	right->window.start_ns = hole->to + 1;
 	right->window.shorts = (left->window.shorts & ~(uint32_t)(ADA_SHORT_STARTUP | ADA_SHORT_FROZEN)) | hole->why;
-	bool held = !ada_array_reserve(&right->tickets, left->tickets.count + 1);
+	held = !ada_array_reserve(&right->tickets, left->tickets.count + 1);
 	for (size_t n = 0; held && n < left->tickets.count; n++)
 		right->tickets.items[right->tickets.count++] = left->tickets.items[n];
 	if (!held || ada_windows_insert(windows, i + 1, right)) {
@@ -114,6 +124,8 @@ static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *ho
 {
 	struct ada_window_entry *entry = windows->list.items[i];
 	struct ada_window *window = &entry->window;
+	bool goes_on;
+
 	if (hole->from <= window->start_ns && window->frozen)
 		return false; /* too late to say so: the window is written */
 	window->shorts |= hole->why;
@@ -123,7 +135,7 @@ static bool cut(struct ada_windows *windows, size_t i, const struct ada_hole *ho
 		ada_window_entry_bound(entry);
 		return true;
 	}
-	bool goes_on = window->end_ns > hole->to && split(windows, i, hole);
+	goes_on = window->end_ns > hole->to && split(windows, i, hole);
 	/* History ends there: an older part without a mark of its own is no part of a pre-roll any more. */
 	if (goes_on && hole->why == ADA_SHORT_OVERRUN && !window->marked_count && !window->frozen) {
 		ada_windows_remove(windows, i);
@@ -138,15 +150,18 @@ bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to
 {
 	struct ada_hole hole = { from_ns, to_ns, why };
 	bool any = false;
+	size_t begin;
+
 	if (from_ns > to_ns || !remember(windows, &hole))
 		return false;
-	size_t begin = ada_windows_find(windows, hole.from);
+	begin = ada_windows_find(windows, hole.from);
 	for (size_t i = begin; i < windows->list.count && windows->list.items[i]->window.start_ns <= hole.to; i++)
 		if (!windows->list.items[i]->window.settled && windows->list.items[i]->window.end_ns >= hole.from)
 			any |= cut(windows, i, &hole);
 	/* Windows that became empty lie at one place now, perhaps with one that begins there. */
 	for (size_t i = begin; i + 1 < windows->list.count && windows->list.items[i]->window.start_ns - 1 <= hole.to;) {
 		size_t count = windows->list.count;
+
 		ada_windows_join(windows, i + 1);
 		i += count == windows->list.count;
 	}
@@ -157,10 +172,12 @@ bool ada_windows_hole(struct ada_windows *windows, uint64_t from_ns, uint64_t to
 static bool drop_ticket(struct ada_window_entry *entry, uint64_t ticket)
 {
 	size_t left = 0;
+	bool had;
+
 	for (size_t i = 0; i < entry->tickets.count; i++)
 		if (entry->tickets.items[i] != ticket)
 			entry->tickets.items[left++] = entry->tickets.items[i];
-	bool had = left < entry->tickets.count;
+	had = left < entry->tickets.count;
 	entry->tickets.count = left;
 	return had;
 }
@@ -169,6 +186,7 @@ void ada_windows_resolve_short(struct ada_windows *windows, uint64_t ticket, uin
 {
 	for (size_t i = windows->list.count; i-- > windows->settled;) {
 		struct ada_window_entry *entry = windows->list.items[i];
+
 		if (entry->window.settled || !drop_ticket(entry, ticket))
 			continue;
 		entry->known_end = end_ns > entry->known_end ? end_ns : entry->known_end;
@@ -192,10 +210,12 @@ void ada_windows_resolve(struct ada_windows *windows, uint64_t ticket, uint64_t 
 bool ada_windows_tick(struct ada_windows *windows, uint64_t now_ns)
 {
 	bool closed = false;
+
 	while (windows->settled < windows->list.count && windows->list.items[windows->settled]->window.settled)
 		windows->settled++;
 	for (size_t i = windows->settled; i < windows->list.count; i++) {
 		struct ada_window *window = &windows->list.items[i]->window;
+
 		if (window->end_ns >= now_ns)
 			break;
 		closed |= !window->closed;
@@ -211,15 +231,18 @@ void ada_windows_end(struct ada_windows *windows, uint64_t end_ns, enum ada_wind
 	for (size_t i = windows->settled; i < windows->list.count; i++) {
 		struct ada_window_entry *entry = windows->list.items[i];
 		struct ada_window *window = &entry->window;
+
 		if (window->settled)
 			continue;
 		if (window->end_ns > end_ns) {
+			uint64_t asked;
+
 			if (entry->tickets.count || entry->known_end > end_ns)
 				window->shorts |= why;
 			entry->tickets.count = 0;
 			entry->keeps = false;
 			entry->cap = end_ns;
-			uint64_t asked = window->asked_end_ns;
+			asked = window->asked_end_ns;
 			ada_window_entry_bound(entry);
 			window->end_ns = end_ns > window->start_ns ? end_ns : window->start_ns;
 			window->asked_end_ns = asked;

@@ -11,12 +11,15 @@
 static size_t character(const unsigned char *bytes, size_t left)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length;
+	uint32_t code;
+
 	if (bytes[0] < 0x80)
 		return 1;
-	size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+	length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
 	if (bytes[0] < 0xc2 || bytes[0] > 0xf4 || length > left)
 		return 0;
-	uint32_t code = bytes[0] & (0x7f >> length);
+	code = bytes[0] & (0x7f >> length);
 	for (size_t i = 1; i < length; i++) {
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
@@ -28,10 +31,13 @@ static size_t character(const unsigned char *bytes, size_t left)
 json_object *ada_json_text_of(const char *bytes, size_t length)
 {
 	char *text = malloc(length * 3 + 1), *end = text;
+	json_object *object;
+
 	if (!text)
 		return json_object_new_string("");
 	for (size_t i = 0; i < length;) {
 		size_t step = character((const unsigned char *)bytes + i, length - i);
+
 		if (step) {
 			end = mempcpy(end, bytes + i, step);
 			i += step;
@@ -40,7 +46,7 @@ json_object *ada_json_text_of(const char *bytes, size_t length)
 			i++;
 		}
 	}
-	json_object *object = json_object_new_string_len(text, (int)(end - text));
+	object = json_object_new_string_len(text, (int)(end - text));
 	free(text);
 	return object;
 }
@@ -53,6 +59,7 @@ void ada_json_count(json_object *object, const char *key, uint64_t count)
 json_object *ada_json_address_of(uint64_t address)
 {
 	char text[24];
+
 	snprintf(text, sizeof text, "0x%" PRIx64, address);
 	return json_object_new_string(text);
 }
@@ -62,8 +69,10 @@ json_object *ada_json_clock_of(struct ada_clock *clock)
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(clock, &anchors);
 	json_object *object = json_object_new_object(), *list = json_object_new_array();
+
 	for (size_t i = 0; i < count; i++) {
 		json_object *anchor = json_object_new_object();
+
 		ada_json_count(anchor, "counter", anchors[i].counter);
 		ada_json_count(anchor, "ns", anchors[i].ns);
 		json_object_object_add(anchor, "nsPerTick", json_object_new_double(anchors[i].ns_per_tick));
@@ -79,6 +88,7 @@ json_object *ada_json_exit_of(const struct ada_exit_info *exit, const char *prog
 {
 	static const char *const kinds[] = { "running", "exited", "signal", "exec", "unknown" };
 	json_object *object = json_object_new_object();
+
 	json_object_object_add(object, "kind", json_object_new_string(kinds[exit->kind]));
 	if (exit->kind == ADA_EXIT_EXITED)
 		ada_json_count(object, "status", (uint64_t)exit->value);
@@ -97,6 +107,7 @@ int ada_json_replace(const char *path, json_object *object, struct ada_error *er
 	const char *text = json_object_to_json_string_length(
 		object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
 	int status = text ? ada_seal_replace(path, text, length, error) : ada_error_system(error, ENOMEM, "%s", path);
+
 	json_object_put(object);
 	return status;
 }

@@ -25,6 +25,7 @@ static int make_reserve(const struct ada_session *session, struct ada_error *err
 {
 	int fd = openat(session->fd, ".reserve", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int code = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
+
 	if (fd >= 0)
 		close(fd);
 	return code ? ada_error_system(error, code, "%s can't hold a session", session->output) : 0;
@@ -40,9 +41,11 @@ static int replace_by_reserve(const struct ada_paper *paper, json_object *object
 {
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	struct ada_error unused = { "" };
+	int status;
+
 	pthread_mutex_lock(&one);
 	ada_session_free_reserve(paper->session);
-	int status = ada_json_replace(paper->path, object, error);
+	status = ada_json_replace(paper->path, object, error);
 	if (make_reserve(paper->session, &unused))
 		ada_session_free_reserve(paper->session); /* the disk hasn't even room for that */
 	pthread_mutex_unlock(&one);
@@ -53,6 +56,7 @@ int ada_paper_replace(const struct ada_paper *paper, json_object *object, struct
 {
 	struct ada_error why = { "" };
 	int status = ada_json_replace(paper->path, json_object_get(object), &why);
+
 	if (paper->session && (status == -ENOSPC || status == -EDQUOT))
 		return replace_by_reserve(paper, object, error);
 	json_object_put(object);
@@ -63,13 +67,15 @@ static void name_session(struct ada_session *session)
 {
 	struct timespec now;
 	struct tm local, utc;
+	size_t length;
+
 	session->start_ns = ada_clock_boottime_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	localtime_r(&now.tv_sec, &local);
 	gmtime_r(&now.tv_sec, &utc);
 	stamp(session->name, sizeof session->name, "session_%Y%m%d_%H%M%S", &local);
 	stamp(session->started, sizeof session->started, "%Y-%m-%dT%H:%M:%S", &utc);
-	size_t length = strlen(session->started);
+	length = strlen(session->started);
 	snprintf(session->started + length, sizeof session->started - length, ".%09ldZ", now.tv_nsec);
 }
 
@@ -77,6 +83,7 @@ static void name_session(struct ada_session *session)
 static int add_directory(struct ada_session *session, struct ada_error *error)
 {
 	char base[sizeof session->name];
+
 	memcpy(base, session->name, sizeof base);
 	for (int number = 2; (session->fd = ada_directory_add(session->output_fd, session->name)) == -EEXIST; number++)
 		snprintf(session->name, sizeof session->name, "%.32s_%d", base, number);
@@ -95,11 +102,13 @@ static int add_directory(struct ada_session *session, struct ada_error *error)
 int ada_session_make(struct ada_session *session, const char *output, struct ada_error *error)
 {
 	char place[ADA_DIRECTORY_PATH_BYTES];
+	int status;
+
 	session->output_fd = ada_directory_open(output, ADA_DIRECTORY_MAKE, &session->output_made, error);
 	if (session->output_fd < 0)
 		return session->output_fd;
 	ada_directory_path(session->output_fd, place);
-	int status = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
+	status = realpath(place, session->output) ? 0 : ada_error_system(error, errno, "%s: no /proc to find it by", output);
 	if (!status) {
 		name_session(session);
 		status = add_directory(session, error);
@@ -114,11 +123,13 @@ int ada_session_make(struct ada_session *session, const char *output, struct ada
 int ada_session_publish(const struct ada_session *session, struct ada_error *error)
 {
 	char temporary[40];
+
 	snprintf(temporary, sizeof temporary, ".latest.%d", getpid());
 	unlinkat(session->output_fd, temporary, 0);
 	if (symlinkat(session->name, session->output_fd, temporary) ||
 	    renameat(session->output_fd, temporary, session->output_fd, "latest")) {
 		int code = errno;
+
 		unlinkat(session->output_fd, temporary, 0);
 		return ada_error_system(error, code, "%s/latest can't be pointed to this session", session->output);
 	}
@@ -127,13 +138,16 @@ int ada_session_publish(const struct ada_session *session, struct ada_error *err
 
 void ada_session_remove(struct ada_session *session)
 {
+	const char *name;
+	int above;
+
 	if (session->fd >= 0) {
 		ada_session_free_reserve(session);
 		unlinkat(session->fd, "session.json", 0);
 		unlinkat(session->output_fd, session->name, AT_REMOVEDIR);
 	}
-	const char *name = strrchr(session->output, '/');
-	int above = session->output_made && name ? openat(session->output_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	name = strrchr(session->output, '/');
+	above = session->output_made && name ? openat(session->output_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (above >= 0) {
 		unlinkat(above, name + 1, AT_REMOVEDIR);
 		close(above);

@@ -24,10 +24,12 @@ static void write_paper(struct ada_scribe *scribe, struct ada_paper *paper)
 {
 	struct ada_error error = { "" };
 	json_object *object = paper->object;
+	uint64_t start_ns;
+
 	paper->object = NULL;
 	paper->busy = true;
 	pthread_mutex_unlock(&scribe->lock);
-	uint64_t start_ns = ada_clock_boottime_ns();
+	start_ns = ada_clock_boottime_ns();
 	if (ada_paper_replace(paper, object, &error))
 		ada_say("ada: %s\n", error.text);
 	__atomic_store_n(&paper->cost_ns, ada_clock_boottime_ns() - start_ns, __ATOMIC_RELEASE);
@@ -51,9 +53,11 @@ static void queue(struct ada_scribe *scribe, struct ada_paper *paper, bool first
 static void *run(void *argument)
 {
 	struct ada_scribe *scribe = argument;
+
 	pthread_mutex_lock(&scribe->lock);
 	for (;;) {
 		struct ada_paper *paper = scribe->head;
+
 		if (!paper && scribe->quit)
 			break;
 		if (!paper) {
@@ -77,6 +81,7 @@ static void *run(void *argument)
 int ada_scribe_open(struct ada_scribe **result)
 {
 	struct ada_scribe *scribe = calloc(1, sizeof *scribe);
+
 	*result = scribe;
 	if (!scribe)
 		return -ENOMEM;

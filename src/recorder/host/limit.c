@@ -25,6 +25,7 @@ static bool read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+
 	if (fd >= 0)
 		close(fd);
 	text[got > 0 ? got : 0] = 0;
@@ -35,6 +36,7 @@ static bool read_text(const char *path, char *text, size_t size)
 static uint64_t number_of(const char *text, const char *name)
 {
 	size_t length = strlen(name);
+
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, name, length) && strchr(" :", line[length]))
@@ -46,18 +48,21 @@ static uint64_t number_of(const char *text, const char *name)
 static bool read_file(const char *directory, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX];
+
 	return !ada_path(path, "%s/%s", directory, name) && read_text(path, text, size);
 }
 
 static uint64_t group_left(const char *directory, const struct names *names)
 {
 	char text[8192];
+	uint64_t cache = 0, limit, used;
+
 	if (!read_file(directory, names->limit, text, sizeof text) || !strncmp(text, "max", 3))
 		return UINT64_MAX;
-	uint64_t limit = strtoull(text, NULL, 10);
+	limit = strtoull(text, NULL, 10);
 	if (limit >= UNLIMITED || !read_file(directory, names->used, text, sizeof text))
 		return UINT64_MAX;
-	uint64_t used = strtoull(text, NULL, 10), cache = 0;
+	used = strtoull(text, NULL, 10);
 	if (read_file(directory, "memory.stat", text, sizeof text))
 		cache = number_of(text, names->inactive) + number_of(text, names->active);
 	used = used > cache ? used - cache : 0;
@@ -69,10 +74,13 @@ static uint64_t path_left(const char *root, const char *group, size_t length, co
 {
 	char directory[PATH_MAX];
 	uint64_t least = UINT64_MAX;
+
 	for (;;) {
+		uint64_t left;
+
 		if (ada_path(directory, "%s%.*s", root, (int)length, group))
 			return least;
-		uint64_t left = group_left(directory, names);
+		left = group_left(directory, names);
 		least = left < least ? left : least;
 		if (!length)
 			return least;
@@ -86,6 +94,7 @@ static bool has_memory(const char *list, size_t length)
 {
 	for (const char *word = list; word < list + length; word++) {
 		size_t rest = strcspn(word, ",:");
+
 		if (rest == 6 && !memcmp(word, "memory", 6))
 			return true;
 		word += rest;
@@ -97,15 +106,19 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 {
 	char place[PATH_MAX];
 	uint64_t least = UINT64_MAX;
+
 	for (const char *line = groups; *line;) {
 		size_t end = strcspn(line, "\n");
 		const char *list = memchr(line, ':', end), *path = list ? memchr(list + 1, ':', end - (size_t)(list + 1 - line)) : NULL;
+
 		if (path) {
 			size_t length = end - (size_t)(path + 1 - line), list_length = (size_t)(path - list - 1);
 			bool second = !list_length;
+
 			/* Version 2 alone is mounted at the root; beside version 1 it is mounted below, and doesn't control memory. */
 			if (second || (has_memory(list + 1, list_length) && !ada_path(place, "%s/memory", root))) {
 				uint64_t left = path_left(second ? root : place, path + 1, length, second ? &version_2 : &version_1);
+
 				least = left < least ? left : least;
 			}
 		}
@@ -117,9 +130,12 @@ uint64_t ada_limit_groups_left(const char *groups, const char *root)
 static uint64_t machine_room(void)
 {
 	char text[4096];
+	uint64_t all, available;
+
 	if (!read_text("/proc/meminfo", text, sizeof text))
 		return UINT64_MAX;
-	uint64_t all = number_of(text, "MemTotal") << 10, available = number_of(text, "MemAvailable") << 10;
+	all = number_of(text, "MemTotal") << 10;
+	available = number_of(text, "MemAvailable") << 10;
 	return available > all / MACHINE_SHARE ? available - all / MACHINE_SHARE : 0;
 }
 

@@ -37,7 +37,7 @@ struct ada_trace_options {
 	struct ada_strings trigger_origins; /* of each trigger, for messages: "--trigger", "FILE:LINE" */
 	bool strict;			    /* --strict: an invalid regex is an error */
 	uint64_t pre_roll_ns, pre_roll_events, post_roll_ns, post_roll_events; /* 0: not given */
-	bool poison;	 /* --debug-poison */
+	bool poison;							       /* --debug-poison */
 	int mark_signal; /* --mark-signal: marks when `ada trace` itself gets it; 0: none */
 };
 #define ADA_DETAIL_BUFFER_DEFAULT (64ull << 20)

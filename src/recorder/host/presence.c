@@ -12,6 +12,7 @@ static void *hold(void *argument)
 	struct ada_presence_held *presence = argument;
 	struct ada_presence *page = presence->page;
 	struct pollfd quit = { .fd = presence->quit, .events = POLLIN };
+
 	presence->list.list.next = &presence->entry;
 	presence->list.futex_offset = (char *)&page->owner - (char *)&presence->entry;
 	presence->entry.next = &presence->list.list;
@@ -29,10 +30,12 @@ static void *hold(void *argument)
 /* The only mapping that may write is made before the seal. */
 static int make_page(struct ada_presence_held *presence)
 {
+	void *page;
+
 	presence->fd = memfd_create("ada-presence", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (presence->fd < 0 || ftruncate(presence->fd, ADA_PRESENCE_BYTES))
 		return -errno;
-	void *page = mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, presence->fd, 0);
+	page = mmap(NULL, ADA_PRESENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, presence->fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	presence->page = page;
@@ -41,8 +44,10 @@ static int make_page(struct ada_presence_held *presence)
 
 int ada_presence_open(struct ada_presence_held *presence, struct ada_error *error)
 {
+	int status;
+
 	*presence = (struct ada_presence_held){ .fd = -1, .quit = eventfd(0, EFD_CLOEXEC) };
-	int status = presence->quit < 0 ? -errno : make_page(presence);
+	status = presence->quit < 0 ? -errno : make_page(presence);
 	if (!status && !sem_init(&presence->held, 0, 0))
 		status = -pthread_create(&presence->thread, NULL, hold, presence);
 	if (status)

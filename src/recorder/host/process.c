@@ -7,13 +7,16 @@
 const char *ada_process_stat(pid_t pid, char *line, size_t bytes)
 {
 	char path[40];
+	FILE *file;
+	const char *name_end;
+
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	FILE *file = fopen(path, "re");
+	file = fopen(path, "re");
 	if (!file)
 		return NULL;
 	line[fread(line, 1, bytes - 1, file)] = 0;
 	fclose(file);
-	const char *name_end = strrchr(line, ')'); /* the name before it may hold anything */
+	name_end = strrchr(line, ')'); /* the name before it may hold anything */
 	return name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
 }
 
@@ -22,12 +25,14 @@ pid_t ada_process_parent(pid_t pid)
 	char line[1024];
 	const char *stat = ada_process_stat(pid, line, sizeof line);
 	pid_t parent;
+
 	return stat && sscanf(stat, "%*c %d", &parent) == 1 ? parent : 0;
 }
 
 bool ada_process_is_ending(pid_t pid)
 {
 	char path[40], exe;
+
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
 	return readlink(path, &exe, 1) < 0 && errno == ENOENT;
 }

@@ -19,20 +19,24 @@
 
 static int look_up(char *path, const char *name, int *exit_status, struct ada_error *error)
 {
+	const char *list;
+	bool denied = false;
+
 	if (!*name) {
 		*exit_status = ADA_EXIT_NOT_FOUND;
 		return ada_error_set(error, ENOENT, "the program's name is empty");
 	}
 	if (strchr(name, '/'))
 		return ada_path(path, "%s", name);
-	const char *list = getenv("PATH");
-	bool denied = false;
+	list = getenv("PATH");
 	if (!list)
 		list = "/bin:/usr/bin";
 	for (const char *start = list, *end;; start = end + 1) {
-		end = strchrnul(start, ':');
 		struct stat info;
-		int status = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
+		int status;
+
+		end = strchrnul(start, ':');
+		status = end == start ? ada_path(path, "./%s", name) : ada_path(path, "%.*s/%s", (int)(end - start), start, name);
 		if (!status && !stat(path, &info) && S_ISREG(info.st_mode)) {
 			if (!faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
 				return 0;
@@ -50,8 +54,11 @@ static int look_up(char *path, const char *name, int *exit_status, struct ada_er
 static int check_mode(const char *path, int *exit_status, struct ada_error *error)
 {
 	struct stat info;
+	bool setgid;
+
 	if (stat(path, &info)) {
 		int code = errno;
+
 		*exit_status = code == ENOENT || code == ENOTDIR ? ADA_EXIT_NOT_FOUND : ADA_EXIT_NOT_EXECUTABLE;
 		return code == ENOENT ? ada_error_set(error, code, "%s: no such program", path) : ada_error_system(error, code, "%s", path);
 	}
@@ -61,7 +68,7 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 		return ada_error_set(error, EACCES, "%s: not a regular file", path);
 	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS))
 		return ada_error_set(error, errno, "%s: not executable (chmod +x it, or name its interpreter)", path);
-	bool setgid = (info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP);
+	setgid = (info.st_mode & S_ISGID) && (info.st_mode & S_IXGRP);
 	if ((info.st_mode & S_ISUID) || setgid)
 		return ada_error_set(error, EPERM, "%s: is %s: the loader lets nothing into it; trace a copy without that bit", path,
 				     setgid && !(info.st_mode & S_ISUID) ? "setgid" : "setuid");
@@ -75,11 +82,13 @@ static int check_mode(const char *path, int *exit_status, struct ada_error *erro
 static int classify(const char *path, char *interpreter, struct ada_error *error)
 {
 	struct ada_elf *elf;
+	int status;
+
 	if (access(path, R_OK))
 		return ada_error_system(error, errno, "%s: can't be read, so not be traced", path);
 	if (ada_elf_script(path, interpreter, PATH_MAX))
 		return *interpreter ? 1 : ada_error_set(error, ENOEXEC, "%s: a script whose first line names no interpreter", path);
-	int status = ada_elf_open(&elf, path, error);
+	status = ada_elf_open(&elf, path, error);
 	if (status)
 		return status;
 	status = ada_elf_check_program(elf, error);
@@ -90,8 +99,10 @@ static int classify(const char *path, char *interpreter, struct ada_error *error
 int ada_program_find(struct ada_program *program, const char *name, int *exit_status, struct ada_error *error)
 {
 	char interpreter[PATH_MAX];
+	int status;
+
 	*exit_status = ADA_EXIT_NOT_EXECUTABLE;
-	int status = look_up(program->path, name, exit_status, error);
+	status = look_up(program->path, name, exit_status, error);
 	if (status)
 		return ada_error_system(error, -status, "%s", name);
 	strcpy(program->executable, program->path);
@@ -101,6 +112,7 @@ int ada_program_find(struct ada_program *program, const char *name, int *exit_st
 			status = classify(program->executable, interpreter, error);
 		if (status < 0 && depth) {
 			struct ada_error inner = *error;
+
 			error->text[0] = 0;
 			*exit_status = ADA_EXIT_NOT_EXECUTABLE;
 			return ada_error_set(error, -status, "%s: a script whose interpreter can't be traced: %s", program->path,

@@ -25,8 +25,10 @@ static struct {
 static void put(const char *text, size_t bytes)
 {
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
+
 	while (bytes) {
 		ssize_t done = write(STDERR_FILENO, text, bytes);
+
 		if (done < 0 && errno == EAGAIN && poll(&room, 1, -1) == 1 && !(room.revents & (POLLERR | POLLNVAL)))
 			continue;
 		if (done < 0 && errno != EINTR)
@@ -40,12 +42,16 @@ static void *run(void *argument)
 {
 	pthread_mutex_lock(&say.lock);
 	while (!say.quit || say.text.count) {
+		char *text;
+		size_t bytes, dropped;
+
 		if (!say.text.count) {
 			pthread_cond_wait(&say.news, &say.lock);
 			continue;
 		}
-		char *text = say.text.items;
-		size_t bytes = say.text.count, dropped = say.dropped;
+		text = say.text.items;
+		bytes = say.text.count;
+		dropped = say.dropped;
 		say.text.items = NULL;
 		say.text.count = say.text.capacity = say.dropped = 0;
 		say.writing = true;
@@ -54,6 +60,7 @@ static void *run(void *argument)
 		free(text);
 		if (dropped) {
 			char told[80];
+
 			put(told, (size_t)snprintf(told, sizeof told, "ada: and %zu more lines, while nobody took these\n", dropped));
 		}
 		pthread_mutex_lock(&say.lock);
@@ -72,6 +79,7 @@ void ada_say_open(void)
 void ada_say(const char *format, ...)
 {
 	va_list arguments, again;
+
 	va_start(arguments, format);
 	va_copy(again, arguments);
 	pthread_mutex_lock(&say.lock);
@@ -80,6 +88,7 @@ void ada_say(const char *format, ...)
 		vfprintf(stderr, format, arguments);
 	} else {
 		int bytes = vsnprintf(NULL, 0, format, arguments);
+
 		if (bytes < 0 || say.text.count + (size_t)bytes >= BYTES_MAX || ada_array_reserve(&say.text, (size_t)bytes + 1)) {
 			say.dropped++;
 		} else {
@@ -95,16 +104,20 @@ void ada_say(const char *format, ...)
 
 bool ada_say_is_through(void)
 {
+	bool through;
+
 	pthread_mutex_lock(&say.lock);
-	bool through = !say.text.count && !say.writing;
+	through = !say.text.count && !say.writing;
 	pthread_mutex_unlock(&say.lock);
 	return through;
 }
 
 void ada_say_close(void)
 {
+	bool running;
+
 	pthread_mutex_lock(&say.lock);
-	bool running = say.running;
+	running = say.running;
 	say.quit = true;
 	pthread_cond_signal(&say.news);
 	pthread_mutex_unlock(&say.lock);

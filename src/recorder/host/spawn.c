@@ -31,6 +31,7 @@ static int environment_make(struct environment *environment, const char *agent, 
 {
 	const char *users = getenv("LD_PRELOAD");
 	size_t count = 0, kept = 0;
+
 	while (environ && environ[count])
 		count++;
 	*environment = (struct environment){ .items = calloc(count + 3, sizeof(char *)) };
@@ -52,10 +53,12 @@ static int environment_make(struct environment *environment, const char *agent, 
 
 static void __attribute__((noreturn)) child_run(const struct ada_spawn *spawn, char **environment, int report)
 {
+	int code;
+
 	setrlimit(RLIMIT_NOFILE, &spawn->inheritance->files);
 	sigprocmask(SIG_SETMASK, &spawn->inheritance->mask, NULL);
 	execve(spawn->path, spawn->arguments, environment);
-	int code = errno;
+	code = errno;
 	while (write(report, &code, sizeof code) < 0 && errno == EINTR)
 		;
 	_exit(ADA_EXIT_NOT_EXECUTABLE);
@@ -65,21 +68,25 @@ pid_t ada_spawn(const struct ada_spawn *spawn, struct ada_error *error)
 {
 	struct environment environment;
 	int report[2], code = 0;
+	pid_t pid;
+	int fork_code;
+
 	if (environment_make(&environment, spawn->agent, spawn->socket))
 		return ada_error_system(error, ENOMEM, "%s", spawn->path);
 	if (pipe2(report, O_CLOEXEC)) {
 		environment_free(&environment);
 		return ada_error_system(error, errno, "pipe");
 	}
-	pid_t pid = fork();
+	pid = fork();
 	if (!pid)
 		child_run(spawn, environment.items, report[1]);
-	int fork_code = errno;
+	fork_code = errno;
 	close(report[1]);
 	if (pid < 0) {
 		pid = ada_error_system(error, fork_code, "fork");
 	} else {
 		ssize_t got;
+
 		while ((got = read(report[0], &code, sizeof code)) < 0 && errno == EINTR)
 			;
 		if (got == sizeof code)
@@ -96,11 +103,13 @@ int ada_agent_find(char *path, const char *given, struct ada_error *error)
 					      "../lib/ada/libada-agent.so", "../lib/x86_64-linux-gnu/ada/libada-agent.so" };
 	char own[PATH_MAX], candidate[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+	bool found;
+
 	if (length < 0)
 		return ada_error_system(error, errno, "/proc/self/exe");
 	own[length] = 0;
 	*strrchr(own, '/') = 0;
-	bool found = given && realpath(given, path);
+	found = given && realpath(given, path);
 	for (size_t i = 0; !given && !found && i < sizeof places / sizeof *places; i++)
 		found = !ada_path(candidate, "%s/%s", own, places[i]) && realpath(candidate, path);
 	if (!found)

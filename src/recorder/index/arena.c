@@ -39,6 +39,7 @@ struct ada_arena_writer {
 static int populate(struct ada_arena_writer *arena, uint8_t *from, uint64_t bytes)
 {
 	off_t offset = from - (uint8_t *)arena->map.header;
+
 	if (!madvise(from, bytes, MADV_POPULATE_WRITE))
 		return 0;
 	if (errno != EINVAL)
@@ -53,6 +54,7 @@ static int populate(struct ada_arena_writer *arena, uint8_t *from, uint64_t byte
 static bool has_entry(struct ada_arena_writer *arena, struct table *table, uint64_t number, size_t entry_bytes)
 {
 	uint64_t wanted = (number + 1) * entry_bytes;
+
 	while (table->ready < wanted) {
 		if (populate(arena, table->start + table->ready, TABLE_STEP))
 			return false;
@@ -70,6 +72,7 @@ static uint32_t least(uint64_t wanted, uint64_t most)
 static void size_up(struct ada_arena *header, uint64_t space_bytes)
 {
 	uint64_t share = space_bytes / SPACE_SHARE;
+
 	header->providers = least(share / 64 / sizeof(struct ada_arena_provider), ADA_ARENA_PROVIDERS_MAX);
 	header->lanes = least(share / 8 / sizeof(struct ada_arena_lane), ADA_ARENA_LANES_MAX);
 	header->anchors = least(share / 32 / sizeof(struct ada_arena_anchor), ADA_ARENA_ANCHORS_MAX);
@@ -81,6 +84,7 @@ static void size_up(struct ada_arena *header, uint64_t space_bytes)
 static int make(struct ada_arena_writer *arena, const struct ada_shared *shared, struct ada_arena *header, struct ada_error *error)
 {
 	int status = ada_shared_file(shared, ADA_SHARED_ARENA, header->total_bytes, &arena->fd, NULL, error);
+
 	if (status)
 		return status;
 	flock(arena->fd, LOCK_EX | LOCK_NB); /* from here on it is alive */
@@ -105,18 +109,21 @@ int ada_arena_open(struct ada_arena_writer **result, const struct ada_shared *sh
 				    .index_mode = options->index_mode,
 				    .segment_events = options->segment_events,
 				    .state = ADA_ARENA_RECORDING };
+	struct ada_arena_writer *arena;
+	int status;
+
 	*result = NULL;
 	size_up(&header, options->space_bytes);
 	if (header.blocks < BLOCKS_LEAST)
 		return ada_error_set(error, ENOMEM, "the limit of address space (RLIMIT_AS) leaves no room for it");
 	ada_arena_lay_out(&header);
-	struct ada_arena_writer *arena = calloc(1, sizeof *arena);
+	arena = calloc(1, sizeof *arena);
 	if (!arena)
 		return ada_error_system(error, ENOMEM, "memory");
 	arena->fd = -1;
 	arena->next = calloc(header.blocks, sizeof *arena->next);
 	arena->sizes = calloc(header.blocks, sizeof *arena->sizes);
-	int status = arena->next && arena->sizes ? make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
+	status = arena->next && arena->sizes ? make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
 	if (status) {
 		ada_arena_close(arena);
 		ada_shared_unlink(shared, ADA_SHARED_ARENA);
@@ -162,11 +169,16 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 {
 	const struct ada_clock_anchor *anchors;
 	struct ada_clock_state state;
+	struct ada_arena *header;
+	const struct ada_arena_clock *before;
+	size_t count, noted;
+
 	if (!arena)
 		return;
-	struct ada_arena *header = arena->map.header;
-	const struct ada_arena_clock *before = &header->clocks[header->clock_current];
-	size_t count = ada_clock_anchors(clock, &anchors), noted = before->anchors;
+	header = arena->map.header;
+	before = &header->clocks[header->clock_current];
+	count = ada_clock_anchors(clock, &anchors);
+	noted = before->anchors;
 	ada_clock_state(clock, &state);
 	if (count > noted && (count > header->anchors || !has_entry(arena, &arena->anchors, count - 1, sizeof *anchors)))
 		return; /* what was noted goes on */
@@ -180,9 +192,11 @@ void ada_arena_note_clock(struct ada_arena_writer *arena, const struct ada_clock
 
 void ada_arena_note_provider(struct ada_arena_writer *arena, uint32_t number, const struct ada_arena_provider *note)
 {
+	struct ada_arena_provider *entry;
+
 	if (!arena || number >= arena->map.header->providers || !has_entry(arena, &arena->providers, number, sizeof *note))
 		return;
-	struct ada_arena_provider *entry = &arena->map.providers[number];
+	entry = &arena->map.providers[number];
 	*entry = *note;
 	entry->state = ADA_ARENA_NO_PROVIDER;
 	__atomic_store_n(&entry->state, ADA_ARENA_STARTING, __ATOMIC_RELEASE);
@@ -198,17 +212,21 @@ void ada_arena_note_provider_state(struct ada_arena_writer *arena, uint32_t numb
 
 uint32_t ada_arena_lane_take(struct ada_arena_writer *arena, uint32_t provider, uint32_t id)
 {
+	struct ada_arena *header;
+	struct ada_arena_lane *lane;
+	uint32_t number;
+
 	if (!arena)
 		return 0;
-	struct ada_arena *header = arena->map.header;
-	uint32_t number = header->lanes_used;
+	header = arena->map.header;
+	number = header->lanes_used;
 	if (arena->free_lanes.count) {
 		number = arena->free_lanes.items[--arena->free_lanes.count];
 	} else if (number >= header->lanes || !has_entry(arena, &arena->lanes, number, sizeof(struct ada_arena_lane))) {
 		header->lanes_refused++;
 		return 0;
 	}
-	struct ada_arena_lane *lane = &arena->map.lanes[number];
+	lane = &arena->map.lanes[number];
 	*lane = (struct ada_arena_lane){ .provider = provider, .id = id, .slots[0].segment = ADA_NONE };
 	__atomic_store_n(&lane->used, 1, __ATOMIC_RELEASE);
 	if (number == header->lanes_used)
@@ -218,10 +236,13 @@ uint32_t ada_arena_lane_take(struct ada_arena_writer *arena, uint32_t provider, 
 
 void ada_arena_lane_note(struct ada_arena_writer *arena, uint32_t note, const struct ada_arena_lane_state *state)
 {
+	struct ada_arena_lane *lane;
+	uint32_t other;
+
 	if (!arena || !note)
 		return;
-	struct ada_arena_lane *lane = &arena->map.lanes[note - 1];
-	uint32_t other = !lane->current;
+	lane = &arena->map.lanes[note - 1];
+	other = !lane->current;
 	lane->slots[other] = *state;
 	__atomic_store_n(&lane->current, other, __ATOMIC_RELEASE);
 }
@@ -256,6 +277,7 @@ static size_t bytes_of(unsigned size)
 static unsigned size_for(uint64_t offset, size_t most)
 {
 	unsigned size = 1;
+
 	while (size < SIZES && bytes_of(size + 1) <= offset && bytes_of(size + 1) <= most)
 		size++;
 	return size;
@@ -271,6 +293,7 @@ static void list_add(struct ada_arena_writer *arena, uint32_t block)
 static uint32_t list_take(struct ada_arena_writer *arena, unsigned size)
 {
 	uint32_t block = arena->heads[size];
+
 	if (block == NO_BLOCK)
 		return block;
 	arena->heads[size] = arena->next[block];
@@ -282,6 +305,7 @@ static uint32_t list_take(struct ada_arena_writer *arena, unsigned size)
 static uint32_t find(struct ada_arena_writer *arena, unsigned size)
 {
 	uint32_t block = NO_BLOCK, used = arena->map.header->blocks_used;
+
 	for (unsigned enough = size; enough <= SIZES && block == NO_BLOCK; enough++)
 		block = list_take(arena, enough);
 	for (unsigned less = size; less-- && block == NO_BLOCK;)
@@ -296,12 +320,17 @@ static uint32_t find(struct ada_arena_writer *arena, unsigned size)
 
 uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uint32_t segment, uint64_t offset, size_t *bytes)
 {
+	unsigned size;
+	struct ada_arena_block *entry;
+	uint32_t block;
+
 	if (!arena || !note || *bytes < BLOCK_LEAST)
 		return NULL;
-	unsigned size = size_for(offset, *bytes);
-	uint32_t block = find(arena, size);
+	size = size_for(offset, *bytes);
+	block = find(arena, size);
 	if (block != NO_BLOCK && arena->sizes[block] < size) {
 		size_t has = bytes_of(arena->sizes[block]);
+
 		if (populate(arena, place_of(arena, block) + has, bytes_of(size) - has)) {
 			list_add(arena, block);
 			block = NO_BLOCK;
@@ -314,7 +343,7 @@ uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uin
 		return NULL;
 	}
 	*bytes = bytes_of(size);
-	struct ada_arena_block *entry = &arena->map.blocks[block];
+	entry = &arena->map.blocks[block];
 	entry->kind = ADA_ARENA_PLAIN;
 	entry->lane = note - 1;
 	entry->segment = segment;
@@ -327,6 +356,7 @@ uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uin
 void ada_arena_block_give(struct ada_arena_writer *arena, uint8_t *bytes)
 {
 	uint32_t block = (uint32_t)((uint64_t)(bytes - arena->map.memory) / ADA_ARENA_BLOCK_BYTES);
+
 	__atomic_store_n(&arena->map.blocks[block].taken, 0, __ATOMIC_RELEASE);
 	if (arena->idle_bytes + bytes_of(arena->sizes[block]) > IDLE_BYTES && !madvise(bytes, bytes_of(arena->sizes[block]), MADV_REMOVE))
 		arena->sizes[block] = 0;

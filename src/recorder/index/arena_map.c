@@ -24,6 +24,7 @@ void ada_arena_lay_out(struct ada_arena *header)
 int ada_arena_map(struct ada_arena_map *map, const struct ada_arena *layout, int fd)
 {
 	uint8_t *base = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
 	if (base == MAP_FAILED)
 		return -errno;
 	/* Small pages: the arena is used here and there, and each touch would make a huge page. And no core dump holds it, no child has
@@ -44,6 +45,7 @@ int ada_arena_map(struct ada_arena_map *map, const struct ada_arena *layout, int
 static bool agrees(const struct ada_arena *header)
 {
 	struct ada_arena again = *header;
+
 	if (memcmp(header->magic, ADA_ARENA_MAGIC, sizeof header->magic) || header->version != ADA_ARENA_VERSION ||
 	    header->header_bytes != sizeof *header || header->providers > ADA_ARENA_PROVIDERS_MAX || header->lanes > ADA_ARENA_LANES_MAX ||
 	    header->anchors > ADA_ARENA_ANCHORS_MAX || header->blocks > ADA_ARENA_BLOCKS_MAX)
@@ -58,15 +60,18 @@ int ada_arena_attach(struct ada_arena_map *map, int fd, struct ada_error *error)
 	static const char none[sizeof(((struct ada_arena *)0)->magic)];
 	struct ada_arena header;
 	struct stat info;
+	ssize_t length;
+	int status;
+
 	*map = (struct ada_arena_map){ 0 };
-	ssize_t length = pread(fd, &header, sizeof header, 0);
+	length = pread(fd, &header, sizeof header, 0);
 	if (length < 0 || fstat(fd, &info))
 		return ada_error_system(error, errno, "the recorder's memory can't be read");
 	if (!length || (length == sizeof header && !memcmp(header.magic, none, sizeof none)))
 		return ada_error_set(error, ENODATA, "the recorder's memory was never used");
 	if (length != sizeof header || !agrees(&header) || (uint64_t)info.st_size < header.total_bytes)
 		return ada_error_set(error, EINVAL, "the recorder's memory is damaged, or of another version of ada");
-	int status = ada_arena_map(map, &header, fd);
+	status = ada_arena_map(map, &header, fd);
 	return status ? ada_error_system(error, -status, "the recorder's memory can't be mapped") : 0;
 }
 

@@ -24,15 +24,18 @@ static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
 {
 	const struct ada_shm_thread *thread = &drain->segment->threads[entry];
 	uint32_t status = __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE), id = __atomic_load_n(&thread->id, __ATOMIC_RELAXED);
+	struct ada_lane *lane;
+
 	/* No more than ADA_THREADS_MAX can have begun since the last thread that we met. */
 	if (status == ADA_THREAD_UNUSED || id >= ADA_THREADS_EVER || id >= drain->lanes.count + ADA_THREADS_MAX)
 		return NULL;
 	while (drain->lanes.count <= id) {
-		struct ada_lane lane = { .id = (uint32_t)drain->lanes.count, .entry = ADA_NONE };
-		if (ada_array_push(&drain->lanes, lane))
+		struct ada_lane next = { .id = (uint32_t)drain->lanes.count, .entry = ADA_NONE };
+
+		if (ada_array_push(&drain->lanes, next))
 			return NULL;
 	}
-	struct ada_lane *lane = &drain->lanes.items[id];
+	lane = &drain->lanes.items[id];
 	if (lane->given_back)
 		return NULL;
 	lane->entry = entry;
@@ -44,15 +47,18 @@ static struct ada_lane *lane_of(struct ada_drain *drain, uint32_t entry)
 static struct ada_lane *lane_of_chunk(struct ada_drain *drain, const struct ada_chunk *chunk)
 {
 	uint32_t id = chunk->thread, entry = chunk->entry;
+	struct ada_lane *lane;
+
 	if (id < drain->lanes.count && (drain->lanes.items[id].entry == entry || drain->lanes.items[id].given_back))
 		return &drain->lanes.items[id];
-	struct ada_lane *lane = entry < ada_segment_thread_count(drain->segment) ? lane_of(drain, entry) : NULL;
+	lane = entry < ada_segment_thread_count(drain->segment) ? lane_of(drain, entry) : NULL;
 	return lane && lane->id == id ? lane : NULL;
 }
 
 void ada_drain_meet(struct ada_drain *drain)
 {
 	uint32_t count = ada_segment_thread_count(drain->segment);
+
 	for (uint32_t entry = 0; entry < count; entry++)
 		lane_of(drain, entry);
 }
@@ -60,6 +66,7 @@ void ada_drain_meet(struct ada_drain *drain)
 const struct ada_shm_thread *ada_drain_thread(const struct ada_drain *drain, uint32_t id)
 {
 	const struct ada_lane *lane = id < drain->lanes.count ? &drain->lanes.items[id] : NULL;
+
 	if (!lane || (lane->entry == ADA_NONE && !lane->given_back))
 		return NULL;
 	return lane->given_back ? &lane->last : &drain->segment->threads[lane->entry];
@@ -84,8 +91,10 @@ static void fail(struct ada_drain *drain)
 static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, const struct ada_event *events, size_t count)
 {
 	uint64_t lost = seq > lane->next_seq ? seq - lane->next_seq : 0;
+
 	for (size_t i = lane->next_seq > seq ? lane->next_seq - seq : 0; i < count; i++) {
 		uint64_t told = events[i].event_kind == ADA_EVENT_LOST ? events[i].function_id : 0;
+
 		lane->told_lost += told;
 		lost += events[i].event_kind == ADA_EVENT_LOST ? told : 1;
 	}
@@ -103,26 +112,32 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	uint32_t begin = drain->consumed[number] ? drain->consumed[number] : ada_segment_chunk_begin(drain->segment, number);
 	struct ada_lane *lane = lane_of_chunk(drain, chunk);
+	struct ada_error error = { "" };
+	uint64_t seq;
+	const struct ada_event *events;
+	size_t count;
+	struct ada_lane_detail detail;
+	int status;
+
 	if (end < begin || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event) || !lane) {
 		drain->bad_chunks++;
 		return false;
 	}
 	if (end == begin)
 		return true;
-	uint64_t seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
-	size_t count = (end - begin) / sizeof(struct ada_event);
+	seq = chunk->first_seq + (begin - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
+	count = (end - begin) / sizeof(struct ada_event);
 	if (partial && seq != lane->next_seq)
 		return false;
 	if (seq < lane->next_seq) {
 		drain->bad_chunks++;
 		return false;
 	}
-	const struct ada_event *events = (const struct ada_event *)((const uint8_t *)chunk + begin);
-	struct ada_lane_detail detail = { chunk->detail, ada_segment_chunk_seq(drain->segment, number) };
+	events = (const struct ada_event *)((const uint8_t *)chunk + begin);
+	detail = (struct ada_lane_detail){ chunk->detail, ada_segment_chunk_seq(drain->segment, number) };
 	if (detail.chunk >= drain->segment->detail_numbers)
 		detail.chunk = ADA_NONE;
-	struct ada_error error = { "" };
-	int status = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
+	status = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
 	if (status && !ada_lane_short_of_files(status)) {
 		drain->error = error;
 		fail(drain);
@@ -145,6 +160,7 @@ size_t ada_drain_sealed(struct ada_drain *drain)
 	/* Leaves what comes meanwhile: a program that is faster than the disk would keep us here for good. */
 	uint64_t head = __atomic_load_n(&drain->segment->shm->sealed_head, __ATOMIC_ACQUIRE);
 	uint64_t sealed = head > drain->tail ? head - drain->tail : 0;
+
 	return ada_drain_some(drain, sealed < drain->segment->numbers ? sealed : drain->segment->numbers);
 }
 
@@ -152,10 +168,12 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 {
 	struct ada_shm *shm = drain->segment->shm;
 	size_t count = 0;
+
 	if (drain->options.circular)
 		return 0;
 	while (count < most) {
 		uint32_t number;
+
 		if (!ada_ring_at(&drain->segment->ring, drain->tail, &number))
 			break;
 		drain->tail++;
@@ -177,9 +195,11 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 static uint32_t chunk_of(const struct ada_drain *drain, uint32_t entry, enum ada_chunk_status status)
 {
 	uint32_t number = __atomic_load_n(&drain->segment->threads[entry].chunk, __ATOMIC_ACQUIRE);
+	const struct ada_chunk *chunk;
+
 	if (!ada_segment_chunk_reach(drain->segment, number))
 		return UINT32_MAX;
-	const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
+	chunk = ada_segment_chunk(drain->segment, number);
 	if (__atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE) != status || chunk->entry != entry)
 		return UINT32_MAX;
 	return number;
@@ -194,6 +214,7 @@ static bool thread_gone(const struct ada_drain *drain, const struct ada_table *n
 {
 	const struct ada_shm_thread *thread = &drain->segment->threads[i];
 	uint64_t last;
+
 	if (__atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) == ADA_THREAD_ENDED)
 		return true;
 	if (ada_table_get(newest, thread->thread_id, &last) && last != i)
@@ -207,6 +228,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
 	uint64_t lost = thread ? __atomic_load_n(&thread->lost, __ATOMIC_ACQUIRE) : 0;
 	uint64_t untold = lost > lane->told_lost ? lost - lane->told_lost : 0;
+
 	if (untold && !drain->failed &&
 	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
 		fail(drain);
@@ -221,6 +243,7 @@ static void count_unseen(struct ada_drain *drain, struct ada_lane *lane)
 	const struct ada_shm_thread *thread = ada_drain_thread(drain, lane->id);
 	uint64_t sealed = thread ? __atomic_load_n(&thread->sealed_events, __ATOMIC_ACQUIRE) : 0;
 	uint64_t unseen = sealed > lane->next_seq ? sealed - lane->next_seq : 0;
+
 	lane->lost += unseen;
 	if (drain->options.circular)
 		lane->overwritten += unseen;
@@ -241,6 +264,7 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
 {
 	uint32_t entry = lane->entry, status = __atomic_load_n(&drain->segment->threads[entry].status, __ATOMIC_ACQUIRE);
+
 	/* First: a free entry may be another thread's at once. */
 	ada_lane_note_last(lane, &drain->options, &drain->segment->threads[entry]);
 	if (!ada_segment_thread_free(drain->segment, entry, status, &lane->last))
@@ -254,9 +278,12 @@ static void give_entry_back(struct ada_drain *drain, struct ada_lane *lane)
 /* Takes what a thread that is gone left in its open chunk; then its file is complete. */
 static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 {
+	uint32_t number, sealed;
+
 	/* What it sealed before it ended is in the ring by now, and comes first. */
 	ada_drain_sealed(drain);
-	uint32_t number = open_chunk(drain, entry), sealed = chunk_of(drain, entry, ADA_CHUNK_SEALED);
+	number = open_chunk(drain, entry);
+	sealed = chunk_of(drain, entry, ADA_CHUNK_SEALED);
 	if (number != UINT32_MAX && !take(drain, number, true))
 		return;
 	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
@@ -272,9 +299,12 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 static void look_at(struct ada_drain *drain, const struct ada_table *newest, uint32_t entry)
 {
 	struct ada_lane *lane = lane_of(drain, entry);
+	bool gone;
+	uint32_t number;
+
 	if (!lane)
 		return;
-	bool gone = thread_gone(drain, newest, entry);
+	gone = thread_gone(drain, newest, entry);
 	if (drain->options.circular || lane->closed) {
 		if (gone)
 			give_entry_back(drain, lane);
@@ -284,7 +314,7 @@ static void look_at(struct ada_drain *drain, const struct ada_table *newest, uin
 		end_thread(drain, lane->id, entry);
 		return;
 	}
-	uint32_t number = open_chunk(drain, entry);
+	number = open_chunk(drain, entry);
 	if (number != UINT32_MAX)
 		take(drain, number, true);
 	if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
@@ -296,6 +326,7 @@ static int note_newest(const struct ada_drain *drain, struct ada_table *newest, 
 {
 	const struct ada_shm_thread *threads = drain->segment->threads;
 	uint64_t other;
+
 	if (__atomic_load_n(&threads[entry].status, __ATOMIC_ACQUIRE) == ADA_THREAD_UNUSED ||
 	    (ada_table_get(newest, threads[entry].thread_id, &other) && threads[other].id > threads[entry].id))
 		return 0;
@@ -307,6 +338,7 @@ void ada_drain_quiet(struct ada_drain *drain)
 	struct ada_table newest = { 0 };
 	uint32_t count = ada_segment_thread_count(drain->segment);
 	int status = 0;
+
 	for (uint32_t i = 0; i < count && !status; i++)
 		status = note_newest(drain, &newest, i);
 	for (uint32_t i = 0; i < count && !status; i++)
@@ -318,11 +350,13 @@ void ada_drain_quiet(struct ada_drain *drain)
 void ada_drain_open_chunks(struct ada_drain *drain)
 {
 	uint32_t count = ada_segment_thread_count(drain->segment);
+
 	if (drain->options.circular)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t number = open_chunk(drain, i);
 		const struct ada_lane *lane = number == UINT32_MAX ? NULL : lane_of(drain, i);
+
 		if (lane && !lane->closed)
 			take(drain, number, true);
 	}
@@ -336,6 +370,7 @@ struct place {
 static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
+
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
 	return (a->first_seq > b->first_seq) - (a->first_seq < b->first_seq);
@@ -344,6 +379,7 @@ static int compare_places(const void *left, const void *right)
 bool ada_drain_rest(struct ada_drain *drain)
 {
 	size_t rested = 0;
+
 	for (size_t looked = 0; looked < drain->lanes.count && rested < RESTING; looked++) {
 		drain->rest_next = drain->rest_next < drain->lanes.count ? drain->rest_next : 0;
 		rested += ada_lane_rest(&drain->lanes.items[drain->rest_next++]);
@@ -354,18 +390,23 @@ bool ada_drain_rest(struct ada_drain *drain)
 void ada_drain_finish(struct ada_drain *drain)
 {
 	ADA_ARRAY(struct place) places = { 0 };
+
 	ada_drain_sealed(drain);
 	for (uint32_t number = 0; number < ada_segment_chunk_end(drain->segment);
 	     number = ada_segment_chunk_after(drain->segment, number)) {
+		const struct ada_chunk *chunk;
+		uint32_t status;
+
 		if (ada_segment_chunk_is_free(drain->segment, number) || !ada_segment_chunk_is_there(drain->segment, number) ||
 		    !ada_segment_chunk_reach(drain->segment, number))
 			continue; /* no need even to look at its memory */
-		const struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
-		uint32_t status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
+		chunk = ada_segment_chunk(drain->segment, number);
+		status = __atomic_load_n(&chunk->status, __ATOMIC_ACQUIRE);
 		if (status != ADA_CHUNK_OPEN && status != ADA_CHUNK_SEALED)
 			continue;
 		if (ada_array_push(&places, (struct place){ ada_segment_chunk_seq(drain->segment, number), chunk->thread, number })) {
 			char shown[PATH_MAX];
+
 			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", ada_directory_shown(drain->directory, shown));
 			fail(drain);
 			break;

@@ -14,6 +14,7 @@ static int told(int status, const struct ada_lane *lane, const char *directory, 
 {
 	int code = status == -ATF_ERROR_SYSTEM ? errno : status == -ATF_ERROR_MEMORY ? ENOMEM : EIO;
 	char shown[PATH_MAX];
+
 	directory = ada_directory_shown(directory, shown);
 	if (status == -ATF_ERROR_SYSTEM)
 		return ada_error_system(error, code, "%s/thread_%u can't be written", directory, lane->id);
@@ -44,6 +45,7 @@ static int wake(struct ada_lane *lane, const struct ada_lane_options *options, c
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 	int status = 0;
+
 	if (!lane->rests)
 		return 0;
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
@@ -68,26 +70,30 @@ static void take_note(struct ada_lane *lane, const struct ada_lane_options *opti
 
 void ada_lane_note(struct ada_lane *lane, const struct ada_lane_options *options)
 {
+	size_t segments;
+	const struct ada_lane_stretch *stretch;
+	struct ada_arena_lane_state state;
+
 	take_note(lane, options);
 	if (!lane->note)
 		return;
-	size_t segments = lane->segments.count;
-	const struct ada_lane_stretch *stretch = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
-	struct ada_arena_lane_state state = { .next_seq = lane->next_seq,
-					      .events = lane->events,
-					      .lost = lane->lost,
-					      .overwritten = lane->overwritten,
-					      .gaps = lane->gaps,
-					      .segment_gaps = lane->segment_gaps,
-					      .told_lost = lane->told_lost,
-					      .last_ns = lane->last_ns,
-					      .captured = lane->captured,
-					      .segment = segments ? (uint32_t)segments - 1 : ADA_NONE,
-					      .segment_events = segments ? (uint32_t)lane->segments.items[segments - 1] : 0,
-					      .thread_id = lane->thread_id,
-					      .flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) |
-						       (lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
-						       (lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0) };
+	segments = lane->segments.count;
+	stretch = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
+	state = (struct ada_arena_lane_state){ .next_seq = lane->next_seq,
+					       .events = lane->events,
+					       .lost = lane->lost,
+					       .overwritten = lane->overwritten,
+					       .gaps = lane->gaps,
+					       .segment_gaps = lane->segment_gaps,
+					       .told_lost = lane->told_lost,
+					       .last_ns = lane->last_ns,
+					       .captured = lane->captured,
+					       .segment = segments ? (uint32_t)segments - 1 : ADA_NONE,
+					       .segment_events = segments ? (uint32_t)lane->segments.items[segments - 1] : 0,
+					       .thread_id = lane->thread_id,
+					       .flags = (lane->closed ? ADA_ARENA_LANE_CLOSED : 0) |
+							(lane->given_back ? ADA_ARENA_LANE_GIVEN_BACK : 0) |
+							(lane->has_detail ? ADA_ARENA_LANE_DETAIL : 0) };
 	if (stretch && stretch->segment + 1 == segments) {
 		state.stretch_seq = stretch->seq;
 		state.stretch_index_seq = stretch->index_seq;
@@ -116,6 +122,8 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 					    .sink = options->sink,
 					    .max_events = options->segment_events,
 					    .time_min_ns = lane->time_max_ns };
+	int status;
+
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count))
 		return ada_error_system(error, ENAMETOOLONG, "%s", directory);
@@ -125,13 +133,13 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 		return ada_error_system(error, errno, "%s can't be made", ada_directory_shown(thread, shown));
 	if (ada_array_reserve(&lane->segments, 1))
 		return ada_error_system(error, ENOMEM, "%s", thread);
-	int status;
 	ada_lane_spare_files(options);
 	do
 		status = atf_index_writer_open(&lane->writer, path, &writer);
 	while (status && ada_lane_room_made(options));
 	if (status) {
 		int code = errno;
+
 		unlink(path); /* no room for its header: no segment */
 		errno = code;
 		lane->writer = NULL;
@@ -147,6 +155,7 @@ static int open_segment(struct ada_lane *lane, const struct ada_lane_options *op
 static int close_segment(struct ada_lane *lane)
 {
 	int status = 0;
+
 	if (lane->writer) {
 		lane->time_max_ns = atf_index_writer_time_max_ns(lane->writer);
 		status = atf_index_writer_close(lane->writer, lane->has_detail);
@@ -161,6 +170,7 @@ static int reserve(struct ada_lane *lane, const struct ada_lane_options *options
 		   struct ada_event **events, size_t *room, struct ada_error *error)
 {
 	int status = wake(lane, options, directory, error);
+
 	if (!status && !lane->writer)
 		status = open_segment(lane, options, directory, error);
 	if (status)
@@ -191,6 +201,8 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 		  size_t count, uint32_t detail, struct ada_error *error)
 {
 	uint64_t gaps = 0, lost = 0, captured = lane->captured;
+	int status;
+
 	ada_clock_convert(options->clock, events, count);
 	for (size_t i = 0; i < count; i++) {
 		if (__builtin_expect(events[i].timestamp_ns < lane->last_ns, 0))
@@ -205,7 +217,7 @@ static int commit(struct ada_lane *lane, const struct ada_lane_options *options,
 			lost += events[i].function_id;
 		}
 	}
-	int status = atf_index_writer_commit(lane->writer, count);
+	status = atf_index_writer_commit(lane->writer, count);
 	if (status)
 		return told(status, lane, directory, error);
 	lane->captured = captured;
@@ -224,6 +236,7 @@ int ada_lane_mark_lost(struct ada_lane *lane, const struct ada_lane_options *opt
 	struct ada_event *place;
 	size_t room;
 	int status = reserve(lane, options, directory, 1, &place, &room, error);
+
 	if (status)
 		return status;
 	*place = (struct ada_event){
@@ -238,6 +251,7 @@ static int mark_gap(struct ada_lane *lane, const struct ada_lane_options *option
 {
 	uint64_t missing = seq - lane->next_seq;
 	int status = ada_lane_mark_lost(lane, options, directory, missing, counter, error);
+
 	if (status)
 		return status;
 	if (options->circular)
@@ -252,6 +266,7 @@ static void note_stretch(struct ada_lane *lane, uint64_t seq, uint32_t segment, 
 {
 	const struct ada_lane_stretch *last = lane->stretches.count ? &lane->stretches.items[lane->stretches.count - 1] : NULL;
 	struct ada_lane_stretch stretch = { .seq = seq, .index_seq = index_seq, .segment = segment };
+
 	if (last && last->segment == segment && seq - last->seq == index_seq - last->index_seq)
 		return;
 	ada_array_push(&lane->stretches, stretch); /* without memory: marks behind it have no place */
@@ -260,9 +275,11 @@ static void note_stretch(struct ada_lane *lane, uint64_t seq, uint32_t segment, 
 bool ada_lane_place(const struct ada_lane *lane, uint64_t seq, uint32_t *segment, uint64_t *index_seq)
 {
 	size_t i = ada_array_below(&lane->stretches, seq, seq + 1);
+	const struct ada_lane_stretch *stretch;
+
 	if (!i || seq >= lane->next_seq)
 		return false;
-	const struct ada_lane_stretch *stretch = &lane->stretches.items[i - 1];
+	stretch = &lane->stretches.items[i - 1];
 	*segment = stretch->segment;
 	*index_seq = stretch->index_seq + (seq - stretch->seq);
 	return *index_seq < lane->segments.items[stretch->segment];
@@ -272,28 +289,32 @@ int ada_lane_append(struct ada_lane *lane, const struct ada_lane_options *option
 		    const struct ada_event *events, size_t count, struct ada_lane_detail detail, struct ada_error *error)
 {
 	int status = 0;
+	uint64_t lost_before;
+
 	if (!options->details && !options->numbers_detail)
 		detail.chunk = ADA_NONE;
 	if (count && seq > lane->next_seq)
 		status = mark_gap(lane, options, directory, seq, events->timestamp_ns, error);
-	uint64_t lost_before = lane->lost;
+	lost_before = lane->lost;
 	while (count && !status) {
 		struct ada_event *place;
 		size_t room;
+		struct ada_details_place where;
+
 		status = reserve(lane, options, directory, count, &place, &room, error);
 		if (status)
 			break;
 		memcpy(place, events, room * sizeof *events);
-		struct ada_details_place where = { .thread = lane->id,
-						   .detail_chunk = detail.chunk,
-						   .seq = seq,
-						   .count = room,
-						   .chunk_seq = detail.chunk_seq,
-						   .segment = (uint32_t)lane->segments.count - 1,
-						   .index_seq = lane->segments.items[lane->segments.count - 1],
-						   .detail_seq = lane->captured,
-						   .first_counter = events->timestamp_ns,
-						   .last_counter = events[room - 1].timestamp_ns };
+		where = (struct ada_details_place){ .thread = lane->id,
+						    .detail_chunk = detail.chunk,
+						    .seq = seq,
+						    .count = room,
+						    .chunk_seq = detail.chunk_seq,
+						    .segment = (uint32_t)lane->segments.count - 1,
+						    .index_seq = lane->segments.items[lane->segments.count - 1],
+						    .detail_seq = lane->captured,
+						    .first_counter = events->timestamp_ns,
+						    .last_counter = events[room - 1].timestamp_ns };
 		status = commit(lane, options, directory, place, room, detail.chunk, error);
 		if (status)
 			break;
@@ -313,19 +334,24 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 	uint32_t flags;
+	int fd;
+	off_t place;
+
 	if (lane->writer && segment + 1 == lane->segments.count) {
 		lane->has_detail = true;
 		return;
 	}
 	if (ada_path(thread, "%s/thread_%u", directory, lane->id) || atf_index_path(path, sizeof path, thread, segment))
 		return;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return;
-	off_t place = offsetof(AtfIndexHeader, flags);
+	place = offsetof(AtfIndexHeader, flags);
 	if (pread(fd, &flags, sizeof flags, place) == sizeof flags) {
+		ssize_t written;
+
 		flags |= ATF_FLAG_HAS_DETAIL;
-		ssize_t written = pwrite(fd, &flags, sizeof flags, place);
+		written = pwrite(fd, &flags, sizeof flags, place);
 		(void)written; /* the detail file is there, flag or no flag */
 	}
 	close(fd);
@@ -333,10 +359,12 @@ void ada_lane_has_detail(struct ada_lane *lane, const char *directory, uint32_t 
 
 int ada_lane_flush(struct ada_lane *lane, const char *directory, struct ada_error *error)
 {
+	int status;
+
 	if (!lane->writer || !lane->unflushed)
 		return 0;
 	lane->unflushed = false;
-	int status = atf_index_writer_flush(lane->writer);
+	status = atf_index_writer_flush(lane->writer);
 	return status ? told(status, lane, directory, error) : 0;
 }
 
@@ -346,9 +374,11 @@ static uint64_t gaps_there(const char *path)
 	struct atf_message message;
 	struct atf_index *index;
 	uint64_t gaps = 0;
+	const struct ada_event *events;
+
 	if (atf_index_open(&index, path, &message))
 		return 0;
-	const struct ada_event *events = atf_index_events(index);
+	events = atf_index_events(index);
 	for (uint64_t i = 0; i < atf_index_count(index); i++)
 		gaps += events[i].event_kind == ADA_EVENT_LOST;
 	atf_index_close(index);
@@ -361,6 +391,7 @@ static uint64_t whole_events(const char *path)
 {
 	struct stat info;
 	uint64_t bytes = stat(path, &info) ? 0 : (uint64_t)info.st_size;
+
 	return bytes < sizeof(AtfIndexHeader) ? 0 : (bytes - sizeof(AtfIndexHeader)) / sizeof(struct ada_event);
 }
 
@@ -371,6 +402,7 @@ static uint64_t finish_file(const char *path)
 	struct atf_message message;
 	int status = atf_index_recover(path, &message);
 	uint64_t there = whole_events(path);
+
 	if (status == -ATF_ERROR_SYSTEM && (errno == ENOSPC || errno == EDQUOT) && there >= FOOTER_EVENTS) {
 		there -= FOOTER_EVENTS;
 		if (!truncate(path, (off_t)(sizeof(AtfIndexHeader) + there * sizeof(struct ada_event))))
@@ -385,28 +417,33 @@ static uint64_t finish_file(const char *path)
 static void settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
+	uint64_t *counted, there, cut;
+
 	if (!lane->segments.count || ada_path(thread, "%s/thread_%u", directory, lane->id) ||
 	    atf_index_path(path, sizeof path, thread, (uint32_t)lane->segments.count - 1) || access(path, F_OK))
 		return;
-	uint64_t *counted = &lane->segments.items[lane->segments.count - 1], there = finish_file(path);
+	counted = &lane->segments.items[lane->segments.count - 1];
+	there = finish_file(path);
 	lane->lost += *counted - there; /* either may be larger */
 	lane->events -= *counted - there;
 	*counted = there;
-	uint64_t cut = lane->segment_gaps - gaps_there(path);
+	cut = lane->segment_gaps - gaps_there(path);
 	lane->gaps -= cut;
 	lane->lost -= cut;
 }
 
 int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options, const char *directory, struct ada_error *error)
 {
+	int status, code;
+
 	lane->closed = true;
-	int status = wake(lane, options, directory, error);
+	status = wake(lane, options, directory, error);
 	if (status)
 		return status;
 	status = close_segment(lane);
 	if (!status)
 		return 0;
-	int code = errno; /* why it failed, not what settling met */
+	code = errno; /* why it failed, not what settling met */
 	settle(lane, directory);
 	errno = code;
 	return told(status, lane, directory, error);

@@ -45,6 +45,7 @@ static void count_small(struct ada_segment *segment, const struct ada_segment_op
 {
 	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 2 / ADA_SMALL_BYTES;
 	uint64_t detail = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes * 4 / ada_segment_detail_small_bytes(segment);
+
 	segment->small_chunks = least(small, ADA_SMALL_MAX);
 	segment->detail_small_chunks = least(segment->small_chunks, detail);
 	segment->numbers = ada_chunk_numbers(segment->chunks, segment->small_chunks);
@@ -96,6 +97,7 @@ uint64_t ada_segment_bytes(const struct ada_segment_options *options)
 {
 	struct ada_segment segment;
 	struct ada_shm layout;
+
 	lay_out(&segment, &layout, options);
 	return layout.total_bytes;
 }
@@ -103,6 +105,7 @@ uint64_t ada_segment_bytes(const struct ada_segment_options *options)
 static void point(struct ada_segment *segment, void *memory, const struct ada_shm *layout)
 {
 	uint8_t *base = memory;
+
 	segment->shm = memory;
 	segment->free_map = (uint64_t *)(base + layout->free_offset);
 	segment->ring = (struct ada_ring){ .entries = (uint64_t *)(base + layout->sealed_offset),
@@ -145,10 +148,14 @@ static void *map_aligned(const struct ada_segment *segment)
 {
 	uint64_t bytes = page_up(segment->total_bytes);
 	uint8_t *room = mmap(NULL, bytes + ADA_HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *start, *room_end;
+	void *memory;
+
 	if (room == MAP_FAILED)
 		return mmap(NULL, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
-	uint8_t *start = (uint8_t *)ada_huge_up((uintptr_t)room), *room_end = room + bytes + ADA_HUGE_PAGE;
-	void *memory = mmap(start, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0);
+	start = (uint8_t *)ada_huge_up((uintptr_t)room);
+	room_end = room + bytes + ADA_HUGE_PAGE;
+	memory = mmap(start, segment->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0);
 	if (memory == MAP_FAILED) {
 		munmap(room, bytes + ADA_HUGE_PAGE);
 		return memory;
@@ -177,15 +184,18 @@ static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bo
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_shm layout = { 0 };
+	char name[ADA_SHARED_NAME_BYTES];
+	int status;
+	void *memory;
+
 	*segment = (struct ada_segment){ .fd = -1, .collapses = !options->shared->own, .room_bytes = UINT64_MAX };
 	*agent_fd = -1;
 	lay_out(segment, &layout, options);
-	char name[ADA_SHARED_NAME_BYTES];
 	ada_shared_segment_name(name, options->provider);
-	int status = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
+	status = ada_shared_file(options->shared, options->named ? name : NULL, segment->total_bytes, &segment->fd, agent_fd, error);
 	if (status)
 		goto fail;
-	void *memory = map_aligned(segment);
+	memory = map_aligned(segment);
 	if (memory == MAP_FAILED) {
 		status = ada_error_system(error, errno, "%s", ada_shared_text(options->shared));
 		goto fail;
@@ -248,6 +258,8 @@ int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_opt
 	struct ada_shm layout = { 0 };
 	struct stat info;
 	char name[ADA_SHARED_NAME_BYTES];
+	void *memory;
+
 	*segment = (struct ada_segment){ .fd = -1 };
 	if (!makes_sense(options))
 		return ada_error_set(error, EINVAL, "the note of process %u makes no sense", options->pid);
@@ -260,9 +272,10 @@ int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_opt
 		ada_segment_destroy(segment);
 		return ada_error_set(error, EINVAL, "the memory of process %u was cut", options->pid);
 	}
-	void *memory = map_aligned(segment);
+	memory = map_aligned(segment);
 	if (memory == MAP_FAILED) {
 		int status = ada_error_system(error, errno, "the memory of process %u", options->pid);
+
 		ada_segment_destroy(segment);
 		return status;
 	}
@@ -313,6 +326,7 @@ void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk)
 bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32_t status, struct ada_shm_thread *copy)
 {
 	struct ada_shm_thread *thread = &segment->threads[entry];
+
 	if (!__atomic_compare_exchange_n(&thread->status, &status, ADA_THREAD_UNUSED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	*copy = *thread;

@@ -109,6 +109,7 @@ static inline uint32_t ada_segment_chunk_count(const struct ada_segment *segment
 {
 	uint32_t ready = __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
 	uint32_t front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
+
 	front = front < segment->chunks ? front : segment->chunks;
 	return front > ready ? front : ready;
 }
@@ -117,11 +118,13 @@ bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chun
 static inline uint32_t ada_segment_small_count(const struct ada_segment *segment)
 {
 	uint32_t front = __atomic_load_n(&segment->shm->small_front, __ATOMIC_ACQUIRE);
+
 	return front < segment->small_chunks ? front : segment->small_chunks;
 }
 static inline uint32_t ada_segment_detail_small_count(const struct ada_segment *segment)
 {
 	uint32_t front = __atomic_load_n(&segment->shm->detail_small_front, __ATOMIC_ACQUIRE);
+
 	return front < segment->detail_small_chunks ? front : segment->detail_small_chunks;
 }
 
@@ -129,11 +132,13 @@ static inline uint32_t ada_segment_detail_small_count(const struct ada_segment *
 static inline uint32_t ada_segment_chunk_after(const struct ada_segment *segment, uint32_t number)
 {
 	uint32_t small = ada_small_first(segment->chunks);
+
 	return ++number < small && number >= ada_segment_chunk_count(segment) ? small : number;
 }
 static inline uint32_t ada_segment_chunk_end(const struct ada_segment *segment)
 {
 	uint32_t small = ada_segment_small_count(segment);
+
 	return small ? ada_small_first(segment->chunks) + small : ada_segment_chunk_count(segment);
 }
 /* Of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
@@ -152,6 +157,7 @@ static inline uint32_t ada_segment_detail_count(const struct ada_segment *segmen
 	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
 	bool ends = __atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE);
 	uint32_t front = ends ? segment->detail_taken : __atomic_load_n(&segment->shm->detail_front, __ATOMIC_ACQUIRE);
+
 	front = front < segment->detail_chunks ? front : segment->detail_chunks;
 	return front > ready ? front : ready;
 }
@@ -159,11 +165,13 @@ static inline uint32_t ada_segment_detail_count(const struct ada_segment *segmen
 static inline uint32_t ada_segment_detail_after(const struct ada_segment *segment, uint32_t number)
 {
 	uint32_t small = ada_small_first(segment->detail_chunks);
+
 	return ++number < small && number >= ada_segment_detail_count(segment) ? small : number;
 }
 static inline uint32_t ada_segment_detail_end(const struct ada_segment *segment)
 {
 	uint32_t small = ada_segment_detail_small_count(segment);
+
 	return small ? ada_small_first(segment->detail_chunks) + small : ada_segment_detail_count(segment);
 }
 
@@ -201,6 +209,7 @@ static inline bool ada_segment_chunk_is_free(const struct ada_segment *segment, 
 static inline uint32_t ada_segment_thread_count(const struct ada_segment *segment)
 {
 	uint32_t count = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
+
 	return count < ADA_THREADS_MAX ? count : ADA_THREADS_MAX;
 }
 
@@ -208,12 +217,14 @@ static inline uint32_t ada_segment_thread_count(const struct ada_segment *segmen
 static inline uint32_t ada_segment_threads_seen(const struct ada_segment *segment)
 {
 	uint32_t count = __atomic_load_n(&segment->shm->threads_seen, __ATOMIC_ACQUIRE);
+
 	return count < ADA_THREADS_EVER ? count : ADA_THREADS_EVER;
 }
 
 static inline uint32_t ada_segment_module_count(const struct ada_segment *segment)
 {
 	uint32_t count = __atomic_load_n(&segment->shm->module_count, __ATOMIC_ACQUIRE);
+
 	return count < ADA_MODULES_MAX ? count : ADA_MODULES_MAX;
 }
 

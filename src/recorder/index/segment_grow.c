@@ -30,6 +30,7 @@
 static int allocate(struct ada_segment *segment, const void *from, uint64_t bytes)
 {
 	off_t offset = (const uint8_t *)from - (const uint8_t *)segment->shm;
+
 	while (fallocate(segment->fd, 0, offset, (off_t)bytes))
 		if (errno != EINTR)
 			return -errno;
@@ -43,6 +44,7 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 {
 	uint8_t *base = (uint8_t *)segment->shm;
 	uint64_t start = (uint64_t)(from - base), end = start + bytes;
+
 	for (uint64_t at = ada_huge_up(start); segment->collapses && at + ADA_HUGE_PAGE <= end; at += ADA_HUGE_PAGE)
 		if (allocate(segment, base + at, ADA_PAGE) || madvise(base + at, ADA_HUGE_PAGE, MADV_COLLAPSE))
 			segment->collapses = false;
@@ -52,6 +54,7 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
 	int status = allocate(segment, from, bytes);
+
 	for (uint64_t at = 0; !status && at < bytes; at += ADA_HUGE_PAGE)
 		madvise(from + at, bytes - at < ADA_HUGE_PAGE ? bytes - at : ADA_HUGE_PAGE, MADV_POPULATE_WRITE);
 	return status;
@@ -60,9 +63,11 @@ static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 /* The same, and it counts. */
 static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
+	int status;
+
 	if (bytes > segment->room_bytes)
 		return -ENOMEM;
-	int status = pool_room(segment, from, bytes);
+	status = pool_room(segment, from, bytes);
 	if (!status && segment->room_bytes != UINT64_MAX)
 		segment->room_bytes -= bytes;
 	return status;
@@ -82,6 +87,7 @@ static bool is_resident(const void *start, size_t bytes)
 {
 	unsigned char pages[ADA_CHUNK_BYTES * ADA_DETAIL_SCALE(ADA_DETAIL_STACK_MAX) / ADA_PAGE];
 	size_t count = bytes / ADA_PAGE;
+
 	/* The last one first: pages are made in order, and there may be many chunks without any. */
 	if (count > sizeof pages || mincore((uint8_t *)start + (count - 1) * ADA_PAGE, ADA_PAGE, pages) || !(*pages & 1) ||
 	    mincore((void *)start, bytes, pages))
@@ -103,6 +109,7 @@ static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
 	uint32_t small = chunk - ada_small_first(segment->chunks);
 	const uint8_t *start = (const uint8_t *)ada_segment_chunk(segment, chunk);
+
 	if (small >= ada_segment_small_count(segment))
 		return false;
 	if (small < __atomic_load_n(&segment->small_ready, __ATOMIC_ACQUIRE))
@@ -116,6 +123,7 @@ static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
 	uint32_t small = chunk - ada_small_first(segment->detail_chunks);
+
 	if (small >= ada_segment_detail_small_count(segment))
 		return false;
 	if (small < __atomic_load_n(&segment->detail_small_ready, __ATOMIC_ACQUIRE))
@@ -130,6 +138,7 @@ bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32
 static bool small_reach(struct ada_segment *segment, uint32_t chunk)
 {
 	uint8_t *start = (uint8_t *)ada_segment_chunk(segment, chunk);
+
 	return small_is_there(segment, chunk) || (chunk - ada_small_first(segment->chunks) < ada_segment_small_count(segment) &&
 						  !ada_segment_room(segment, start, ADA_SMALL_BYTES) &&
 						  !ada_segment_room(segment, start + ADA_SMALL_BEHIND, ADA_SMALL_BYTES));
@@ -163,6 +172,7 @@ bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk)
 static uint32_t chunks_catch_up(struct ada_segment *segment)
 {
 	uint32_t ready = segment->chunks_ready, count = ada_segment_chunk_count(segment);
+
 	if (count > ready && !pool_room(segment, (uint8_t *)ada_segment_chunk(segment, ready), (uint64_t)(count - ready) * ADA_CHUNK_BYTES))
 		__atomic_store_n(&segment->chunks_ready, ready = count, __ATOMIC_RELEASE);
 	return ready;
@@ -173,9 +183,11 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	uint32_t first = chunks_catch_up(segment), left = segment->chunks - first;
 	uint32_t end = first + (step < left ? step : left), front = __atomic_load_n(&segment->shm->index_front, __ATOMIC_ACQUIRE);
 	uint64_t bytes = (uint64_t)(end - first) * ADA_CHUNK_BYTES;
+	int status;
+
 	if (bytes <= segment->room_bytes)
 		collapse(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
-	int status = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
+	status = pool_room_new(segment, (uint8_t *)ada_segment_chunk(segment, first), bytes);
 	__atomic_store_n(&segment->shm->memory_ends, status != 0, __ATOMIC_RELAXED);
 	if (status)
 		return status;
@@ -195,8 +207,10 @@ int ada_segment_begin_small(struct ada_segment *segment)
 {
 	uint32_t count = CHUNKS_SMALL < segment->chunks ? CHUNKS_SMALL : segment->chunks;
 	uint64_t bytes = (uint64_t)count * ADA_CHUNK_BYTES;
+	int status;
+
 	madvise(segment->pool, bytes, MADV_NOHUGEPAGE);
-	int status = ada_segment_room(segment, segment->pool, bytes);
+	status = ada_segment_room(segment, segment->pool, bytes);
 	if (status)
 		return status;
 	__atomic_store_n(&segment->chunks_ready, count, __ATOMIC_RELEASE);
@@ -218,11 +232,13 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 	uint64_t from = (uint64_t)ready * segment->detail_chunk_bytes, to = (uint64_t)end * segment->detail_chunk_bytes;
 	/* No chunk size divides a huge page: up to the end of the last one that is begun. */
 	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = ada_huge_up(to) < all ? ada_huge_up(to) : all;
+	int status;
+
 	if (huge && end > ready)
 		collapse(segment, segment->detail_pool + from, up - from);
-	int status = end <= ready ? 0 :
-		     huge	  ? pool_room_new(segment, segment->detail_pool + from, to - from) :
-				    allocate(segment, segment->detail_pool + from, to - from);
+	status = end <= ready ? 0 :
+		 huge	      ? pool_room_new(segment, segment->detail_pool + from, to - from) :
+				allocate(segment, segment->detail_pool + from, to - from);
 	while (!status && ready < end &&
 	       !__atomic_compare_exchange_n(&segment->detail_ready, &ready, end, true, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		;
@@ -257,6 +273,7 @@ bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk)
 static void detail_end(struct ada_segment *segment)
 {
 	uint32_t all = segment->detail_chunks, front = __atomic_exchange_n(&segment->shm->detail_front, all, __ATOMIC_ACQ_REL);
+
 	segment->detail_taken = front < all ? front : all;
 	__atomic_store_n(&segment->detail_exhausted, true, __ATOMIC_RELEASE);
 	detail_allocate(segment, segment->detail_taken, false);
@@ -271,6 +288,7 @@ void ada_segment_grow_detail(struct ada_segment *segment, uint32_t step)
 	bool spare = !fstatvfs(segment->fd, &room) &&
 		     (!room.f_blocks ||
 		      (room.f_bavail > room.f_blocks / SPARED && (room.f_bavail - room.f_blocks / SPARED) * room.f_frsize >= bytes));
+
 	if (!count || bytes > segment->room_bytes / 2) /* the rest is for the index */
 		return;
 	if (!spare || detail_allocate(segment, first + count, true)) {
@@ -292,6 +310,7 @@ int ada_segment_grow_tables(struct ada_segment *segment)
 	uint32_t threads = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_RELAXED);
 	uint32_t modules = __atomic_load_n(&segment->shm->module_count, __ATOMIC_RELAXED);
 	int status = 0;
+
 	if (segment->threads_ready < ADA_THREADS_MAX && threads + THREADS_STEP / 2 > segment->threads_ready) {
 		status = ada_segment_room(segment, &segment->threads[segment->threads_ready], THREADS_STEP * sizeof *segment->threads);
 		segment->threads_ready += status ? 0 : THREADS_STEP;
@@ -306,6 +325,7 @@ int ada_segment_grow_tables(struct ada_segment *segment)
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes)
 {
 	uint64_t first = offset & ~(ADA_PAGE - 1), end = (offset + bytes + ADA_PAGE - 1) & ~(ADA_PAGE - 1);
+
 	return ada_segment_room(segment, segment->policy + first, end - first);
 }
 
@@ -323,6 +343,7 @@ int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions)
 static uint32_t bits_set(const uint64_t *map, uint32_t bits)
 {
 	uint32_t count = 0;
+
 	for (uint32_t word = 0; word < (bits + 63) / 64; word++)
 		count += (uint32_t)__builtin_popcountll(__atomic_load_n(&map[word], __ATOMIC_RELAXED));
 	return count;
@@ -334,6 +355,7 @@ static uint32_t detail_wanted(struct ada_segment *segment)
 	uint32_t ready = detail_catch_up(segment), free = bits_set(segment->detail_free_map, segment->detail_chunks);
 	uint32_t used = free < ready ? ready - free : 0;
 	uint32_t ahead = used < 2 ? DETAIL_AT_START : used < DETAIL_AHEAD ? DETAIL_AHEAD : 2 * DETAIL_AHEAD;
+
 	if (ready == segment->detail_chunks || segment->detail_exhausted || free >= ahead)
 		return 0;
 	return used < DETAIL_STEP ? DETAIL_STEP : used < DETAIL_STEP_MAX ? used : DETAIL_STEP_MAX;
@@ -347,6 +369,8 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 	uint64_t now = ada_clock_boottime_ns(), sealed = __atomic_load_n(&segment->shm->sealed_head, __ATOMIC_RELAXED);
 	uint64_t filled = sealed - segment->sealed_then, passed = now - segment->looked_ns + 1;
 	struct statvfs room;
+	uint64_t soon, ahead;
+
 	if (segment->chunks_ready == segment->chunks)
 		return 0;
 	if (segment->chunks_ready - free <= 1 && !sealed && now < segment->young_until_ns)
@@ -356,7 +380,8 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 			       CHUNKS_AT_FIRST :
 			       0;
 	filled = filled < segment->chunks ? filled : segment->chunks;
-	uint64_t soon = filled * AHEAD_MS * 1000000 / passed, ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
+	soon = filled * AHEAD_MS * 1000000 / passed;
+	ahead = CHUNKS_AHEAD + (soon < CHUNKS_AHEAD_MAX ? soon : CHUNKS_AHEAD_MAX);
 	if (passed > RATE_NS) {
 		segment->looked_ns = now;
 		segment->sealed_then = sealed;
@@ -366,12 +391,16 @@ static uint32_t chunks_wanted(struct ada_segment *segment, uint32_t free)
 
 enum ada_growth ada_segment_grow(struct ada_segment *segment)
 {
+	enum ada_growth growth = ADA_GROWTH_CALM;
+	uint32_t detail, ready, free, wanted;
+	int status;
+
 	if (segment->exhausted)
 		return ADA_GROWTH_CALM;
-	enum ada_growth growth = ADA_GROWTH_CALM;
-	uint32_t ready = chunks_catch_up(segment), free = bits_set(segment->free_map, segment->chunks);
-	uint32_t wanted = chunks_wanted(segment, free);
-	int status = ada_segment_grow_tables(segment);
+	ready = chunks_catch_up(segment);
+	free = bits_set(segment->free_map, segment->chunks);
+	wanted = chunks_wanted(segment, free);
+	status = ada_segment_grow_tables(segment);
 	if (!status && wanted) {
 		status = ada_segment_grow_chunks(segment, CHUNKS_STEP);
 		growth = free + CHUNKS_STEP < wanted / 2 && ready - free > 1 ? ADA_GROWTH_URGENT : ADA_GROWTH_MORE;
@@ -379,7 +408,7 @@ enum ada_growth ada_segment_grow(struct ada_segment *segment)
 	if (status)
 		segment->exhausted = true;
 	/* The index comes first. An agent that finds no free chunk of detail makes one itself, which takes it longer. */
-	uint32_t detail = status ? 0 : detail_wanted(segment);
+	detail = status ? 0 : detail_wanted(segment);
 	if (detail) {
 		ada_segment_grow_detail(segment, detail);
 		growth = growth ? growth : ADA_GROWTH_MORE;
@@ -393,6 +422,7 @@ void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_
 	uint64_t taken = __atomic_load_n(&shm->taken_bytes, __ATOMIC_RELAXED);
 	uint64_t allowed = taken < UINT64_MAX - agent_bytes ? taken + agent_bytes : UINT64_MAX;
 	bool more = allowed > __atomic_exchange_n(&shm->allowed_bytes, allowed, __ATOMIC_RELAXED);
+
 	segment->room_bytes = room_bytes;
 	segment->exhausted = false;
 	if (more && ada_segment_chunk_count(segment) < segment->chunks)

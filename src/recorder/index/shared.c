@@ -21,15 +21,16 @@
 static int mount_make(void)
 {
 	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+	int fd = -1, status;
+
 	if (context < 0)
 		return -errno;
 	/* Small pages where the kernel has no huge ones. Its size: half of the machine's memory, as /dev/shm has by default. */
 	syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "huge", "always", 0);
-	int fd = -1;
 	if (!syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, "mode", "0700", 0) &&
 	    !syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		fd = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	int status = fd < 0 ? -errno : fd;
+	status = fd < 0 ? -errno : fd;
 	close(context);
 	return status;
 }
@@ -38,6 +39,7 @@ static bool write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
 	if (fd >= 0)
 		close(fd);
 	return written;
@@ -46,10 +48,12 @@ static bool write_file(const char *path, const char *text)
 /* In a child that shares its parent's descriptors: the mount takes the place of `place`. */
 static int helper(int place, const char *users, const char *groups)
 {
+	int fd;
+
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !write_file("/proc/self/setgroups", "deny") ||
 	    !write_file("/proc/self/uid_map", users) || !write_file("/proc/self/gid_map", groups))
 		return 1;
-	int fd = mount_make();
+	fd = mount_make();
 	return fd < 0 || dup3(fd, place, O_CLOEXEC) < 0 || close(fd);
 }
 
@@ -58,12 +62,14 @@ static int mount_make_in_namespace(void)
 {
 	char users[64], groups[64];
 	int status = 1, place = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
 	if (place < 0)
 		return -errno;
 	snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
 	snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
 	/* No SIGCHLD, which may be ignored: __WCLONE waits for it. */
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, 0);
+	pid = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, 0);
 	if (!pid)
 		_exit(helper(place, users, groups));
 	while (pid > 0 && waitpid(pid, &status, __WCLONE) < 0 && errno == EINTR)
@@ -78,6 +84,7 @@ static int mount_make_in_namespace(void)
 static bool works(const struct ada_shared *shared)
 {
 	int fd, other;
+
 	if (ada_shared_file(shared, "probe", 1, &fd, &other, NULL))
 		return false;
 	ada_shared_unlink(shared, "probe");
@@ -96,9 +103,11 @@ static int add_to_home(struct ada_shared *shared)
 {
 	char home[ADA_SHARED_NAME_BYTES];
 	int fd = -EEXIST;
+
 	ada_shared_home_path(home);
 	for (int i = 0; i < ATTEMPTS && (fd == -EEXIST || fd == -ENOENT); i++) {
 		int parent = mkdir(home, 0700) && errno != EEXIST ? -1 : ada_directory_private(AT_FDCWD, home);
+
 		if (parent < 0 && errno != ENOENT)
 			return -errno;
 		snprintf(shared->name, sizeof shared->name, "%d.%d", getpid(), i);
@@ -132,6 +141,7 @@ int ada_shared_unname(struct ada_shared *shared, struct ada_error *error)
 int ada_shared_open(struct ada_shared *shared, struct ada_error *error)
 {
 	static int (*const ways[])(void) = { mount_make, mount_make_in_namespace };
+
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		*shared = (struct ada_shared){ .directory = ways[i](), .own = true, .named = true };
 		if (shared->directory >= 0 && works(shared))
@@ -151,10 +161,12 @@ void ada_shared_close(struct ada_shared *shared)
 void ada_shared_remove(struct ada_shared *shared)
 {
 	char home[ADA_SHARED_NAME_BYTES];
+	int parent;
+
 	ada_shared_unlink(shared, ADA_SHARED_SESSION);
 	ada_shared_unlink(shared, ADA_SHARED_ARENA);
 	ada_shared_home_path(home);
-	int parent = *shared->name ? ada_directory_private(AT_FDCWD, home) : -1;
+	parent = *shared->name ? ada_directory_private(AT_FDCWD, home) : -1;
 	if (parent >= 0) {
 		unlinkat(parent, shared->name, AT_REMOVEDIR);
 		close(parent);
@@ -167,6 +179,7 @@ void ada_shared_remove(struct ada_shared *shared)
 static int open_again(int fd)
 {
 	char path[40];
+
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return open(path, O_RDWR | O_CLOEXEC);
 }
@@ -174,6 +187,8 @@ static int open_again(int fd)
 int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t bytes, int *fd, int *other, struct ada_error *error)
 {
 	bool named = name && shared->named, made;
+	int status;
+
 	*fd = named ? openat(shared->directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600) :
 		      openat(shared->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	made = *fd >= 0 && !ftruncate(*fd, (off_t)bytes);
@@ -181,7 +196,7 @@ int ada_shared_file(const struct ada_shared *shared, const char *name, uint64_t 
 		*other = made ? open_again(*fd) : -1;
 	if (made && (!other || *other >= 0))
 		return 0;
-	int status = ada_error_system(error, errno, "%s: no shared memory", ada_shared_text(shared));
+	status = ada_error_system(error, errno, "%s: no shared memory", ada_shared_text(shared));
 	if (*fd >= 0) {
 		close(*fd);
 		if (named)
@@ -214,11 +229,13 @@ int ada_shared_tell_session(const struct ada_shared *shared, const char *directo
 {
 	char *text;
 	int fd, length = asprintf(&text, "pid %d\nsession %s", getpid(), directory), status = -ENOMEM;
+
 	if (length < 0)
 		return status;
 	status = ada_shared_file(shared, ADA_SHARED_SESSION, 0, &fd, NULL, NULL);
 	if (!status) {
 		ssize_t written = write(fd, text, (size_t)length);
+
 		status = written == length ? 0 : written < 0 ? -errno : -ENOSPC;
 		close(fd);
 	}

@@ -53,6 +53,7 @@ static int write_now(struct atf_block *block)
 {
 	while (block->length) {
 		ssize_t done = pwrite(block->fd, block->bytes, block->length, block->offset);
+
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done <= 0)
@@ -69,6 +70,7 @@ static void finish(struct ada_sink *sink, struct atf_block *block, int error)
 {
 	struct sink_file *file = &sink->files.items[block->fd];
 	off_t stopped = block->offset ? block->offset : 1;
+
 	if (error && (!file->failed || stopped < file->failed))
 		file->failed = stopped;
 	atf_block_done(block, error);
@@ -77,6 +79,7 @@ static void finish(struct ada_sink *sink, struct atf_block *block, int error)
 static void open_direct(struct sink_file *file, int fd)
 {
 	char path[32];
+
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	file->direct = open(path, O_WRONLY | O_DIRECT | O_CLOEXEC);
 	if (file->direct < 0)
@@ -96,6 +99,7 @@ static void submit(struct ada_sink *sink)
 {
 	while (sink->queued) {
 		int count = io_uring_submit(&sink->ring);
+
 		if (count > 0) {
 			sink->queued -= (unsigned)count < sink->queued ? (unsigned)count : sink->queued;
 			continue;
@@ -110,9 +114,13 @@ static void submit(struct ada_sink *sink)
 /* A completion is a block (its address) or the fsync of a descriptor (odd). */
 static void complete(struct ada_sink *sink, uint64_t tag, int result)
 {
+	struct atf_block *block;
+	struct sink_file *file;
+
 	sink->in_flight--;
 	if (tag & 1) {
 		int fd = (int)(tag >> 1);
+
 		if (is_transient(result))
 			result = fsync(fd) ? -errno : 0;
 		if (result < 0 && !sink->error)
@@ -121,8 +129,8 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 		sink->closing--;
 		return;
 	}
-	struct atf_block *block = (struct atf_block *)(uintptr_t)tag;
-	struct sink_file *file = &sink->files.items[block->fd];
+	block = (struct atf_block *)(uintptr_t)tag;
+	file = &sink->files.items[block->fd];
 	file->in_flight--;
 	if (result > 0) {
 		block->bytes += result;
@@ -141,9 +149,11 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 static void reap(struct ada_sink *sink)
 {
 	struct io_uring_cqe *cqe;
+
 	while (!io_uring_peek_cqe(&sink->ring, &cqe)) {
 		uint64_t tag = cqe->user_data;
 		int result = cqe->res;
+
 		io_uring_cqe_seen(&sink->ring, cqe);
 		complete(sink, tag, result);
 	}
@@ -153,6 +163,7 @@ static void reap_one(struct ada_sink *sink)
 {
 	struct io_uring_cqe *cqe;
 	int status;
+
 	submit(sink);
 	while ((status = io_uring_wait_cqe(&sink->ring, &cqe)) == -EINTR)
 		;
@@ -164,6 +175,7 @@ static void reap_one(struct ada_sink *sink)
 static struct io_uring_sqe *next_entry(struct ada_sink *sink)
 {
 	struct io_uring_sqe *entry;
+
 	while (sink->in_flight >= RING_ENTRIES || !(entry = io_uring_get_sqe(&sink->ring)))
 		reap_one(sink);
 	sink->in_flight++;
@@ -174,6 +186,7 @@ static struct io_uring_sqe *next_entry(struct ada_sink *sink)
 static int open_with(struct ada_sink *sink, const char *path, int flags)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+
 	if (fd < 0)
 		return -errno;
 	while (sink->files.count <= (size_t)fd)
@@ -199,12 +212,15 @@ static int sink_write(struct atf_sink *atf, struct atf_block *block)
 {
 	struct ada_sink *sink = of(atf);
 	off_t end = block->offset + (off_t)block->length;
+	struct io_uring_sqe *entry;
+	struct sink_file *file;
+
 	if (!sink->has_ring || block->length % ALIGNMENT || end < DIRECT_FROM) {
 		finish(sink, block, write_now(block));
 		return 0;
 	}
-	struct io_uring_sqe *entry = next_entry(sink);
-	struct sink_file *file = &sink->files.items[block->fd];
+	entry = next_entry(sink);
+	file = &sink->files.items[block->fd];
 	if (file->direct == -1)
 		open_direct(file, block->fd);
 	if (end > file->allocated) {
@@ -225,6 +241,7 @@ static int sink_wait(struct atf_sink *atf, int fd)
 {
 	struct ada_sink *sink = of(atf);
 	unsigned before = sink->files.items[fd].in_flight;
+
 	while (before && sink->files.items[fd].in_flight >= before)
 		reap_one(sink);
 	return 0;
@@ -235,22 +252,26 @@ static int sink_close_file(struct atf_sink *atf, int fd, bool sync)
 	struct ada_sink *sink = of(atf);
 	struct sink_file *file = &sink->files.items[fd];
 	struct stat info;
+	int status;
+
 	if (file->direct >= 0)
 		close(file->direct);
 	file->direct = -1;
 	if (!fstat(fd, &info) && (file->allocated || file->failed)) {
 		off_t size = file->failed && file->failed < info.st_size ? file->failed : info.st_size;
+
 		if (ftruncate(fd, size) && !sink->error) /* else the space ahead stays allocated, or a hole stays */
 			sink->error = -errno;
 	}
 	if (sync && sink->has_ring) {
 		struct io_uring_sqe *entry = next_entry(sink);
+
 		io_uring_prep_fsync(entry, fd, 0);
 		io_uring_sqe_set_data64(entry, (uint64_t)fd << 1 | 1);
 		sink->closing++;
 		return 0;
 	}
-	int status = sync && fsync(fd) ? -errno : 0;
+	status = sync && fsync(fd) ? -errno : 0;
 	close(fd);
 	return status;
 }
@@ -268,6 +289,7 @@ static void sink_give(struct atf_sink *atf, uint8_t *bytes)
 int ada_sink_open(struct ada_sink **result, bool no_ring)
 {
 	struct ada_sink *sink = calloc(1, sizeof *sink);
+
 	*result = sink;
 	if (!sink)
 		return -ENOMEM;
@@ -299,6 +321,7 @@ void ada_sink_poll(struct ada_sink *sink)
 bool ada_sink_release(struct ada_sink *sink)
 {
 	bool any = sink->closing;
+
 	while (sink->closing)
 		reap_one(sink);
 	return any;
@@ -306,9 +329,11 @@ bool ada_sink_release(struct ada_sink *sink)
 
 int ada_sink_close(struct ada_sink *sink)
 {
+	int status;
+
 	while (sink->in_flight)
 		reap_one(sink);
-	int status = sink->error;
+	status = sink->error;
 	if (sink->has_ring)
 		io_uring_queue_exit(&sink->ring);
 	ada_array_free(&sink->files);

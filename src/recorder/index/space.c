@@ -15,12 +15,14 @@ uint64_t ada_space_left(pid_t pid)
 	struct rlimit limit;
 	char path[40], *text;
 	size_t length;
+	uint64_t used;
+
 	if (prlimit(pid, RLIMIT_AS, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	snprintf(path, sizeof path, "/proc/%d/statm", pid);
 	if (ada_file_read(path, &text, &length, NULL))
 		return UINT64_MAX;
-	uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+	used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 	free(text);
 	return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }

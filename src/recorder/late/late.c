@@ -46,11 +46,14 @@ static bool is_same_image(const struct ada_late *late)
 	char path[40], *line = NULL;
 	size_t room = 0;
 	bool found = false;
+	FILE *file;
+
 	snprintf(path, sizeof path, "/proc/%d/maps", late->pid);
-	FILE *file = fopen(path, "re");
+	file = fopen(path, "re");
 	while (file && !found && getline(&line, &room, file) > 0) {
 		unsigned int major_number, minor_number;
 		unsigned long inode;
+
 		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major_number, &minor_number, &inode) == 3 && inode == late->inode &&
 			makedev(major_number, minor_number) == late->device;
 	}
@@ -66,8 +69,10 @@ static bool ignores_traps(pid_t pid)
 	char path[40], *line = NULL;
 	size_t room = 0;
 	unsigned long long mask = 0;
+	FILE *file;
+
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	FILE *file = fopen(path, "re");
+	file = fopen(path, "re");
 	while (file && getline(&line, &room, file) > 0)
 		if (sscanf(line, "SigIgn: %llx", &mask) == 1)
 			break;
@@ -80,6 +85,7 @@ static bool ignores_traps(pid_t pid)
 static bool restarts(const struct ada_held *thread)
 {
 	long result = (long)thread->registers.rax;
+
 	return (long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516;
 }
 
@@ -88,6 +94,7 @@ static int unfitness(const struct ada_held *thread, const struct ada_late *late,
 {
 	uint64_t at = thread->registers.rip;
 	bool inside = at >= late->text_start && at < late->text_end;
+
 	if (!thread->stopped || thread->signal)
 		return -1;
 	if (ada_hold_in_rseq(thread, abort_at))
@@ -104,8 +111,10 @@ static struct ada_held *choose(struct ada_hold *hold, const struct ada_late *lat
 	struct ada_held *best = NULL;
 	uint64_t abort_at, best_abort_at = 0;
 	int least = INT_MAX;
+
 	for (size_t i = 0; i < hold->threads.count && least; i++) {
 		int unfit = unfitness(&hold->threads.items[i], late, &abort_at);
+
 		if (unfit < 0 || unfit >= least)
 			continue;
 		best = &hold->threads.items[i];
@@ -143,6 +152,7 @@ static int leave_frame(const struct loan *loan)
 					.rsp = from->rsp,
 					.ss = from->ss };
 	struct iovec mine = { &frame, sizeof frame }, its = { (void *)loan->frame, sizeof frame };
+
 	if (restarts(loan->thread)) {
 		frame.rip -= 2; /* the syscall instruction */
 		frame.rax = (long)from->rax == -516 ? SYS_restart_syscall : from->orig_rax;
@@ -157,6 +167,8 @@ static int take(struct loan *loan, const struct ada_late *late)
 	struct iovec xstate = { loan->xstate, sizeof loan->xstate };
 	uint64_t mask = ADA_HOLD_MASK;
 	pid_t tid = loan->thread->tid;
+	int status;
+
 	registers.rip = late->entry;
 	registers.rsp = loan->frame = late->stack - sizeof(struct ada_late_frame);
 	registers.rbp = 0;
@@ -165,7 +177,7 @@ static int take(struct loan *loan, const struct ada_late *late)
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &xstate) || ptrace(PTRACE_GETSIGMASK, tid, 8, &loan->mask))
 		return -errno;
 	loan->xstate_bytes = xstate.iov_len;
-	int status = leave_frame(loan);
+	status = leave_frame(loan);
 	if (status)
 		return status;
 	if (ptrace(PTRACE_SETREGS, tid, 0, &registers))
@@ -177,6 +189,7 @@ static void give_back(struct loan *loan)
 {
 	struct iovec xstate = { loan->xstate, loan->xstate_bytes };
 	pid_t tid = loan->thread->tid;
+
 	ptrace(PTRACE_SETSIGMASK, tid, 8, &loan->mask);
 	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &xstate);
 	ptrace(PTRACE_SETREGS, tid, 0, &loan->thread->registers);
@@ -189,6 +202,7 @@ static bool is_done(const struct loan *loan, int *status)
 	struct iovec mine = { &ended, sizeof ended };
 	struct iovec its = { (void *)(loan->frame + offsetof(struct ada_late_frame, ended)), sizeof ended };
 	bool read = process_vm_readv(loan->thread->tid, &mine, 1, &its, 1, 0) == sizeof ended;
+
 	*status = read ? (int)(1 - (int64_t)ended) : -ESRCH;
 	return !read || ended;
 }
@@ -197,6 +211,7 @@ static bool is_done(const struct loan *loan, int *status)
 static bool is_fault(struct loan *loan, int signal)
 {
 	siginfo_t info = { 0 };
+
 	if (ptrace(PTRACE_GETSIGINFO, loan->thread->tid, 0, &info) || info.si_code > 0)
 		return true;
 	loan->thread->signal = signal;
@@ -207,6 +222,7 @@ static bool is_fault(struct loan *loan, int signal)
 static int stop(struct ada_hold *hold, struct loan *loan, int result)
 {
 	int signal, event, status;
+
 	hold->deadline_ns = ada_clock_boottime_ns() + STOP_NS;
 	ptrace(PTRACE_INTERRUPT, loan->thread->tid, 0, 0);
 	while (!(status = ada_hold_wait(hold, loan->thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
@@ -219,11 +235,14 @@ static int run(struct ada_hold *hold, struct loan *loan)
 {
 	uint64_t end_ns = ada_clock_boottime_ns() + RUN_NS;
 	int signal, event, status = 0;
+
 	if (ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
 		return -ESRCH;
 	for (;;) {
+		int waited;
+
 		hold->deadline_ns = ada_clock_boottime_ns() + LOOK_NS;
-		int waited = ada_hold_wait(hold, loan->thread, &signal, &event);
+		waited = ada_hold_wait(hold, loan->thread, &signal, &event);
 		if (!waited && !event && is_fault(loan, signal))
 			return -EFAULT;
 		if (!waited && ptrace(PTRACE_CONT, loan->thread->tid, 0, 0))
@@ -253,6 +272,8 @@ static const char *reason(int status)
 static int patch(struct ada_hold *hold, const struct ada_late *late)
 {
 	int status = 0;
+	struct loan *loan;
+
 	if (!is_same_image(late))
 		return ada_error_set(hold->error, ESRCH, "it is another program by now");
 	for (size_t i = 0; i < hold->threads.count && !status; i++)
@@ -260,7 +281,7 @@ static int patch(struct ada_hold *hold, const struct ada_late *late)
 										  ada_hold_check_stack(hold, &hold->threads.items[i], late);
 	if (status)
 		return ada_error_set(hold->error, -status, "%s", reason(status));
-	struct loan *loan = calloc(1, sizeof *loan);
+	loan = calloc(1, sizeof *loan);
 	if (!loan)
 		return ada_error_system(hold->error, ENOMEM, "late patch");
 	loan->thread = choose(hold, late);
@@ -278,6 +299,7 @@ static void *attempt_run(void *argument)
 {
 	struct attempt *attempt = argument;
 	struct ada_hold hold = { .pid = attempt->late->pid, .deadline_ns = ada_clock_boottime_ns() + STOP_NS, .error = &attempt->error };
+
 	attempt->status = ada_hold_all(&hold);
 	if (!attempt->status)
 		attempt->status = patch(&hold, attempt->late);
@@ -290,13 +312,16 @@ int ada_late_run(const struct ada_late *late, struct ada_error *error)
 	uint64_t end_ns = ada_clock_boottime_ns() + TRY_NS;
 	struct attempt attempt;
 	pthread_t thread;
+
 	if (!late->entry || !late->stack)
 		return ada_error_set(error, ENOTSUP, "its agent takes no late patches");
 	if (ignores_traps(late->pid))
 		return ada_error_set(error, ENOTSUP, "it ignores SIGTRAP");
 	do {
+		int status;
+
 		attempt = (struct attempt){ .late = late };
-		int status = pthread_create(&thread, NULL, attempt_run, &attempt);
+		status = pthread_create(&thread, NULL, attempt_run, &attempt);
 		if (status)
 			return ada_error_system(error, status, "no thread");
 		pthread_join(thread, NULL);

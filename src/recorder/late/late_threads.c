@@ -22,9 +22,12 @@
 static bool is_dead(pid_t pid, pid_t tid)
 {
 	char path[64], text[512], *after;
+	FILE *file;
+	size_t got;
+
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-	FILE *file = fopen(path, "re");
-	size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
+	file = fopen(path, "re");
+	got = file ? fread(text, 1, sizeof text - 1, file) : 0;
 	if (file)
 		fclose(file);
 	text[got] = 0;
@@ -38,6 +41,7 @@ int ada_hold_wait(struct ada_hold *hold, struct ada_held *thread, int *signal, i
 		siginfo_t info = { 0 };
 		/* Only stops: a status that someone else waits for is left to them. */
 		int status = waitid(P_PID, (id_t)thread->tid, &info, WSTOPPED | WNOHANG | __WALL);
+
 		if (!status && info.si_pid == thread->tid) {
 			*signal = info.si_status & 0xff;
 			*event = info.si_status >> 8;
@@ -65,6 +69,7 @@ static int seize(struct ada_hold *hold, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0)) {
 		int code = errno;
+
 		if (code == ESRCH || is_dead(hold->pid, tid))
 			return 0;
 		return ada_error_system(hold->error, code,
@@ -80,16 +85,20 @@ static int seize_new(struct ada_hold *hold, unsigned *found)
 	char path[40];
 	struct dirent *entry;
 	int status = 0;
+	DIR *directory;
+
 	*found = 0;
 	snprintf(path, sizeof path, "/proc/%d/task", hold->pid);
-	DIR *directory = opendir(path);
+	directory = opendir(path);
 	if (!directory)
 		return ada_error_set(hold->error, ESRCH, "it has ended");
 	while (!status && (entry = readdir(directory))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+		size_t before;
+
 		if (tid <= 0 || known(hold, tid))
 			continue;
-		size_t before = hold->threads.count;
+		before = hold->threads.count;
 		status = seize(hold, tid);
 		*found += hold->threads.count > before;
 	}
@@ -101,6 +110,7 @@ static int seize_new(struct ada_hold *hold, unsigned *found)
 static int await_stop(struct ada_hold *hold, struct ada_held *thread)
 {
 	int signal, event, status;
+
 	while (!(status = ada_hold_wait(hold, thread, &signal, &event)) && event != PTRACE_EVENT_STOP)
 		ptrace(PTRACE_CONT, thread->tid, 0, (void *)(intptr_t)(event ? 0 : signal));
 	if (status == -ESRCH)
@@ -116,6 +126,7 @@ int ada_hold_all(struct ada_hold *hold)
 {
 	unsigned found;
 	int status;
+
 	do {
 		status = seize_new(hold, &found);
 		for (size_t i = 0; i < hold->threads.count && !status; i++)
@@ -146,8 +157,10 @@ static bool is_signalled(pid_t pid, pid_t tid)
 	size_t room = 0;
 	unsigned long long own = 0, shared = 0, blocked = 0;
 	int known_masks = 0;
+	FILE *file;
+
 	snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
-	FILE *file = fopen(path, "re");
+	file = fopen(path, "re");
 	while (file && getline(&line, &room, file) > 0)
 		known_masks += sscanf(line, "SigPnd: %llx", &own) == 1 || sscanf(line, "ShdPnd: %llx", &shared) == 1 ||
 			       sscanf(line, "SigBlk: %llx", &blocked) == 1;
@@ -161,6 +174,7 @@ static bool is_signalled(pid_t pid, pid_t tid)
 static void undo_interruption(const struct ada_hold *hold, const struct ada_held *thread)
 {
 	struct user_regs_struct registers;
+
 	if (ptrace(PTRACE_GETREGS, thread->tid, 0, &registers) || (long)registers.orig_rax < 0 || (long)registers.rax != -EINTR ||
 	    !waits_forever(&registers) || thread->signal || is_signalled(hold->pid, thread->tid))
 		return;
@@ -173,6 +187,7 @@ void ada_hold_release(struct ada_hold *hold)
 {
 	for (size_t i = 0; i < hold->threads.count; i++) {
 		struct ada_held *thread = &hold->threads.items[i];
+
 		if (!thread->stopped)
 			continue;
 		undo_interruption(hold, thread);
@@ -192,9 +207,10 @@ static bool inside(const struct ada_late *late, uint64_t address)
 /* Whether the thread stopped in a system call that goes on, or begins anew, with the thread; or is about to make a call. */
 static bool in_system_call(const struct ada_held *thread)
 {
-	long result = (long)thread->registers.rax;
+	long result = (long)thread->registers.rax, code;
+
 	errno = 0;
-	long code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)thread->registers.rip, 0);
+	code = ptrace(PTRACE_PEEKTEXT, thread->tid, (void *)thread->registers.rip, 0);
 	return ((long)thread->registers.orig_rax >= 0 && result <= -512 && result >= -516) || errno || (code & 0xffff) == 0x050f ||
 	       (code & 0xffff) == 0x80cd;
 }
@@ -203,13 +219,15 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 {
 	uint64_t kept, mask = ADA_HOLD_MASK;
 	int signal, event, status = 0;
+	bool masked;
+
 	if (!thread->stopped || !inside(late, thread->registers.rip))
 		return 0;
 	/* Change the mask only where it matters: should we be killed meanwhile, nobody gives the thread its own mask back. A step that
 	 * finds SIGTRAP blocked would cost the program its handler. */
 	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)8, &kept))
 		return -ESRCH;
-	bool masked = kept >> (SIGTRAP - 1) & 1;
+	masked = kept >> (SIGTRAP - 1) & 1;
 	if (masked && ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)8, &mask))
 		return -ESRCH;
 	for (int steps = 0; !status && inside(late, thread->registers.rip); steps++) {
@@ -237,11 +255,13 @@ int ada_hold_step_out(struct ada_hold *hold, struct ada_held *thread, const stru
 int ada_hold_check_stack(struct ada_hold *hold, const struct ada_held *thread, const struct ada_late *late)
 {
 	uint64_t words[PAGE_BYTES / 8], at = thread->registers.rsp & ~7ull;
+
 	if (!thread->stopped)
 		return 0;
 	for (uint64_t end = at + STACK_LOOKED_AT; at < end;) {
 		size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
 		struct iovec mine = { words, bytes }, its = { (void *)at, bytes };
+
 		if (process_vm_readv(hold->pid, &mine, 1, &its, 1, 0) != (ssize_t)bytes)
 			return 0; /* behind the stack's end */
 		for (size_t i = 0; i < bytes / 8; i++)
@@ -262,11 +282,14 @@ bool ada_hold_in_rseq(const struct ada_held *thread, uint64_t *abort_at)
 		uint32_t version, flags;
 		uint64_t start, bytes, abort;
 	} section;
+	struct iovec mine, its;
 	uint64_t pointer = 0;
+
 	*abort_at = 0;
 	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, (void *)sizeof where, &where) <= 0 || !where.rseq_abi_pointer)
 		return false;
-	struct iovec mine = { &pointer, sizeof pointer }, its = { (void *)(where.rseq_abi_pointer + 8), sizeof pointer };
+	mine = (struct iovec){ &pointer, sizeof pointer };
+	its = (struct iovec){ (void *)(where.rseq_abi_pointer + 8), sizeof pointer };
 	if (process_vm_readv(thread->tid, &mine, 1, &its, 1, 0) != sizeof pointer || !pointer)
 		return false;
 	mine = (struct iovec){ &section, sizeof section };

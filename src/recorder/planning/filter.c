@@ -18,9 +18,11 @@ static int compile(struct ada_pattern *pattern, const char *option, const char *
 {
 	struct ada_error reason = { "" };
 	size_t offset;
+	int status;
+
 	if (!*text)
 		return ada_error_set(error, EINVAL, "--%s: an empty pattern matches nothing: write '*' for all functions", option);
-	int status = ada_pattern_compile(pattern, text, false, &offset, &reason);
+	status = ada_pattern_compile(pattern, text, false, &offset, &reason);
 	if (status == -EINVAL)
 		return ada_error_set(error, EINVAL, "--%s=%s: at character %zu: %s", option, text, offset + 1, reason.text);
 	return status ? ada_error_system(error, -status, "--%s=%s", option, text) : 0;
@@ -32,6 +34,7 @@ static int compile_all(struct patterns *patterns, const char *option, const stru
 		return ada_error_system(error, ENOMEM, "patterns");
 	for (size_t i = 0; i < texts->count; i++) {
 		int status = compile(&patterns->list.items[i], option, texts->items[i], error);
+
 		if (status)
 			return status;
 		patterns->list.count++;
@@ -42,13 +45,16 @@ static int compile_all(struct patterns *patterns, const char *option, const stru
 int ada_filter_open(struct ada_filter **result, const struct ada_strings *functions, const struct ada_strings *exclude,
 		    struct ada_error *error)
 {
+	struct ada_filter *filter;
+	int status;
+
 	*result = NULL;
 	if (!functions->count && !exclude->count)
 		return 0;
-	struct ada_filter *filter = calloc(1, sizeof *filter);
+	filter = calloc(1, sizeof *filter);
 	if (!filter)
 		return ada_error_system(error, ENOMEM, "patterns");
-	int status = compile_all(&filter->functions, "functions", functions, error);
+	status = compile_all(&filter->functions, "functions", functions, error);
 	if (!status)
 		status = compile_all(&filter->exclude, "exclude", exclude, error);
 	if (status)
@@ -69,10 +75,12 @@ static bool any_matches(const struct patterns *patterns, const struct ada_names 
 bool ada_filter_passes(const struct ada_filter *filter, const char *mangled)
 {
 	struct ada_names names;
+	bool passes;
+
 	if (!filter)
 		return true;
 	ada_names_open(&names, mangled);
-	bool passes = (!filter->functions.list.count || any_matches(&filter->functions, &names)) && !any_matches(&filter->exclude, &names);
+	passes = (!filter->functions.list.count || any_matches(&filter->functions, &names)) && !any_matches(&filter->exclude, &names);
 	ada_names_close(&names);
 	return passes;
 }
@@ -96,6 +104,7 @@ void ada_filter_close(struct ada_filter *filter)
 bool ada_filter_module(const struct ada_strings *globs, const char *path)
 {
 	const char *last = strrchr(path, '/');
+
 	last = last ? last + 1 : path;
 	for (size_t i = 0; i < globs->count; i++)
 		if (!fnmatch(globs->items[i], path, 0) || !fnmatch(globs->items[i], last, 0))

@@ -27,6 +27,7 @@ struct ada_plans {
 int ada_plans_open(struct ada_plans **result, const struct ada_filter *filter)
 {
 	struct ada_plans *plans = calloc(1, sizeof *plans);
+
 	*result = plans;
 	if (!plans)
 		return -ENOMEM;
@@ -52,20 +53,25 @@ static int filter_make(struct ada_planned *planned, const struct ada_filter *fil
 {
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);
 	uint64_t bits = (uint64_t)header->hook_count + header->import_count;
+	const struct ada_plan_function *functions;
+	const struct ada_plan_import *imports;
+	const struct ada_plan_hook *hooks;
+
 	if (bits > ADA_FILTER_BYTES_MAX * 8ull)
 		return ada_error_set(&planned->error, E2BIG, "has too many functions to filter them by name");
 	planned->filter_bytes = (uint32_t)((bits + 7) / 8);
 	planned->filter = calloc(planned->filter_bytes + 1, 1);
 	if (!planned->filter)
 		return ada_error_system(&planned->error, ENOMEM, "filter");
-	const struct ada_plan_function *functions = ada_plan_functions(planned->plan);
-	const struct ada_plan_hook *hooks = ada_plan_hooks(planned->plan);
+	functions = ada_plan_functions(planned->plan);
+	hooks = ada_plan_hooks(planned->plan);
 	for (uint32_t i = 0; i < header->hook_count; i++) {
 		const struct ada_plan_function *function = &functions[hooks[i].function];
+
 		if ((function->flags & ADA_FUNCTION_INTERCEPT) || ada_filter_passes(filter, ada_plan_string(planned->plan, function->name)))
 			filter_set(planned, i);
 	}
-	const struct ada_plan_import *imports = ada_plan_imports(planned->plan);
+	imports = ada_plan_imports(planned->plan);
 	for (uint32_t i = 0; i < header->import_count; i++)
 		if (ada_filter_passes(filter, ada_plan_string(planned->plan, imports[i].name)))
 			filter_set(planned, header->hook_count + i);
@@ -76,8 +82,10 @@ static void count_functions(struct ada_planned *planned)
 {
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);
 	const struct ada_plan_function *functions = ada_plan_functions(planned->plan);
+
 	for (uint32_t i = 0; i < header->function_count; i++) {
 		const struct ada_plan_function *function = &functions[i];
+
 		if (function->flags & ADA_FUNCTION_IFUNC)
 			continue;
 		planned->functions++;
@@ -96,6 +104,7 @@ static void make(struct ada_plans *plans, struct entry *entry)
 {
 	struct ada_planned *planned = &entry->planned;
 	struct ada_plan_options options = { .decode = entry->decode };
+
 	if (ada_plan_open(&planned->plan, entry->path, &options, &planned->error)) {
 		planned->plan = NULL;
 		return;
@@ -104,8 +113,10 @@ static void make(struct ada_plans *plans, struct entry *entry)
 	if (!entry->decode)
 		return;
 	if (plans->filter) {
+		int status;
+
 		pthread_mutex_lock(&plans->filter_lock);
-		int status = filter_make(planned, plans->filter);
+		status = filter_make(planned, plans->filter);
 		pthread_mutex_unlock(&plans->filter_lock);
 		if (status) {
 			ada_plan_close(planned->plan);
@@ -120,6 +131,7 @@ static struct entry *find(struct ada_plans *plans, const char *path, const struc
 {
 	for (size_t i = 0; i < plans->entries.count; i++) {
 		struct entry *entry = plans->entries.items[i];
+
 		if (entry->decode == decode && entry->inode == info->st_ino && entry->device == info->st_dev &&
 		    entry->modified.tv_sec == info->st_mtim.tv_sec && entry->modified.tv_nsec == info->st_mtim.tv_nsec &&
 		    !strcmp(entry->path, path))
@@ -131,9 +143,11 @@ static struct entry *find(struct ada_plans *plans, const char *path, const struc
 const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *path, bool decode)
 {
 	struct stat info = { 0 };
+	struct entry *entry;
+
 	stat(path, &info); /* a file that is not there gets an entry of its own, with the error */
 	pthread_mutex_lock(&plans->lock);
-	struct entry *entry = find(plans, path, &info, decode);
+	entry = find(plans, path, &info, decode);
 	if (entry) {
 		while (!entry->ready)
 			pthread_cond_wait(&plans->ready, &plans->lock);
@@ -168,6 +182,7 @@ void ada_plans_close(struct ada_plans *plans)
 		return;
 	for (size_t i = 0; i < plans->entries.count; i++) {
 		struct entry *entry = plans->entries.items[i];
+
 		if (entry->planned.plan)
 			ada_plan_close(entry->planned.plan);
 		free(entry->planned.filter);

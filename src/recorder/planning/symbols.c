@@ -23,10 +23,13 @@ char *ada_symbols_text(const struct ada_plan *plan, size_t *bytes)
 {
 	char *text = NULL;
 	FILE *file = open_memstream(&text, bytes);
+	uint32_t count;
+	const struct ada_plan_function *functions;
+
 	if (!file)
 		return NULL;
-	uint32_t count = ada_plan_header(plan)->function_count;
-	const struct ada_plan_function *functions = ada_plan_functions(plan);
+	count = ada_plan_header(plan)->function_count;
+	functions = ada_plan_functions(plan);
 	for (uint32_t i = 0; i < count; i++) {
 		fprintf(file, "%u\t0x%" PRIx64 "\t%u\t", i, functions[i].address, functions[i].size);
 		put_escaped(file, ada_plan_string(plan, functions[i].name));
@@ -43,6 +46,7 @@ static char *head_of(const char *module_path, const uint8_t *build_id, size_t bu
 {
 	char *text = NULL;
 	FILE *file = open_memstream(&text, bytes);
+
 	if (!file)
 		return NULL;
 	fputs("#\t", file);
@@ -62,11 +66,13 @@ int ada_symbols_write(const char *path, const char *text, size_t text_bytes, con
 {
 	size_t head_bytes = 0;
 	char *head = head_of(module_path, build_id, build_id_bytes, base, &head_bytes);
+	int fd, status;
+
 	if (!head)
 		return ada_error_system(error, ENOMEM, "%s", path);
 	unlink(path); /* the file of a parent process, linked here: not to be written through */
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int status = fd < 0 ? -errno : ada_file_write_all(fd, head, head_bytes);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	status = fd < 0 ? -errno : ada_file_write_all(fd, head, head_bytes);
 	if (!status && text)
 		status = ada_file_write_all(fd, text, text_bytes);
 	if (fd >= 0 && close(fd) && !status)

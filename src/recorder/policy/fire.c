@@ -10,6 +10,7 @@
 void ada_firing_take(struct ada_firing *firing, struct ada_policy *policy, uint64_t kinds)
 {
 	size_t kept = 0;
+
 	do {
 		firing->version = ada_policy_version(policy);
 		firing->count = ada_policy_rules(policy, firing->rules, ADA_RULES_MAX);
@@ -28,12 +29,14 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 	int marks = provider->mapped && provider->details ?
 			    ada_policy_pass(provider->recorder->policy, provider, &info->rule, info->slot, counter) :
 			    -EAGAIN;
+	int status;
+
 	if (marks <= 0)
 		return marks;
 	*rule = info->rule;
 	if (rule->post_ticks < post_ticks)
 		rule->post_ticks = post_ticks;
-	int status = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
+	status = ada_details_mark(provider->details, rules, 1ull << info->slot, firing->version, counter, value);
 	return status ? status : 1;
 }
 
@@ -41,6 +44,7 @@ int ada_fire(struct ada_provider *provider, const struct ada_firing *firing, con
 static uint64_t keep_label(struct ada_recorder *recorder, const char *label)
 {
 	char *copy = label && *label ? strndup(label, LABEL_BYTES) : NULL;
+
 	if (!copy)
 		return 0;
 	if (ada_array_push(&recorder->labels, copy)) {
@@ -54,6 +58,8 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 {
 	struct ada_firing *firing = malloc(sizeof *firing);
 	uint64_t counter = ada_clock_counter(), number;
+	struct ada_provider *provider;
+
 	*processes = 0;
 	if (!firing)
 		return ada_error_system(error, ENOMEM, "mark");
@@ -65,9 +71,9 @@ int ada_fire_manual(struct ada_recorder *recorder, const char *label, size_t *pr
 			       ada_error_set(error, ENOENT, "this session keeps no detail (--detail=off): there is nothing to mark");
 	}
 	number = keep_label(recorder, label);
-	struct ada_provider *provider;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		bool marked = false;
+
 		for (size_t k = 0; k < firing->count && !__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE); k++)
 			marked |= ada_fire(provider, firing, &firing->rules[k], counter, number, 0) > 0;
 		*processes += marked;

@@ -17,6 +17,7 @@ struct warned {
 static void warn(void *context, const char *text)
 {
 	const struct warned *warned = context;
+
 	ada_policy_tell(warned->first, "'%s': %s", warned->text, text);
 }
 
@@ -24,6 +25,7 @@ struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint
 {
 	size_t count = policy->by_slot[slot].count;
 	struct ada_policy_rule *rule = count ? policy->by_slot[slot].items[count - 1] : NULL;
+
 	return rule && rule->until == UINT32_MAX ? rule : NULL;
 }
 
@@ -31,6 +33,7 @@ struct ada_policy_rule *ada_policy_in_slot(const struct ada_policy *policy, uint
 static int slot_find(const struct ada_policy *policy, uint32_t *slot)
 {
 	bool found = false;
+
 	for (uint32_t i = 0; i < ADA_RULES_MAX; i++)
 		if (!ada_policy_in_slot(policy, i) && (!found || policy->freed[i] < policy->freed[*slot])) {
 			*slot = i;
@@ -53,16 +56,19 @@ static int rule_make(struct ada_policy *policy, struct ada_policy_rule **result,
 {
 	struct warned warned = { text, warning };
 	struct ada_policy_rule *rule = calloc(1, sizeof *rule);
+	int status;
+	const struct ada_trigger *trigger;
+
 	*result = NULL;
 	if (!rule)
 		return ada_error_system(error, ENOMEM, "%s", text);
-	int status = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
+	status = ada_trigger_parse(&rule->trigger, text, policy->strict, warn, &warned, error);
 	if (status) {
 		rule->trigger = NULL;
 		rule_free(rule);
 		return status;
 	}
-	const struct ada_trigger *trigger = rule->trigger;
+	trigger = rule->trigger;
 	rule->until = UINT32_MAX;
 	rule->flags = ada_trigger_flags(trigger);
 	rule->typed = trigger->type_given || (trigger->kind != ADA_RULE_RETURN && trigger->kind != ADA_RULE_ARG);
@@ -83,6 +89,7 @@ static int rule_enter(struct ada_policy *policy, struct ada_policy_rule *rule)
 	int status = slot_find(policy, &rule->slot)		  ?:
 			     ada_array_reserve(&policy->rules, 1) ?:
 								    ada_array_reserve(&policy->by_slot[rule->slot], 1);
+
 	if (status)
 		return status;
 	rule->id = (uint32_t)policy->rules.count + 1;
@@ -98,6 +105,7 @@ static size_t in_force(const struct ada_policy *policy, struct ada_policy_rule *
 {
 	struct ada_policy_rule *rule;
 	size_t count = 0, at;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
 		if (!(rule = ada_policy_in_slot(policy, slot)))
 			continue;
@@ -115,6 +123,7 @@ static int version_enter(struct ada_policy *policy)
 	size_t count = in_force(policy, rules), bytes = 0;
 	char *text = NULL;
 	FILE *file = open_memstream(&text, &bytes);
+
 	for (size_t i = 0; file && i < count; i++)
 		fprintf(file, "%s\n", rules[i]->trigger->text);
 	if (!file || fclose(file) || ada_array_push(&policy->hashes, ada_hash_bytes(text, bytes))) {
@@ -139,6 +148,7 @@ static void set_rolls(struct ada_policy *policy, const struct ada_trace_options 
 static int open_rules(struct ada_policy *policy, const struct ada_trace_options *options, struct ada_error *error)
 {
 	size_t given = options->triggers.count, count = given ? given : sizeof defaults / sizeof *defaults;
+
 	if (count > ADA_RULES_MAX)
 		return ada_error_set(error, EINVAL, "%s: %zu rules, of at most %u: one rule can name several functions: symbol=a,b,c",
 				     options->trigger_origins.count > ADA_RULES_MAX ? options->trigger_origins.items[ADA_RULES_MAX] :
@@ -148,6 +158,7 @@ static int open_rules(struct ada_policy *policy, const struct ada_trace_options 
 		struct ada_error reason = { "" };
 		struct ada_policy_rule *rule;
 		int status = rule_make(policy, &rule, given ? options->triggers.items[i] : defaults[i], NULL, &reason);
+
 		if (status)
 			return ada_error_set(error, -status, "%s '%s': %s",
 					     i < options->trigger_origins.count ? options->trigger_origins.items[i] : "--trigger",
@@ -163,6 +174,8 @@ static int open_rules(struct ada_policy *policy, const struct ada_trace_options 
 int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *options, double ticks_per_ns, struct ada_error *error)
 {
 	struct ada_policy *policy = calloc(1, sizeof *policy);
+	int status;
+
 	*result = NULL;
 	if (!policy)
 		return ada_error_system(error, ENOMEM, "policy");
@@ -172,7 +185,7 @@ int ada_policy_open(struct ada_policy **result, const struct ada_trace_options *
 	policy->ticks_per_ns = ticks_per_ns;
 	policy->strict = options->strict;
 	set_rolls(policy, options);
-	int status = open_rules(policy, options, error);
+	status = open_rules(policy, options, error);
 	if (status)
 		ada_policy_close(policy);
 	else
@@ -216,6 +229,7 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 	struct ada_policy_rule *rule;
 	struct ada_error warning = { "" };
 	int status = rule_make(policy, &rule, text, &warning, error);
+
 	if (status)
 		return status;
 	pthread_mutex_lock(&policy->late); /* so that nobody else tells the user first what this function tells */
@@ -253,10 +267,13 @@ int ada_policy_add(struct ada_policy *policy, const char *text, uint32_t *id, st
 
 int ada_policy_remove(struct ada_policy *policy, uint32_t id, struct ada_error *error)
 {
+	struct ada_policy_rule *rule;
+	int status;
+
 	pthread_mutex_lock(&policy->change);
 	pthread_mutex_lock(&policy->lock);
-	struct ada_policy_rule *rule = id && id <= policy->rules.count ? policy->rules.items[id - 1] : NULL;
-	int status = !rule || rule->until != UINT32_MAX ? -ENOENT : 0;
+	rule = id && id <= policy->rules.count ? policy->rules.items[id - 1] : NULL;
+	status = !rule || rule->until != UINT32_MAX ? -ENOENT : 0;
 	if (!status) {
 		rule_end(policy, rule);
 		status = version_enter(policy);
@@ -289,8 +306,11 @@ static struct ada_rule_info info_of(const struct ada_policy_rule *rule)
 size_t ada_policy_rules(struct ada_policy *policy, struct ada_rule_info *rules, size_t room)
 {
 	struct ada_policy_rule *all[ADA_RULES_MAX];
+	size_t found, count;
+
 	pthread_mutex_lock(&policy->lock);
-	size_t found = in_force(policy, all), count = found < room ? found : room;
+	found = in_force(policy, all);
+	count = found < room ? found : room;
 	for (size_t i = 0; i < count; i++)
 		rules[i] = info_of(all[i]);
 	ada_policy_count_live(policy, rules, count);
@@ -316,16 +336,20 @@ bool ada_policy_rule(struct ada_policy *policy, uint32_t version, uint32_t slot,
 
 uint32_t ada_policy_version(struct ada_policy *policy)
 {
+	uint32_t version;
+
 	pthread_mutex_lock(&policy->lock);
-	uint32_t version = policy->version;
+	version = policy->version;
 	pthread_mutex_unlock(&policy->lock);
 	return version;
 }
 
 void ada_policy_hash(struct ada_policy *policy, uint32_t version, char hash[17])
 {
+	uint64_t value;
+
 	pthread_mutex_lock(&policy->lock);
-	uint64_t value = version && version <= policy->hashes.count ? policy->hashes.items[version - 1] : 0;
+	value = version && version <= policy->hashes.count ? policy->hashes.items[version - 1] : 0;
 	pthread_mutex_unlock(&policy->lock);
 	snprintf(hash, 17, "%016llx", (unsigned long long)value);
 }

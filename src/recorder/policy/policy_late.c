@@ -22,10 +22,12 @@ struct places {
 /* Under provider->lock. False: it isn't loaded. */
 static bool is_loaded(const struct ada_provider *provider, uint32_t id, uint64_t *base)
 {
+	const struct ada_shm_module *module;
+
 	if (!provider->mapped || __atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE) ||
 	    id >= ada_segment_module_count(&provider->segment))
 		return false;
-	const struct ada_shm_module *module = &provider->segment.modules[id];
+	module = &provider->segment.modules[id];
 	*base = module->base;
 	return __atomic_load_n(&module->present, __ATOMIC_ACQUIRE) == 1;
 }
@@ -45,11 +47,13 @@ static void find_places(struct ada_policy *policy, const struct ada_policy_rule 
 		struct ada_policy_tables *tables = policy->tables.items[i];
 		struct ada_provider *provider = tables->provider;
 		uint64_t base;
+
 		if (one && tables != one)
 			continue;
 		pthread_mutex_lock(&provider->lock);
 		for (size_t j = 0; j < tables->modules.count; j++) {
 			const struct ada_policy_module *module = &tables->modules.items[j];
+
 			if (lacks(module, rule) && is_loaded(provider, module->id, &base))
 				ada_array_push(&places->items, (struct place){ tables, module->id, base, module->image->path });
 		}
@@ -66,8 +70,10 @@ static void add_range(struct ada_late *late, uint64_t start, uint64_t end)
 static void add_ranges(struct ada_late *late, const struct ada_plan *plan, uint64_t base, const uint8_t *before, const uint8_t *now)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(plan);
+
 	for (uint32_t i = 0; i < ada_plan_header(plan)->hook_count; i++) {
 		uint64_t at = base + hooks[i].patch_address, island = base + hooks[i].island_address;
+
 		if (!(now[i / 8] >> i % 8 & 1) || (before && (before[i / 8] >> i % 8 & 1)))
 			continue;
 		if (hooks[i].form == ADA_PATCH_ISLAND) {
@@ -84,6 +90,9 @@ static bool prepare(struct ada_policy *policy, const struct place *place, const 
 		    struct ada_error *warning)
 {
 	struct ada_policy_module *module = ada_policy_module_of(place->tables, place->id);
+	uint32_t bytes, count;
+	uint8_t *hooks;
+
 	if (!module || (module->plan && (!module->hooked || module->plan != planned->plan)))
 		return false;
 	if (ada_policy_image(policy, planned->plan) != module->image) {
@@ -91,13 +100,13 @@ static bool prepare(struct ada_policy *policy, const struct place *place, const 
 				place->path);
 		return false;
 	}
-	uint32_t bytes = (ada_plan_header(planned->plan)->hook_count + 7) / 8;
-	uint8_t *hooks = calloc(bytes + 1, 1);
+	bytes = (ada_plan_header(planned->plan)->hook_count + 7) / 8;
+	hooks = calloc(bytes + 1, 1);
 	if (!hooks)
 		return false;
 	if (module->plan)
 		memcpy(hooks, module->hooked, bytes);
-	uint32_t count = ada_policy_hook_bits(module->image, planned->plan, hooks);
+	count = ada_policy_hook_bits(module->image, planned->plan, hooks);
 	ada_policy_warn_refused(module->image, planned->plan, warning);
 	if (!count) {
 		free(hooks);
@@ -130,8 +139,10 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 	struct ada_late late = { .pid = provider->pid };
 	struct stat file;
 	bool any = false;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct ada_planned *planned = ada_plans_get(policy->recorder->plans, places[i].path, true);
+
 		pthread_mutex_lock(&policy->change);
 		any |= planned && planned->plan && prepare(policy, &places[i], planned, &late, warning);
 		pthread_mutex_unlock(&policy->change);
@@ -141,6 +152,7 @@ static void patch(struct ada_policy *policy, const struct place *places, size_t 
 	       !fstat(provider->segment.fd, &file);
 	if (any) {
 		const struct ada_shm *shm = provider->segment.shm;
+
 		late.device = file.st_dev;
 		late.inode = file.st_ino;
 		late.entry = __atomic_load_n(&shm->late_entry, __ATOMIC_ACQUIRE);
@@ -162,6 +174,7 @@ void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *ru
 		     struct ada_error *warning)
 {
 	struct places places = { 0 };
+
 	if (!policy->recorder || (rule && !rule->trigger->patterns.count))
 		return;
 	pthread_mutex_lock(&policy->change);
@@ -179,9 +192,11 @@ void ada_policy_late(struct ada_policy *policy, const struct ada_policy_rule *ru
 static void forget_missing(struct ada_policy_module *module, pid_t pid, uint64_t base)
 {
 	const struct ada_plan_hook *hooks = ada_plan_hooks(module->plan);
+
 	for (uint32_t i = 0; i < ada_plan_header(module->plan)->hook_count; i++) {
 		uint8_t byte = 0;
 		struct iovec mine = { &byte, 1 }, its = { (void *)(base + hooks[i].patch_address), 1 };
+
 		if (!(module->patched[i / 8] >> i % 8 & 1))
 			continue;
 		if (process_vm_readv(pid, &mine, 1, &its, 1, 0) != 1 || byte == hooks[i].expected[0])
@@ -192,9 +207,11 @@ static void forget_missing(struct ada_policy_module *module, pid_t pid, uint64_t
 void ada_policy_check_inherited(struct ada_policy_tables *tables)
 {
 	struct ada_provider *provider = tables->provider;
+
 	for (size_t i = 0; i < tables->modules.count; i++) {
 		struct ada_policy_module *module = &tables->modules.items[i];
 		uint64_t base;
+
 		if (module->patched && module->hooked && is_loaded(provider, module->id, &base))
 			forget_missing(module, provider->pid, base);
 	}
@@ -202,9 +219,11 @@ void ada_policy_check_inherited(struct ada_policy_tables *tables)
 
 void ada_policy_catch_up(struct ada_policy *policy, struct ada_provider *provider, uint32_t version)
 {
+	struct ada_policy_tables *tables;
+
 	pthread_mutex_lock(&policy->late);
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = policy->version != version ? ada_policy_tables_of(policy, provider) : NULL;
+	tables = policy->version != version ? ada_policy_tables_of(policy, provider) : NULL;
 	pthread_mutex_unlock(&policy->change);
 	if (tables)
 		ada_policy_late(policy, NULL, tables, version, NULL);
@@ -217,9 +236,12 @@ void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, 
 	struct ada_late nowhere = { 0 }; /* nothing runs in it yet */
 	struct ada_error told = { "" };	 /* when it was loaded first, or the rule was made */
 	char path[PATH_MAX] = "";
+	struct ada_policy_tables *tables;
+	struct ada_policy_module *module;
+
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
-	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	tables = ada_policy_tables_of(policy, provider);
+	module = tables ? ada_policy_module_of(tables, module_id) : NULL;
 	if (module && lacks(module, NULL) && ada_path(path, "%s", module->image->path))
 		*path = 0;
 	pthread_mutex_unlock(&policy->change);
@@ -239,6 +261,7 @@ void ada_policy_again(struct ada_policy *policy, struct ada_provider *provider, 
 static void note_patched(struct ada_policy_module *module)
 {
 	uint32_t bytes = (ada_plan_header(module->late->plan)->hook_count + 7) / 8;
+
 	if (!module->patched)
 		module->patched = calloc(bytes + 1, 1);
 	for (uint32_t i = 0; module->patched && i < bytes; i++)
@@ -249,9 +272,12 @@ uint8_t *ada_policy_late_hooks(struct ada_policy *policy, struct ada_provider *p
 			       const struct ada_planned **planned, uint32_t *function_base)
 {
 	uint8_t *hooks = NULL;
+	struct ada_policy_tables *tables;
+	struct ada_policy_module *module;
+
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
-	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	tables = ada_policy_tables_of(policy, provider);
+	module = tables ? ada_policy_module_of(tables, module_id) : NULL;
 	if (module && module->late) {
 		*planned = module->late;
 		*function_base = module->base;

@@ -7,6 +7,7 @@ static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
 {
 	uint32_t count = ada_plan_header(a)->function_count;
 	const struct ada_plan_function *one = ada_plan_functions(a), *other = ada_plan_functions(b);
+
 	if (ada_plan_header(b)->function_count != count)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
@@ -18,9 +19,11 @@ static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
 static bool fits(struct ada_policy_rule *rule, const struct ada_names *names, bool *literal)
 {
 	bool any = false;
+
 	*literal = false;
 	for (size_t i = 0; i < rule->trigger->patterns.count; i++) {
 		const struct ada_pattern *pattern = &rule->trigger->patterns.items[i];
+
 		if (!ada_pattern_matches(pattern, names))
 			continue;
 		any = rule->hits[i] = true;
@@ -46,12 +49,15 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 	size_t first = image->matches.count;
 	uint64_t matched = 0;
 	int status = 0;
+	size_t kept;
+
 	for (size_t i = 0; i < count && !status; i++)
 		status = ada_array_push(&image->matches, (struct ada_policy_match){ .rule = rules[i] });
 	for (uint32_t i = 0; i < function_count && !status; i++) {
 		const char *name = ada_plan_string(plan, functions[i].name);
 		struct ada_names names;
 		bool literal;
+
 		if (!*name || !any_may_fit(rules, count, name))
 			continue;
 		ada_names_open(&names, name);
@@ -64,7 +70,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 		ada_names_close(&names);
 	}
 	/* Matches without functions go again. */
-	size_t kept = first;
+	kept = first;
 	for (size_t i = first; i < image->matches.count; i++)
 		if (image->matches.items[i].functions.count)
 			image->matches.items[kept++] = image->matches.items[i];
@@ -80,6 +86,7 @@ static int match_all(struct ada_policy *policy, struct ada_policy_image *image)
 {
 	struct ada_policy_rule *rules[ADA_RULES_MAX], *rule;
 	size_t count = 0;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++)
 		if ((rule = ada_policy_in_slot(policy, slot)) && rule->trigger->patterns.count)
 			rules[count++] = rule;
@@ -98,16 +105,18 @@ static void image_free(struct ada_policy_image *image)
 
 struct ada_policy_image *ada_policy_image(struct ada_policy *policy, const struct ada_plan *plan)
 {
+	struct ada_policy_image *image;
+
 	for (size_t i = 0; i < policy->images.count; i++)
 		for (size_t j = 0; j < policy->images.items[i]->plans.count; j++)
 			if (policy->images.items[i]->plans.items[j] == plan)
 				return policy->images.items[i];
 	for (size_t i = 0; i < policy->images.count; i++) {
-		struct ada_policy_image *image = policy->images.items[i];
+		image = policy->images.items[i];
 		if (same_functions(image->plans.items[0], plan))
 			return ada_array_push(&image->plans, plan) ? NULL : image;
 	}
-	struct ada_policy_image *image = calloc(1, sizeof *image);
+	image = calloc(1, sizeof *image);
 	if (!image)
 		return NULL;
 	if (ada_array_push(&image->plans, plan) || match_all(policy, image) || ada_array_push(&policy->images, image)) {
@@ -127,6 +136,7 @@ void ada_policy_images_free(struct ada_policy *policy)
 int ada_policy_match_rule(struct ada_policy *policy, struct ada_policy_rule *rule)
 {
 	int status = 0;
+
 	for (size_t i = 0; i < policy->images.count && !status && rule->trigger->patterns.count; i++)
 		status = match(policy, policy->images.items[i], &rule, 1);
 	return status;
@@ -136,6 +146,7 @@ void ada_policy_unmatch_rule(struct ada_policy *policy, const struct ada_policy_
 {
 	for (size_t i = 0; i < policy->images.count; i++) {
 		struct ada_policy_image *image = policy->images.items[i];
+
 		for (size_t j = 0; j < image->matches.count; j++)
 			if (image->matches.items[j].rule == rule) {
 				ada_array_free(&image->matches.items[j].functions);
@@ -152,14 +163,16 @@ static const char *name_of(const struct ada_plan *plan, uint32_t function)
 bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image *image)
 {
 	bool changed = false;
+
 	for (size_t i = 0; i < image->matches.count; i++) {
 		struct ada_policy_rule *rule = (struct ada_policy_rule *)image->matches.items[i].rule;
 		int argument = rule->trigger->kind == ADA_RULE_ARG ? rule->trigger->argument : 0;
+		enum ada_value_type type;
+		struct ada_rule agent = { 0 };
+
 		if (rule->typed || !image->path)
 			continue;
-		enum ada_value_type type = ada_value_type_of(
-			image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]), argument);
-		struct ada_rule agent = { 0 };
+		type = ada_value_type_of(image->path, name_of(image->plans.items[0], image->matches.items[i].functions.items[0]), argument);
 		ada_trigger_rule(rule->trigger, policy->ticks_per_ns, &policy->rolls, type, &agent);
 		agent.incarnation = rule->incarnation;
 		pthread_mutex_lock(&policy->lock);
@@ -176,6 +189,7 @@ bool ada_policy_settle_types(struct ada_policy *policy, struct ada_policy_image 
 static uint32_t set_hook(const struct ada_plan *plan, uint32_t hook, uint8_t *bits)
 {
 	uint32_t hook_count = ada_plan_header(plan)->hook_count, count = 0;
+
 	while (hook < hook_count && !(bits[hook / 8] >> hook % 8 & 1)) {
 		bits[hook / 8] |= (uint8_t)(1u << hook % 8);
 		count++;
@@ -188,10 +202,12 @@ uint32_t ada_policy_hook_bits(const struct ada_policy_image *image, const struct
 {
 	const struct ada_plan_function *functions = ada_plan_functions(plan);
 	uint32_t count = 0;
+
 	for (size_t i = 0; i < image->matches.count; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count; j++) {
 			const struct ada_plan_function
 				*function = &functions[image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL];
+
 			if (!(function->flags & ADA_FUNCTION_INTERCEPT))
 				count += set_hook(plan, function->hook, bits);
 		}

@@ -44,8 +44,10 @@ static void tell_failure(struct ada_policy_tables *tables, int status)
 static int compile(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
 	struct ada_provider *provider = tables->provider;
+	int status;
+
 	pthread_mutex_lock(&provider->lock);
-	int status = provider->mapped ? ada_policy_compile(policy, tables) : 0;
+	status = provider->mapped ? ada_policy_compile(policy, tables) : 0;
 	pthread_mutex_unlock(&provider->lock);
 	tell_failure(tables, status);
 	return status;
@@ -61,6 +63,7 @@ void ada_policy_compile_all(struct ada_policy *policy)
 static int copy_bits(uint8_t **copy, const uint8_t *bits, const struct ada_plan *plan)
 {
 	uint32_t bytes = bits ? (ada_plan_header(plan)->hook_count + 7) / 8 : 0;
+
 	*copy = bits ? malloc(bytes + 1) : NULL;
 	if (*copy)
 		memcpy(*copy, bits, bytes);
@@ -73,6 +76,7 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 	for (size_t i = 0; i < parent->modules.count; i++) {
 		const struct ada_policy_module *from = &parent->modules.items[i];
 		struct ada_policy_module module = { .id = from->id, .base = from->base, .image = from->image, .plan = from->plan };
+
 		if (copy_bits(&module.hooked, from->hooked, from->plan) || copy_bits(&module.patched, from->patched, from->plan) ||
 		    ada_array_push(&tables->modules, module)) {
 			ada_policy_module_free(&module);
@@ -85,12 +89,15 @@ static int inherit(struct ada_policy_tables *tables, const struct ada_policy_tab
 int ada_policy_provider(struct ada_policy *policy, struct ada_provider *provider, const struct ada_provider *parent)
 {
 	struct ada_policy_tables *tables = calloc(1, sizeof *tables);
+	const struct ada_policy_tables *from;
+	int status;
+
 	if (!tables)
 		return -ENOMEM;
 	tables->provider = provider;
 	pthread_mutex_lock(&policy->change);
-	const struct ada_policy_tables *from = parent ? ada_policy_tables_of(policy, parent) : NULL;
-	int status = from ? inherit(tables, from) : 0;
+	from = parent ? ada_policy_tables_of(policy, parent) : NULL;
+	status = from ? inherit(tables, from) : 0;
 	if (!status) {
 		pthread_mutex_lock(&provider->lock);
 		ada_policy_check_inherited(tables);
@@ -136,11 +143,13 @@ static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, st
 {
 	bool anew, changed = ada_policy_settle_types(policy, module->image);
 	int status = number(tables, module, count, &anew);
+	struct ada_policy_module *known;
+
 	if (!status && anew && !(status = ada_policy_room(tables, tables->functions + count)))
 		tables->functions += count;
 	if (status)
 		module->base = 0;
-	struct ada_policy_module *known = ada_policy_module_of(tables, module->id);
+	known = ada_policy_module_of(tables, module->id);
 	if (known) {
 		ada_policy_module_free(known);
 		*known = *module;
@@ -159,14 +168,18 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 {
 	struct ada_policy_module module = { .id = module_id };
 	uint32_t base = 0;
+	struct ada_policy_tables *tables;
+
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	tables = ada_policy_tables_of(policy, provider);
 	module.image = tables ? ada_policy_image(policy, plan) : NULL;
 	if (module.image) {
+		int status;
+
 		if (!module.image->path)
 			module.image->path = strdup(path);
 		pthread_mutex_lock(&provider->lock);
-		int status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
+		status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
 		pthread_mutex_unlock(&provider->lock);
 		base = status ? 0 : module.base;
 		if (status && status != -ESRCH)
@@ -179,11 +192,14 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 bool ada_policy_names(struct ada_policy *policy, const struct ada_plan *plan)
 {
 	bool named = false;
+	const struct ada_policy_image *image;
+
 	pthread_mutex_lock(&policy->change);
-	const struct ada_policy_image *image = ada_policy_image(policy, plan);
+	image = ada_policy_image(policy, plan);
 	for (size_t i = 0; image && i < image->matches.count && !named; i++)
 		for (size_t j = 0; j < image->matches.items[i].functions.count && !named; j++) {
 			uint32_t function = image->matches.items[i].functions.items[j] & ~ADA_POLICY_LITERAL;
+
 			named = !(ada_plan_functions(plan)[function].flags & (ADA_FUNCTION_IFUNC | ADA_FUNCTION_INTERCEPT));
 		}
 	pthread_mutex_unlock(&policy->change);
@@ -194,9 +210,11 @@ uint8_t *ada_policy_hooks(struct ada_policy *policy, const struct ada_plan *plan
 {
 	uint8_t *bits = calloc((ada_plan_header(plan)->hook_count + 7) / 8 + 1, 1);
 	uint32_t count = 0;
+	struct ada_policy_image *image;
+
 	*bytes = (ada_plan_header(plan)->hook_count + 7) / 8;
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_image *image = bits ? ada_policy_image(policy, plan) : NULL;
+	image = bits ? ada_policy_image(policy, plan) : NULL;
 	if (image) {
 		count = ada_policy_hook_bits(image, plan, bits);
 		ada_policy_warn_refused(image, plan, NULL);
@@ -213,10 +231,13 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 		       const uint8_t *hooks)
 {
 	uint8_t *copy;
+	struct ada_policy_tables *tables;
+	struct ada_policy_module *module;
+
 	copy_bits(&copy, hooks, plan);
 	pthread_mutex_lock(&policy->change);
-	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
-	struct ada_policy_module *module = tables ? ada_policy_module_of(tables, module_id) : NULL;
+	tables = ada_policy_tables_of(policy, provider);
+	module = tables ? ada_policy_module_of(tables, module_id) : NULL;
 	if (module && (copy || !hooks)) {
 		free(module->hooked);
 		module->plan = plan;
@@ -230,8 +251,10 @@ void ada_policy_hooked(struct ada_policy *policy, struct ada_provider *provider,
 void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_policy_rule *rule;
+	const struct ada_policy_tables *tables;
+
 	pthread_mutex_lock(&policy->change);
-	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	tables = ada_policy_tables_of(policy, provider);
 	for (uint32_t slot = 0; tables && slot < ADA_RULES_MAX; slot++)
 		if ((rule = ada_policy_in_slot(policy, slot)))
 			ada_policy_warn_rule(rule, tables, NULL);
@@ -241,6 +264,7 @@ void ada_policy_warn_unknown(struct ada_policy *policy, struct ada_provider *pro
 static void states_add(const struct ada_policy_tables *tables, struct ada_rule_info *rules, size_t count)
 {
 	const struct ada_rule_state *states = ada_policy_state(tables->provider->segment.policy, 0);
+
 	for (size_t i = 0; i < count; i++)
 		if (tables->incarnations[rules[i].slot] == rules[i].rule.incarnation) {
 			rules[i].matches += __atomic_load_n(&states[rules[i].slot].matches, __ATOMIC_RELAXED);
@@ -260,8 +284,10 @@ int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provid
 		    uint64_t counter)
 {
 	int marks = -EAGAIN;
+	const struct ada_policy_tables *tables;
+
 	pthread_mutex_lock(&policy->lock);
-	const struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	tables = ada_policy_tables_of(policy, provider);
 	if (tables && !tables->left && tables->incarnations[slot] == rule->incarnation)
 		marks = ada_rule_pass(ada_policy_state(provider->segment.policy, slot), rule, counter);
 	pthread_mutex_unlock(&policy->lock);
@@ -271,12 +297,15 @@ int ada_policy_pass(struct ada_policy *policy, const struct ada_provider *provid
 void ada_policy_leave(struct ada_policy *policy, struct ada_provider *provider)
 {
 	struct ada_rule_info one;
+	struct ada_policy_tables *tables;
+
 	pthread_mutex_lock(&policy->lock);
-	struct ada_policy_tables *tables = ada_policy_tables_of(policy, provider);
+	tables = ada_policy_tables_of(policy, provider);
 	if (tables)
 		tables->left = true;
 	for (size_t i = 0; tables && i < policy->rules.count; i++) {
 		struct ada_policy_rule *rule = policy->rules.items[i];
+
 		one = (struct ada_rule_info){ .slot = rule->slot, .rule.incarnation = rule->incarnation };
 		states_add(tables, &one, 1);
 		rule->matches += one.matches;

@@ -37,6 +37,7 @@ static uint8_t *flags_of(struct ada_policy_table *table)
 static uint32_t step_up(uint32_t count, uint32_t step, uint32_t limit)
 {
 	uint32_t rounded = (count + step - 1) / step * step;
+
 	return rounded < limit ? rounded : limit;
 }
 
@@ -44,10 +45,12 @@ static int room_functions(struct ada_policy_tables *tables, int number, uint32_t
 {
 	struct ada_segment *segment = &tables->provider->segment;
 	uint32_t from = tables->functions_ready[number], to = step_up(functions + 1, ROOM_STEP, ADA_FUNCTIONS_MAX);
+	int status;
+
 	if (to <= from)
 		return 0;
-	int status = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
-			     ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
+	status = ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_CLASSES + 2ull * from, 2ull * (to - from)) ?:
+			 ada_segment_policy_room(segment, start_of(number) + ADA_POLICY_FLAGS + from, to - from);
 	if (!status)
 		tables->functions_ready[number] = to;
 	return status;
@@ -56,10 +59,13 @@ static int room_functions(struct ada_policy_tables *tables, int number, uint32_t
 static int room_classes(struct ada_policy_tables *tables, int number, uint32_t classes)
 {
 	uint32_t from = tables->classes_ready[number], to = step_up(classes, ROOM_STEP / 32, ADA_CLASSES_MAX);
+	uint64_t start;
+	int status;
+
 	if (to <= from)
 		return 0;
-	uint64_t start = from ? ADA_POLICY_MASKS + 8ull * from : 0; /* with header and rules */
-	int status = ada_segment_policy_room(&tables->provider->segment, start_of(number) + start, ADA_POLICY_MASKS + 8ull * to - start);
+	start = from ? ADA_POLICY_MASKS + 8ull * from : 0; /* with header and rules */
+	status = ada_segment_policy_room(&tables->provider->segment, start_of(number) + start, ADA_POLICY_MASKS + 8ull * to - start);
 	if (!status)
 		tables->classes_ready[number] = to;
 	return status;
@@ -90,10 +96,12 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	struct ada_rule_state *state = ada_policy_state(segment->policy, slot);
 	uint64_t samples_at = ADA_POLICY_SAMPLES + (uint64_t)slot * ADA_SAMPLE_BYTES;
 	bool sampled = samples(rule);
+
 	if (tables->incarnations[slot] == rule->incarnation)
 		return 0;
 	if (sampled && !(tables->samples_ready >> slot & 1)) {
 		int status = ada_segment_policy_room(segment, samples_at, ADA_SAMPLE_BYTES);
+
 		if (status)
 			return status;
 		tables->samples_ready |= 1ull << slot;
@@ -101,6 +109,7 @@ static int state_begin(struct ada_policy *policy, struct ada_policy_tables *tabl
 	pthread_mutex_lock(&policy->lock);
 	for (size_t i = 0; i < policy->by_slot[slot].count; i++) {
 		struct ada_policy_rule *before = policy->by_slot[slot].items[i];
+
 		if (before->incarnation == tables->incarnations[slot]) {
 			before->matches += __atomic_load_n(&state->matches, __ATOMIC_RELAXED);
 			before->marks += __atomic_load_n(&state->marks, __ATOMIC_RELAXED);
@@ -124,6 +133,7 @@ static void masks_add(struct ada_policy *policy, const struct ada_policy_module 
 {
 	for (size_t i = 0; module->base && i < module->image->matches.count; i++) {
 		const struct ada_policy_match *match = &module->image->matches.items[i];
+
 		for (size_t j = 0; j < match->functions.count; j++)
 			policy->masks.items[module->base + (match->functions.items[j] & ~ADA_POLICY_LITERAL)] |= 1ull << match->rule->slot;
 	}
@@ -142,8 +152,10 @@ static int masks_begin(struct ada_policy *policy, uint32_t functions)
 static int classes_add(const struct ada_policy *policy, uint32_t from, uint32_t to, struct ada_table *classes, uint32_t *count)
 {
 	uint64_t last = 0, class;
+
 	for (uint32_t number = from; number <= to; number++) {
 		uint64_t mask = policy->masks.items[number];
+
 		if (!mask || mask == last || ada_table_get(classes, mask, &class))
 			continue;
 		if (*count == ADA_CLASSES_MAX)
@@ -162,8 +174,10 @@ static void write_functions(const struct ada_policy *policy, struct ada_policy_t
 {
 	uint64_t last = 0, class = 0;
 	uint8_t flags = 0;
+
 	for (uint32_t number = from; number <= to; number++) {
 		uint64_t mask = policy->masks.items[number];
+
 		if (mask != last) {
 			class = 0;
 			flags = 0;
@@ -184,10 +198,12 @@ static void write_rules(const struct ada_policy *policy, struct ada_policy_table
 {
 	static const struct ada_rule none;
 	struct ada_policy_table head = { .depth_limit = UINT64_MAX };
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
 		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
 		const uint64_t *from = (const uint64_t *)(rule ? &rule->agent : &none);
 		uint64_t *to = (uint64_t *)&table->rules[slot], bit = 1ull << slot;
+
 		for (size_t i = 0; i < sizeof none / 8; i++)
 			PUT(&to[i], from[i]);
 		if (!rule)
@@ -216,6 +232,7 @@ static void swap_in(struct ada_policy_tables *tables, int number)
 {
 	struct ada_shm *shm = tables->provider->segment.shm;
 	uint8_t *flags = flags_of(table_of(tables, number));
+
 	tables->current = number;
 	PUT(&shm->policy_flags, (uint64_t)(flags - (uint8_t *)&shm->policy_flags));
 }
@@ -223,8 +240,10 @@ static void swap_in(struct ada_policy_tables *tables, int number)
 static int states_begin(struct ada_policy *policy, struct ada_policy_tables *tables)
 {
 	int status = 0;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX && !status; slot++) {
 		const struct ada_policy_rule *rule = ada_policy_in_slot(policy, slot);
+
 		status = rule ? state_begin(policy, tables, rule) : 0;
 	}
 	return status;
@@ -233,6 +252,7 @@ static int states_begin(struct ada_policy *policy, struct ada_policy_tables *tab
 static void note_cost(struct ada_policy *policy, uint64_t start_ns)
 {
 	uint64_t took = ada_clock_boottime_ns() - start_ns;
+
 	pthread_mutex_lock(&policy->lock);
 	policy->cost.compiles++;
 	policy->cost.last_ns = took;
@@ -248,6 +268,7 @@ int ada_policy_compile(struct ada_policy *policy, struct ada_policy_tables *tabl
 	uint32_t class_count = 1;
 	uint64_t start_ns = ada_clock_boottime_ns();
 	int status = masks_begin(policy, tables->functions);
+
 	if (status)
 		return status;
 	memset(policy->masks.items, 0, policy->masks.count * sizeof *policy->masks.items);
@@ -281,10 +302,13 @@ int ada_policy_extend(struct ada_policy *policy, struct ada_policy_tables *table
 {
 	struct ada_policy_table *table = table_of(tables, tables->current);
 	uint32_t from = module->base, to = tables->functions, before = tables->class_count;
+	uint64_t start_ns;
+	int status;
+
 	if (rules_changed || tables->stale)
 		return ada_policy_compile(policy, tables);
-	uint64_t start_ns = ada_clock_boottime_ns();
-	int status = masks_begin(policy, to);
+	start_ns = ada_clock_boottime_ns();
+	status = masks_begin(policy, to);
 	if (status)
 		return status;
 	memset(policy->masks.items + from, 0, (to - from + 1) * sizeof *policy->masks.items);

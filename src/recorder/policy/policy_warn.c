@@ -11,6 +11,7 @@ void ada_policy_tell(struct ada_error *first, const char *format, ...)
 {
 	struct ada_error said = { "" };
 	va_list arguments;
+
 	va_start(arguments, format);
 	vsnprintf(said.text, sizeof said.text, format, arguments);
 	va_end(arguments);
@@ -30,10 +31,12 @@ void ada_policy_warn_refused(struct ada_policy_image *image, const struct ada_pl
 {
 	for (size_t i = 0; i < image->matches.count; i++) {
 		struct ada_policy_match *match = &image->matches.items[i];
+
 		for (size_t j = 0; j < match->functions.count && !match->told; j++) {
 			const struct ada_plan_function *function = &ada_plan_functions(
 				plan)[match->functions.items[j] & ~ADA_POLICY_LITERAL];
 			enum ada_refusal refusal = refusal_of(function);
+
 			if (refusal && (match->functions.items[j] & ADA_POLICY_LITERAL))
 				ada_policy_tell(first, "%s: %s in %s can't be hooked at its entry (%s: %s)", match->rule->trigger->text,
 						ada_plan_string(plan, function->name), image->path ? image->path : "a module",
@@ -49,8 +52,10 @@ static void offer_names(struct ada_nearest *nearest, const struct ada_policy_tab
 	for (size_t i = 0; i < tables->modules.count; i++) {
 		const struct ada_plan *plan = tables->modules.items[i].image->plans.items[0];
 		const struct ada_plan_function *functions = ada_plan_functions(plan);
+
 		for (uint32_t j = 0; j < ada_plan_header(plan)->function_count; j++) {
 			struct ada_names names;
+
 			ada_names_open(&names, ada_plan_string(plan, functions[j].name));
 			ada_nearest_offer(nearest, names.bare ? names.bare : names.demangled ? names.demangled : names.mangled);
 			ada_names_close(&names);
@@ -63,6 +68,7 @@ static void warn_pattern(const struct ada_policy_rule *rule, const struct ada_pa
 {
 	char near[256] = "";
 	struct ada_nearest *nearest = pattern->kind == ADA_PATTERN_LITERAL && tables ? ada_nearest_open(pattern->text) : NULL;
+
 	if (nearest) {
 		offer_names(nearest, tables);
 		ada_nearest_text(nearest, near, sizeof near);

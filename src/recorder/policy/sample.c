@@ -36,6 +36,7 @@ struct usage { /* of one process now; an unknown value is NaN, which nothing is 
 struct ada_sampler *ada_sampler_open(struct ada_recorder *recorder)
 {
 	struct ada_sampler *sampler = calloc(1, sizeof *sampler);
+
 	if (sampler)
 		sampler->recorder = recorder;
 	return sampler;
@@ -63,9 +64,11 @@ static struct usage measure(const struct ada_sampler *sampler, struct process *p
 {
 	struct usage usage = { NAN, NAN, NAN };
 	uint64_t cpu_ns, bytes, begun_ns = ada_clock_boottime_ns();
+
 	if (any_of(sampler, ADA_RULE_CPU_SHARE) && ada_usage_cpu_ns(pid, &cpu_ns)) {
 		/* By the time around both looks, however long each took: so the share is never more than the truth. */
 		uint64_t now_ns = ada_clock_boottime_ns();
+
 		if (process->at_ns && now_ns > process->at_ns && cpu_ns >= process->cpu_ns)
 			usage.cpu_share = (double)(cpu_ns - process->cpu_ns) / (double)(now_ns - process->at_ns);
 		process->cpu_ns = cpu_ns;
@@ -94,6 +97,7 @@ static double ticks_per_ns(const struct ada_recorder *recorder)
 {
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(recorder->clock, &anchors);
+
 	return 1 / anchors[count - 1].ns_per_tick;
 }
 
@@ -113,10 +117,12 @@ static void look(struct ada_sampler *sampler, struct ada_provider *provider, str
 	uint64_t left_ns = 0, counter = ada_clock_counter();
 	double bound, slack, value = value_of(info, usage, &bound, &slack);
 	bool above;
+
 	if (watch->rule != info->id)
 		*watch = (struct watch){ .rule = info->id };
 	if (info->rule.kind == ADA_RULE_TIME) {
 		struct timespec wall;
+
 		clock_gettime(CLOCK_REALTIME, &wall);
 		left_ns = ada_trigger_left_ns(info->trigger, (uint64_t)wall.tv_sec * 1000000000ull + (uint64_t)wall.tv_nsec);
 		above = left_ns != 0;
@@ -147,6 +153,8 @@ static struct process *process_of(struct ada_sampler *sampler, uint32_t number)
 void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 {
 	struct ada_recorder *recorder = sampler->recorder;
+	struct ada_provider *provider;
+
 	if (now_ns - sampler->sampled_ns < INTERVAL_NS)
 		return;
 	sampler->sampled_ns = now_ns;
@@ -156,13 +164,14 @@ void ada_sampler_turn(struct ada_sampler *sampler, uint64_t now_ns)
 	}
 	if (!sampler->firing.count)
 		return;
-	struct ada_provider *provider;
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
 		struct process *process = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE) ? NULL :
 												  process_of(sampler, provider->number);
+		struct usage usage;
+
 		if (!process)
 			continue;
-		struct usage usage = measure(sampler, process, provider->pid);
+		usage = measure(sampler, process, provider->pid);
 		for (size_t k = 0; k < sampler->firing.count; k++)
 			look(sampler, provider, &process->watches[sampler->firing.rules[k].slot], &sampler->firing.rules[k], &usage);
 	}

@@ -46,6 +46,13 @@ struct talk {
 static int receive(int socket, union message *message)
 {
 	ssize_t got;
+	static const uint8_t sizes[] = {
+		[ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),	    [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
+		[ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied), [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
+		[ADA_MESSAGE_DONE] = sizeof(struct ada_done),	    [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed)
+	};
+	uint32_t type;
+
 	memset(message, 0, sizeof *message);
 	/* Where an agent closed before it had read all that we said, the kernel says so once (ECONNRESET), then gives what the agent
 	 * sent. */
@@ -53,12 +60,7 @@ static int receive(int socket, union message *message)
 		;
 	if (got < (ssize_t)sizeof message->head || message->head.bytes != (size_t)got)
 		return -EPROTO;
-	static const uint8_t sizes[] = {
-		[ADA_MESSAGE_HELLO] = sizeof(struct ada_hello),	    [ADA_MESSAGE_MODULE] = sizeof(struct ada_module_message),
-		[ADA_MESSAGE_APPLIED] = sizeof(struct ada_applied), [ADA_MESSAGE_UNLOAD] = sizeof(struct ada_unload),
-		[ADA_MESSAGE_DONE] = sizeof(struct ada_done),	    [ADA_MESSAGE_FAILED] = sizeof(struct ada_failed)
-	};
-	uint32_t type = message->head.type;
+	type = message->head.type;
 	/* An agent of another version may say HELLO in another size; the version comes first in all of them. */
 	if (type == ADA_MESSAGE_HELLO && got >= (ssize_t)offsetof(struct ada_hello, kind) &&
 	    message->hello.wire_version != ADA_WIRE_VERSION)
@@ -74,13 +76,14 @@ static int reply(int socket, const void *first, size_t first_bytes, const void *
 	} control = { 0 };
 	struct iovec parts[] = { { (void *)first, first_bytes }, { (void *)second, second_bytes } };
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = second_bytes ? 2 : 1 };
+	ssize_t sent;
+
 	if (fd >= 0) {
 		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
 		message.msg_control = &control;
 		message.msg_controllen = sizeof control;
 	}
-	ssize_t sent;
 	while ((sent = sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR)
 		;
 	return sent == (ssize_t)(first_bytes + second_bytes) ? 0 : -EPROTO;
@@ -89,6 +92,7 @@ static int reply(int socket, const void *first, size_t first_bytes, const void *
 static int welcome(struct talk *talk, int agent_fd)
 {
 	struct ada_welcome message = { .head = { ADA_MESSAGE_WELCOME, sizeof message }, .wire_version = ADA_WIRE_VERSION };
+
 	if (talk->provider) {
 		message.flags = ADA_WELCOME_RECORD | (talk->recorder->options->follow ? ADA_WELCOME_FOLLOW : 0);
 		message.shm_bytes = talk->provider->segment.total_bytes;
@@ -102,6 +106,7 @@ static int welcome(struct talk *talk, int agent_fd)
 static void present(const struct talk *talk)
 {
 	static const struct ada_message message = { ADA_MESSAGE_PRESENCE, sizeof message };
+
 	/* An agent that has given up by now gets neither this nor the answer; what the agent has said instead is still to be heard. */
 	reply(talk->socket, &message, sizeof message, NULL, 0, talk->recorder->presence.fd);
 }
@@ -110,6 +115,7 @@ static void present(const struct talk *talk)
 static pid_t traced_parent(const struct talk *talk)
 {
 	pid_t parent = ada_process_parent(talk->pid);
+
 	return ada_provider_of(talk->recorder, parent) ? parent : 0;
 }
 
@@ -117,6 +123,7 @@ static pid_t traced_parent(const struct talk *talk)
 static struct ada_provider *parent_of(struct ada_recorder *recorder, const struct ada_hello *hello)
 {
 	struct ada_provider *parent = hello->provider == ADA_NONE ? NULL : ada_provider_at(recorder, hello->provider);
+
 	if (parent && parent->pid == (pid_t)hello->parent_pid)
 		return parent;
 	return ada_provider_of(recorder, (pid_t)hello->parent_pid);
@@ -127,6 +134,7 @@ static int hand_over(struct talk *talk)
 {
 	int fd = talk->recorder->options->follow ? open(talk->recorder->agent, O_RDONLY | O_CLOEXEC) : -1;
 	int status = welcome(talk, fd);
+
 	if (fd >= 0)
 		close(fd);
 	return status;
@@ -138,6 +146,9 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	struct ada_provider *known = ada_provider_of(recorder, talk->pid), *last = known, *parent = NULL;
 	struct ada_error error = { "" };
 	int agent_fd = -1;
+	bool main_program;
+	int status;
+
 	if (hello->wire_version != ADA_WIRE_VERSION) {
 		ada_recorder_note_unrecorded(recorder, talk->pid, NULL, "its agent is of another version of ada");
 		return welcome(talk, -1);
@@ -162,7 +173,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	if (known && ada_provider_gone(known))
 		known = NULL;		     /* another process, which had this pid before */
 	pthread_mutex_lock(&recorder->lock); /* held until the spawned program's pid is noted */
-	bool main_program = talk->pid == recorder->main_pid;
+	main_program = talk->pid == recorder->main_pid;
 	recorder->main_heard |= main_program;
 	pthread_mutex_unlock(&recorder->lock);
 	if (!recorder->options->follow && !main_program)
@@ -186,7 +197,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 	/* Before the agent has the segment. Without memory for the tables the process is recorded, but no rule marks. */
 	if (talk->provider && ada_policy_provider(recorder->policy, talk->provider, parent))
 		ada_say("ada: process %d: no memory for the marking policy: nothing will be marked\n", talk->pid);
-	int status = welcome(talk, agent_fd);
+	status = welcome(talk, agent_fd);
 	if (talk->provider && parent)
 		ada_provider_settle(talk->provider, parent);
 	/* Behind the answer: each of them may take the CPU from this thread, and a process waits for that. */
@@ -202,6 +213,7 @@ static int greet(struct talk *talk, const struct ada_hello *hello)
 static bool read_module(struct ada_provider *provider, uint32_t id, struct ada_shm_module *module)
 {
 	bool there = false;
+
 	pthread_mutex_lock(&provider->lock);
 	if (provider->mapped && id < ada_segment_module_count(&provider->segment)) {
 		there = __atomic_load_n(&provider->segment.modules[id].present, __ATOMIC_ACQUIRE) != 0;
@@ -219,9 +231,12 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 {
 	char directory[PATH_MAX], link[40];
 	struct stat here, there;
+	ssize_t length;
+
 	if (module->path[0] == '/') {
 		/* By the plain name where that is the same file: plans are kept by name. */
 		bool found = !stat(module->path, &here);
+
 		if (!ada_path(path, "/proc/%d/root%s", talk->pid, module->path) && !stat(path, &there) &&
 		    (!found || here.st_dev != there.st_dev || here.st_ino != there.st_ino))
 			return 0;
@@ -231,7 +246,7 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 		return ada_path(path, "%s", module->path);
 	}
 	snprintf(link, sizeof link, "/proc/%d/cwd", talk->pid);
-	ssize_t length = readlink(link, directory, sizeof directory - 1);
+	length = readlink(link, directory, sizeof directory - 1);
 	if (length < 0)
 		return -errno;
 	directory[length] = 0;
@@ -241,6 +256,7 @@ static int module_path(const struct talk *talk, const struct ada_shm_module *mod
 static bool same_file(const struct ada_plan *plan, const struct ada_shm_module *module)
 {
 	const struct ada_plan_header *header = ada_plan_header(plan);
+
 	return !module->build_id_bytes ||
 	       (header->build_id_bytes == module->build_id_bytes && !memcmp(header->build_id, module->build_id, module->build_id_bytes));
 }
@@ -255,8 +271,10 @@ static struct ada_module_state *module_state(struct ada_provider *provider, uint
 
 static void remember(struct ada_provider *provider, uint32_t id, const struct ada_module_state *state)
 {
+	struct ada_module_state *kept;
+
 	pthread_mutex_lock(&provider->facts);
-	struct ada_module_state *kept = module_state(provider, id);
+	kept = module_state(provider, id);
 	if (kept)
 		*kept = *state;
 	pthread_mutex_unlock(&provider->facts);
@@ -268,10 +286,12 @@ static const struct ada_plan *choose_plan(const struct talk *talk, const struct 
 					  struct ada_module_state *state)
 {
 	const struct ada_plan *plan;
+
 	state->planned = ada_plans_get(talk->recorder->plans, path, traced);
 	plan = state->planned ? state->planned->plan : NULL;
 	if (plan && !traced && ada_policy_names(talk->recorder->policy, plan)) {
 		const struct ada_planned *full = ada_plans_get(talk->recorder->plans, path, true);
+
 		state->named = full && full->plan;
 		if (state->named) {
 			state->planned = full;
@@ -295,15 +315,18 @@ static bool make_filter(const struct talk *talk, struct ada_module_state *state,
 	const struct ada_planned *planned = state->planned;
 	const struct ada_plan_header *header = ada_plan_header(planned->plan);
 	uint32_t named_bytes;
+	uint8_t *named, *made;
+	uint64_t wanted;
+
 	*filter = NULL;
 	*bytes = 0;
-	uint8_t *named = ada_policy_hooks(talk->recorder->policy, planned->plan, &named_bytes);
+	named = ada_policy_hooks(talk->recorder->policy, planned->plan, &named_bytes);
 	if (state->traced && !planned->filter) {
 		free(named);
 		return true;
 	}
-	uint64_t wanted = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
-	uint8_t *made = wanted <= ADA_FILTER_BYTES_MAX ? calloc(wanted + 1, 1) : NULL;
+	wanted = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+	made = wanted <= ADA_FILTER_BYTES_MAX ? calloc(wanted + 1, 1) : NULL;
 	if (made && state->traced)
 		memcpy(made, planned->filter, wanted);
 	for (uint32_t i = 0; made && i < named_bytes; i++) {
@@ -340,8 +363,10 @@ static bool instruct(const struct talk *talk, struct ada_module_state *state, st
 static void note_late(struct ada_provider *provider, uint32_t id, const struct ada_planned *planned, const uint8_t *hooks)
 {
 	uint32_t count = ada_plan_header(planned->plan)->hook_count, named = 0;
+	struct ada_module_state *state;
+
 	pthread_mutex_lock(&provider->facts);
-	struct ada_module_state *state = module_state(provider, id);
+	state = module_state(provider, id);
 	if (state) {
 		for (uint32_t i = 0; i < count; i++)
 			named += (hooks[i / 8] >> i % 8 & 1) &&
@@ -361,9 +386,12 @@ static int answer_late(struct talk *talk, const struct ada_module_message *messa
 	const struct ada_planned *planned = NULL;
 	uint8_t *filter = NULL,
 		*hooks = ada_policy_late_hooks(talk->recorder->policy, talk->provider, message->module_id, &planned, &answer.function_base);
+	int status;
+
 	if (hooks) {
 		const struct ada_plan_header *header = ada_plan_header(planned->plan);
 		uint64_t bytes = ((uint64_t)header->hook_count + header->import_count + 7) / 8;
+
 		filter = bytes <= ADA_FILTER_BYTES_MAX ? calloc(bytes + 1, 1) : NULL;
 		if (filter) {
 			memcpy(filter, hooks, (header->hook_count + 7) / 8);
@@ -375,7 +403,7 @@ static int answer_late(struct talk *talk, const struct ada_module_message *messa
 			note_late(talk->provider, message->module_id, planned, hooks);
 		}
 	}
-	int status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
+	status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, filter ? ada_plan_fd(planned->plan) : -1);
 	free(filter);
 	free(hooks);
 	return status;
@@ -386,9 +414,13 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 	struct ada_plan_reply answer = { .head = { ADA_MESSAGE_PLAN, sizeof answer }, .module_id = message->module_id };
 	struct ada_module_state state = { .known = true };
 	struct ada_shm_module module = { 0 };
+	struct ada_error error = { "" };
 	char path[PATH_MAX];
 	const struct ada_plan *plan = NULL;
 	uint8_t *filter = NULL;
+	bool traced;
+	int status;
+
 	if (!read_module(talk->provider, message->module_id, &module))
 		return -EPROTO;
 	if (message->flags & ADA_MODULE_LATE) {
@@ -397,7 +429,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 			ada_policy_again(talk->recorder->policy, talk->provider, message->module_id);
 		return answer_late(talk, message);
 	}
-	bool traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
+	traced = (message->flags & ADA_MODULE_MAIN) || ada_filter_module(&talk->recorder->options->modules, module.path);
 	if (message->flags & (ADA_MODULE_VDSO | ADA_MODULE_AGENT))
 		;
 	else if (module_path(talk, &module, path))
@@ -409,10 +441,9 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 		answer.function_base = ada_policy_module(talk->recorder->policy, talk->provider, message->module_id, path, plan);
 		instruct(talk, &state, &answer, &filter);
 	}
-	int status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
+	status = reply(talk->socket, &answer, sizeof answer, filter, answer.filter_bytes, plan ? ada_plan_fd(plan) : -1);
 	free(filter);
 	/* While the agent applies the plan. */
-	struct ada_error error = { "" };
 	if (!ada_path(path, "%s/modules/%u.tsv", talk->provider->directory, message->module_id))
 		state.symbols = !ada_symbols_write(path, plan ? state.planned->names : NULL, plan ? state.planned->names_bytes : 0,
 						   module.path, module.build_id, module.build_id_bytes, module.base,
@@ -425,6 +456,7 @@ static int answer_module(struct talk *talk, const struct ada_module_message *mes
 static bool may_talk(const struct ada_recorder *recorder, const struct ucred *peer, const struct ada_hello *hello)
 {
 	unsigned char wrong = 0;
+
 	if (peer->uid == geteuid() || !peer->uid)
 		return true;
 	for (size_t i = 0; i < sizeof hello->secret; i++)
@@ -436,6 +468,7 @@ static bool may_talk(const struct ada_recorder *recorder, const struct ucred *pe
 static void limit_wait(int socket, int seconds)
 {
 	struct timeval timeout = { .tv_sec = seconds };
+
 	setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
@@ -456,6 +489,7 @@ static void note_end(struct ada_provider *provider)
 static void note_failed(const struct talk *talk, enum ada_disable reason)
 {
 	uint32_t none = ADA_DISABLE_NONE;
+
 	pthread_mutex_lock(&talk->provider->lock);
 	if (talk->provider->mapped)
 		__atomic_compare_exchange_n(&talk->provider->segment.shm->disabled, &none, reason, false, __ATOMIC_RELAXED,
@@ -488,6 +522,10 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	struct ucred peer;
 	socklen_t length = sizeof peer;
 	union message message;
+	int status;
+	bool first, done;
+	enum ada_message_type end;
+
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) || !peer.pid)
 		return;
 	talk.pid = peer.pid;
@@ -499,16 +537,16 @@ void ada_conversation_run(struct ada_recorder *recorder, int socket)
 	if (peer.uid != geteuid())
 		limit_wait(socket, ADA_SERVER_IDLE_SECONDS);
 	ada_server_owes(recorder->server, socket, true);
-	int status = greet(&talk, &message.hello);
+	status = greet(&talk, &message.hello);
 	ada_server_greeted(recorder->server);
 	ada_server_owes(recorder->server, socket, false);
 	if (!talk.provider)
 		return;
-	bool first = talk.start || talk.fork;
+	first = talk.start || talk.fork;
 	if (!first)
 		note_begin(talk.provider);
-	enum ada_message_type end = listen_on(&talk, &message, status);
-	bool done = end == ADA_MESSAGE_DONE;
+	end = listen_on(&talk, &message, status);
+	done = end == ADA_MESSAGE_DONE;
 	if (first && !done)
 		note_failed(&talk, end == ADA_MESSAGE_FAILED ? message.failed.reason : ADA_DISABLE_NOT_READY);
 	note_end(talk.provider);

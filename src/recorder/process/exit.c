@@ -30,12 +30,14 @@ static bool status_of_zombie(pid_t pid, int *status)
 {
 	char line[1024];
 	const char *stat = ada_process_stat(pid, line, sizeof line), *last = stat ? strrchr(stat, ' ') : NULL;
+
 	return last && stat[0] == 'Z' && sscanf(last, "%d", status) == 1; /* exit_code is the last field */
 }
 
 static bool status_of_pidfd(int pidfd, int *status)
 {
 	struct pidfd_info_v2 info = { .mask = PIDFD_INFO_EXIT_MASK };
+
 	if (pidfd < 0 || ioctl(pidfd, PIDFD_GET_INFO_V2, &info) || !(info.mask & PIDFD_INFO_EXIT_MASK))
 		return false;
 	*status = info.exit_code;
@@ -45,6 +47,7 @@ static bool status_of_pidfd(int pidfd, int *status)
 struct ada_exit_info ada_exit_of_stranger(pid_t pid, int pidfd)
 {
 	int status;
+
 	if (status_of_zombie(pid, &status) || status_of_pidfd(pidfd, &status))
 		return ada_exit_of_status(status);
 	return (struct ada_exit_info){ .kind = ADA_EXIT_UNKNOWN };

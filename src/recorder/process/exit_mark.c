@@ -10,15 +10,20 @@
 static uint64_t last_counter(const struct ada_segment *segment)
 {
 	uint64_t last = 0;
+
 	for (uint32_t number = 0; number < ada_segment_chunk_end(segment); number = ada_segment_chunk_after(segment, number)) {
+		const struct ada_chunk *chunk;
+		uint64_t counter;
+		uint32_t end;
+
 		if (ada_segment_chunk_is_free(segment, number) || !ada_segment_chunk_is_there(segment, number) ||
 		    !ada_segment_chunk_reach(segment, number))
 			continue;
-		const struct ada_chunk *chunk = ada_segment_chunk(segment, number);
-		uint32_t end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
+		chunk = ada_segment_chunk(segment, number);
+		end = (uint32_t)__atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 		if (end <= ada_segment_chunk_begin(segment, number) || end > ADA_CHUNK_BYTES || end % sizeof(struct ada_event))
 			continue;
-		uint64_t counter = ((const struct ada_event *)((const uint8_t *)chunk + end))[-1].timestamp_ns;
+		counter = ((const struct ada_event *)((const uint8_t *)chunk + end))[-1].timestamp_ns;
 		if (counter > last)
 			last = counter;
 	}
@@ -31,12 +36,14 @@ static uint64_t end_counter(const struct ada_provider *provider)
 	const struct ada_clock_anchor *anchors;
 	size_t count = ada_clock_anchors(provider->recorder->clock, &anchors);
 	uint64_t counter = ada_clock_counter(), ago_ns = ada_clock_boottime_ns() + CLOCK_SLACK_NS - provider->end_ns;
+
 	return count ? counter - (uint64_t)((double)ago_ns / anchors[count - 1].ns_per_tick) : counter;
 }
 
 static uint64_t marked_at(const struct ada_provider *provider, const struct ada_rule_info *info)
 {
 	const struct ada_rule_state *state = ada_policy_state(provider->segment.policy, info->slot);
+
 	return __atomic_load_n(&state->last_counter, __ATOMIC_RELAXED);
 }
 
@@ -44,6 +51,7 @@ static bool told_by_agent(const struct ada_provider *provider, const struct ada_
 {
 	struct ada_clock *clock = provider->recorder->clock;
 	uint64_t marked = marked_at(provider, info);
+
 	return marked && marked <= now && ada_clock_ns(clock, now) - ada_clock_ns(clock, marked) < TOLD_NS;
 }
 
@@ -51,6 +59,7 @@ static bool fits(const struct ada_provider *provider, const struct ada_rule_info
 {
 	const struct ada_exit_info *exit = &provider->exit;
 	bool killed = exit->kind == ADA_EXIT_SIGNAL;
+
 	switch (info->rule.kind) {
 	case ADA_RULE_EXIT: return killed || (exit->kind == ADA_EXIT_EXITED && exit->value) || !provider->header.exit_seen;
 	case ADA_RULE_SIGNAL:
@@ -70,12 +79,16 @@ static uint64_t value_of(const struct ada_exit_info *exit, const struct ada_rule
 void ada_exit_mark(struct ada_provider *provider)
 {
 	const struct ada_exit_info *exit = &provider->exit;
+	struct ada_firing *firing;
+	uint64_t now, counter;
+
 	if (!provider->details || !provider->recorder->policy || exit->kind == ADA_EXIT_RUNNING || exit->kind == ADA_EXIT_EXEC)
 		return;
-	struct ada_firing *firing = malloc(sizeof *firing);
+	firing = malloc(sizeof *firing);
 	if (!firing)
 		return;
-	uint64_t now = end_counter(provider), counter = last_counter(&provider->segment);
+	now = end_counter(provider);
+	counter = last_counter(&provider->segment);
 	ada_firing_take(firing, provider->recorder->policy, 1ull << ADA_RULE_EXIT | 1ull << ADA_RULE_SIGNAL | 1ull << ADA_RULE_CRASH);
 	/* Behind the agent's own marks of the same end. */
 	for (size_t i = 0; i < firing->count; i++)

@@ -17,9 +17,11 @@
  * wants the lock doesn't need the memory. And where a policy is being compiled under the lock, the other providers don't wait for it. */
 static bool begin(struct ada_provider *provider)
 {
+	bool mapped;
+
 	if (pthread_mutex_trylock(&provider->lock))
 		return false;
-	bool mapped = provider->mapped;
+	mapped = provider->mapped;
 	if (mapped)
 		__atomic_store_n(&provider->growing, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&provider->lock);
@@ -31,6 +33,7 @@ static bool begin(struct ada_provider *provider)
 static void allow(struct ada_grower *grower, struct ada_provider *provider, uint64_t own_room)
 {
 	size_t others = grower->live.count;
+
 	if (grower->asked == ASKED_AT_ONCE || grower->now_ns - provider->allowed_ns < ALLOW_NS)
 		return;
 	grower->asked++;
@@ -45,6 +48,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	size_t kept = 0;
 	uint64_t bytes = 0;
 	enum ada_growth growth = ADA_GROWTH_CALM;
+
 	*any = false;
 	grower->now_ns = ada_clock_boottime_ns();
 	grower->asked = 0;
@@ -55,6 +59,8 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	while ((provider = ada_provider_at(grower->recorder, grower->taken)) && !ada_array_push(&grower->live, provider))
 		grower->taken++;
 	for (size_t i = 0; i < grower->live.count; i++) {
+		enum ada_growth next;
+
 		provider = grower->live.items[i];
 		if (__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
 			continue; /* for good: it needs nothing */
@@ -63,7 +69,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 		if (!begin(provider))
 			continue;
 		allow(grower, provider, grower->own_room);
-		enum ada_growth next = ada_segment_grow(&provider->segment);
+		next = ada_segment_grow(&provider->segment);
 		growth = next > growth ? next : growth;
 		bytes += ada_segment_pool_bytes(&provider->segment);
 		__atomic_store_n(&provider->growing, false, __ATOMIC_RELEASE);
@@ -80,14 +86,17 @@ static void *run(void *argument)
 	struct ada_grower *grower = argument;
 	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
 	int timeout = -1, calm = 0;
+
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PRIORITY); /* this thread; where it is allowed */
 	while (!__atomic_load_n(&grower->quit, __ATOMIC_ACQUIRE)) {
 		eventfd_t news;
 		bool any;
+		enum ada_growth growth;
+
 		if (poll(&wake, 1, timeout) > 0)
 			eventfd_read(grower->wake, &news);
 		/* As a rule a step a turn is enough, and short processes end before it has cost much. */
-		enum ada_growth growth = grow_all(grower, &any);
+		growth = grow_all(grower, &any);
 		if (growth)
 			calm = 0;
 		timeout = !any ? -1 : growth == ADA_GROWTH_URGENT ? 0 : ++calm < 100 ? BUSY_MS : IDLE_MS;
@@ -97,9 +106,11 @@ static void *run(void *argument)
 
 int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, struct ada_error *error)
 {
+	int status;
+
 	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	recorder->grower_wake = grower->wake;
-	int status = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
+	status = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
 	grower->running = !status;
 	return status ? ada_error_system(error, status, "no thread") : 0;
 }

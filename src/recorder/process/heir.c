@@ -23,14 +23,16 @@ static bool is_heir(const struct ada_provider *provider, const struct ada_shm_he
 static void heard_in_table(struct ada_provider *provider, const struct ada_hello *hello, pid_t pid)
 {
 	struct ada_shm *shm = provider->segment.shm;
+	struct ada_shm_heir *heir;
+	uint32_t announced = ADA_HEIR_ANNOUNCED;
+
 	if (hello->heir == ADA_NONE) {
 		__atomic_sub_fetch(&shm->heirs_unlisted, 1, __ATOMIC_RELAXED);
 		return;
 	}
 	if (hello->heir >= ADA_HEIRS)
 		return;
-	struct ada_shm_heir *heir = &provider->segment.heirs[hello->heir];
-	uint32_t announced = ADA_HEIR_ANNOUNCED;
+	heir = &provider->segment.heirs[hello->heir];
 	if (heir->generation == hello->generation && is_heir(provider, heir, pid))
 		__atomic_compare_exchange_n(&heir->state, &announced, ADA_HEIR_FREE, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
@@ -38,6 +40,7 @@ static void heard_in_table(struct ada_provider *provider, const struct ada_hello
 void ada_heirs_heard(struct ada_recorder *recorder, const struct ada_hello *hello, pid_t pid)
 {
 	struct ada_provider *provider = announcer_of(recorder, hello);
+
 	if (!provider)
 		return;
 	pthread_mutex_lock(&provider->lock);
@@ -56,6 +59,7 @@ void ada_heirs_heard(struct ada_recorder *recorder, const struct ada_hello *hell
 static bool is_settled(struct ada_provider *provider, uint32_t number, const struct ada_shm_heir *heir)
 {
 	struct ada_heir_age *age = &provider->heir_ages[number];
+
 	if (age->generation != heir->generation)
 		*age = (struct ada_heir_age){ .generation = heir->generation };
 	return heir->kind != ADA_HEIR_EXEC && age->turns++ >= SETTLED_TURNS;
@@ -66,6 +70,7 @@ void ada_heirs_collect(struct ada_provider *provider, bool all)
 	for (uint32_t i = 0; i < ADA_HEIRS; i++) {
 		struct ada_shm_heir *heir = &provider->segment.heirs[i], copy;
 		uint32_t announced = ADA_HEIR_ANNOUNCED;
+
 		if (__atomic_load_n(&heir->state, __ATOMIC_ACQUIRE) != ADA_HEIR_ANNOUNCED || (!all && !is_settled(provider, i, heir)))
 			continue;
 		copy = *heir;
@@ -80,8 +85,10 @@ void ada_heirs_collect(struct ada_provider *provider, bool all)
 bool ada_heirs_own(struct ada_provider *provider)
 {
 	bool own = false;
+
 	for (uint32_t i = 0; provider->mapped && i < ADA_HEIRS; i++) {
 		const struct ada_shm_heir *heir = &provider->segment.heirs[i];
+
 		own |= __atomic_load_n(&heir->state, __ATOMIC_ACQUIRE) == ADA_HEIR_ANNOUNCED && heir->own;
 	}
 	for (size_t i = 0; i < provider->heirs.count; i++)
@@ -94,6 +101,7 @@ static void note(struct ada_recorder *recorder, const struct ada_provider *provi
 	char reason[256];
 	bool forked = heir->kind >= ADA_HEIR_FORK;
 	int length = snprintf(reason, sizeof reason, "%s", ada_heir_text(heir->kind));
+
 	if (!heir->own)
 		snprintf(reason + length, sizeof reason - (size_t)length, " (%s by process %d)", forked ? "forked" : "started",
 			 provider->pid);
@@ -103,13 +111,19 @@ static void note(struct ada_recorder *recorder, const struct ada_provider *provi
 void ada_heirs_name(struct ada_recorder *recorder)
 {
 	struct ada_provider *provider;
+
 	for (size_t i = 0; (provider = ada_provider_at(recorder, i)); i++) {
+		static const struct ada_shm_heir nameless;
+		struct ada_shm_heir *heirs;
+		size_t count;
+		uint32_t unlisted;
+
 		pthread_mutex_lock(&provider->lock);
 		if (provider->mapped)
 			ada_heirs_collect(provider, true);
-		struct ada_shm_heir *heirs = provider->heirs.items;
-		size_t count = provider->heirs.count;
-		uint32_t unlisted = provider->heirs_unlisted;
+		heirs = provider->heirs.items;
+		count = provider->heirs.count;
+		unlisted = provider->heirs_unlisted;
 		provider->heirs.items = NULL;
 		provider->heirs.count = provider->heirs.capacity = 0;
 		provider->heirs_unlisted = 0;
@@ -118,7 +132,6 @@ void ada_heirs_name(struct ada_recorder *recorder)
 		for (size_t k = 0; k < count; k++)
 			note(recorder, provider, &heirs[k]);
 		free(heirs);
-		static const struct ada_shm_heir nameless;
 		for (uint32_t k = 0; k < unlisted && unlisted <= UNLISTED_MAX; k++)
 			note(recorder, provider, &nameless);
 	}

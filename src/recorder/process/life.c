@@ -32,8 +32,10 @@
 static void read_identity(struct ada_provider *provider)
 {
 	char path[40];
+	ssize_t length;
+
 	snprintf(path, sizeof path, "/proc/%d/exe", provider->pid);
-	ssize_t length = readlink(path, provider->program, sizeof provider->program - 1);
+	length = readlink(path, provider->program, sizeof provider->program - 1);
 	provider->program[length > 0 ? length : 0] = 0;
 	snprintf(path, sizeof path, "/proc/%d/cmdline", provider->pid);
 	if (ada_file_read(path, &provider->command, &provider->command_bytes, NULL))
@@ -56,6 +58,7 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 {
 	const char *session = provider->recorder->session.root;
 	char modules[PATH_MAX], shown[PATH_MAX];
+
 	snprintf(provider->name, sizeof provider->name, "pid_%d", provider->pid);
 	for (int number = 2;; number++) {
 		if (ada_path(provider->directory, "%s/%s", session, provider->name) || ada_path(modules, "%s/modules", provider->directory))
@@ -80,6 +83,7 @@ static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 	pthread_mutex_lock(&parent->lock);
 	if (parent->mapped) {
 		uint32_t count = ada_segment_module_count(&parent->segment);
+
 		memcpy(provider->segment.modules, parent->segment.modules, count * sizeof *parent->segment.modules);
 		provider->segment.shm->module_count = count;
 	}
@@ -117,6 +121,7 @@ static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, st
 					       .start_ns = provider->start_ns,
 					       .persist_all = options->detail_mode != ADA_DETAIL_CIRCULAR,
 					       .buffer_bytes = buffer_bytes };
+
 	if (!options->detail || !provider->segment.detail_chunks)
 		return 0;
 	if (ada_details_open(&provider->details, &provider->segment, &provider->drain, &details))
@@ -126,8 +131,10 @@ static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, st
 
 static int enter(struct ada_recorder *recorder, struct ada_provider *provider, struct ada_error *error)
 {
+	int status;
+
 	pthread_mutex_lock(&recorder->lock);
-	int status = ada_array_push(&recorder->providers, provider);
+	status = ada_array_push(&recorder->providers, provider);
 	pthread_mutex_unlock(&recorder->lock);
 	return status ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
 }
@@ -144,6 +151,7 @@ static void note_start(const struct ada_provider *provider, const struct ada_seg
 					   .stack_bytes = options->detail_stack_bytes,
 					   .detail_mode = options->detail_mode,
 					   .no_small = options->no_small };
+
 	memcpy(note.name, provider->name, sizeof note.name);
 	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
 }
@@ -157,6 +165,7 @@ static void note_started(const struct ada_provider *provider)
 static void unlink_segment(const struct ada_provider *provider)
 {
 	char name[ADA_SHARED_NAME_BYTES];
+
 	ada_shared_segment_name(name, provider->number);
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
@@ -188,6 +197,9 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		       struct ada_provider *parent, int *agent_fd, struct ada_error *error)
 {
 	struct ada_provider *provider = calloc(1, sizeof *provider);
+	struct ada_segment_options segment;
+	int status;
+
 	*agent_fd = -1;
 	if (!provider)
 		return ada_error_system(error, ENOMEM, "process %d", pid);
@@ -208,9 +220,8 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 		read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
 	provider->number = (uint32_t)recorder->providers.count; /* which only grows here */
-	struct ada_segment_options segment;
-	int status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") :
-					 obtain_segment(provider, &segment, agent_fd, error);
+	status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") :
+				     obtain_segment(provider, &segment, agent_fd, error);
 	if (!status)
 		status = make_directory(provider, error);
 	if (!status && ada_drain_open(&provider->drain, &provider->segment, provider->directory, pid, &recorder->lane_options))
@@ -250,11 +261,13 @@ static void follow_policy(struct ada_provider *provider)
 	struct ada_rule_info rules[ADA_RULES_MAX];
 	const struct ada_clock_anchor *anchors;
 	uint64_t longest = 0;
+
 	if (version == provider->policy_version || !ada_clock_anchors(provider->recorder->clock, &anchors))
 		return;
 	provider->policy_version = version;
 	for (size_t count = ada_policy_rules(policy, rules, ADA_RULES_MAX), i = 0; i < count; i++) {
 		uint64_t pre_ns = (uint64_t)((double)rules[i].rule.pre_ticks * anchors->ns_per_tick);
+
 		if (rules[i].rule.pre_events && pre_ns < EVENTS_LINGER_NS)
 			pre_ns = EVENTS_LINGER_NS;
 		longest = pre_ns > longest ? pre_ns : longest;
@@ -264,12 +277,13 @@ static void follow_policy(struct ada_provider *provider)
 
 size_t ada_provider_drain(struct ada_provider *provider)
 {
+	size_t chunks = 0, some;
+
 	if (provider->ended)
 		return 0;
 	note_started(provider);
 	if (!provider->details)
 		return ada_drain_sealed(&provider->drain);
-	size_t chunks = 0, some;
 	follow_policy(provider);
 	do { /* in slices: what windows pin must not wait for all that a fast program has piled up */
 		some = ada_drain_some(&provider->drain, SLICE);
@@ -305,6 +319,7 @@ static void note_end(struct ada_provider *provider)
 void ada_provider_finish(struct ada_provider *provider, const char *stopped, bool as_asked)
 {
 	uint64_t gone_ns = __atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE);
+
 	if (stopped && !provider->stopped) {
 		provider->stopped = strdup(stopped);
 		provider->stop_as_asked = as_asked;

@@ -12,12 +12,15 @@
 static bool read_name(pid_t pid, uint32_t tid, char name[16])
 {
 	char path[64];
+	int fd;
+	ssize_t bytes;
+
 	snprintf(path, sizeof path, "/proc/%d/task/%u/comm", pid, tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	memset(name, 0, 16);
-	ssize_t bytes = read(fd, name, 16); /* fifteen characters and a line's end */
+	bytes = read(fd, name, 16); /* fifteen characters and a line's end */
 	close(fd);
 	if (bytes <= 0)
 		return false;
@@ -31,10 +34,12 @@ void ada_names_look(struct ada_provider *provider)
 {
 	struct ada_shm_thread *threads = provider->segment.threads;
 	uint32_t count = ada_segment_thread_count(&provider->segment);
+
 	for (uint32_t i = 0; i < count && i < AT_ONCE; i++) {
 		uint32_t next = provider->names_next < count ? provider->names_next : 0;
 		struct ada_shm_thread *thread = &threads[next];
 		char name[16];
+
 		provider->names_next = next + 1;
 		/* Not the first thread: its tid may belong to another image of the process by now. Other threads' tids are gone then. */
 		if (thread->thread_id == (uint32_t)provider->pid || __atomic_load_n(&thread->status, __ATOMIC_ACQUIRE) != ADA_THREAD_LIVE ||

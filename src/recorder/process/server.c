@@ -52,6 +52,7 @@ static void *converse(void *argument)
 {
 	struct conversation conversation = *(struct conversation *)argument;
 	struct ada_server *server = conversation.server;
+
 	free(argument);
 	ada_conversation_run(server->recorder, conversation.socket);
 	pthread_mutex_lock(&server->lock);
@@ -72,6 +73,8 @@ static int start(struct ada_server *server, int socket)
 	struct conversation *conversation = malloc(sizeof *conversation);
 	pthread_attr_t attributes;
 	pthread_t thread;
+	int status;
+
 	if (!conversation)
 		return -ENOMEM;
 	*conversation = (struct conversation){ server, socket };
@@ -80,7 +83,7 @@ static int start(struct ada_server *server, int socket)
 	pthread_mutex_lock(&server->lock);
 	while (server->talks.count >= CONVERSATIONS_MAX)
 		pthread_cond_wait(&server->ended, &server->lock);
-	int status = ada_array_push(&server->talks, (struct talking){ .socket = socket });
+	status = ada_array_push(&server->talks, (struct talking){ .socket = socket });
 	if (!status) {
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -101,8 +104,11 @@ static int start(struct ada_server *server, int socket)
 static bool accept_one(struct ada_server *server, int from)
 {
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
+	int socket, code;
+
 	pthread_mutex_lock(&server->lock);
-	int socket = accept4(from, NULL, NULL, SOCK_CLOEXEC), code = errno;
+	socket = accept4(from, NULL, NULL, SOCK_CLOEXEC);
+	code = errno;
 	server->accepted = socket >= 0;
 	/* Strangers leave half of the places to peers who need no secret. */
 	if (socket >= 0 && from == server->abstract && server->talks.count >= CONVERSATIONS_MAX / 2) {
@@ -132,6 +138,7 @@ static void *accept_all(void *argument)
 		struct pollfd polls[] = { { .fd = server->quit, .events = POLLIN },
 					  { .fd = server->socket, .events = POLLIN },
 					  { .fd = server->abstract, .events = POLLIN } };
+
 		if (poll(polls, 3, -1) < 0) {
 			if (errno != EINTR)
 				poll(NULL, 0, PAUSE_MS);
@@ -151,11 +158,14 @@ static void *send_pulses(void *argument)
 	struct ada_server *server = argument;
 	struct pollfd quit = { .fd = server->quit, .events = POLLIN };
 	static const struct ada_message pulse = { ADA_MESSAGE_WAIT, sizeof pulse };
+
 	while (poll(&quit, 1, PULSE_MS) <= 0) {
 		uint64_t now = ada_clock_boottime_ns();
+
 		pthread_mutex_lock(&server->lock);
 		for (size_t i = 0; i < server->talks.count; i++) {
 			const struct talking *talking = &server->talks.items[i];
+
 			if (talking->owes_ns && now - talking->owes_ns < PULSES_NS)
 				send(talking->socket, &pulse, sizeof pulse, MSG_DONTWAIT | MSG_NOSIGNAL);
 		}
@@ -186,13 +196,15 @@ int ada_server_bind(const struct ada_server *server, int socket, const char *nam
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char place[ADA_DIRECTORY_PATH_BYTES];
+	int status;
+
 	ada_directory_path(server->place, place);
 	if (snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", place, name) >= (int)sizeof address.sun_path)
 		return -ENAMETOOLONG;
 	if (bind(socket, (struct sockaddr *)&address, sizeof address))
 		return -errno;
 	/* Nobody connects before listen: the mode is right by then. */
-	int status = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
+	status = fchmodat(server->place, name, 0600, 0) || listen(socket, backlog) ? -errno : 0;
 	if (status)
 		ada_server_unbind(server, name);
 	return status;
@@ -217,6 +229,9 @@ static void leave_place(struct ada_server *server)
 static int make_place(struct ada_server *server, const char *parent)
 {
 	int bytes = snprintf(server->directory, sizeof server->directory, "%s/" ADA_SERVER_PREFIX "XXXXXX", parent);
+	struct stat info;
+	int status;
+
 	if (bytes + sizeof("/" SOCKET_NAME) > sizeof server->path)
 		return -ENAMETOOLONG;
 	if (!mkdtemp(server->directory))
@@ -224,14 +239,13 @@ static int make_place(struct ada_server *server, const char *parent)
 	snprintf(server->path, sizeof server->path, "%.100s/" SOCKET_NAME, server->directory);
 	server->place = open(server->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (server->place < 0) {
-		int status = -errno;
+		status = -errno;
 		rmdir(server->directory);
 		return status;
 	}
-	struct stat info;
-	int status = fstat(server->place, &info) ? -errno :
-		     info.st_uid != geteuid()	 ? -EPERM :
-						   ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
+	status = fstat(server->place, &info) ? -errno :
+		 info.st_uid != geteuid()    ? -EPERM :
+					       ada_server_bind(server, server->socket, SOCKET_NAME, SOMAXCONN);
 	if (status)
 		leave_place(server);
 	return status;
@@ -242,6 +256,7 @@ static const char *runtime_directory(void)
 {
 	const char *path = getenv("XDG_RUNTIME_DIR");
 	struct stat info;
+
 	return path && *path == '/' && !stat(path, &info) && info.st_uid == geteuid() ? path : NULL;
 }
 
@@ -251,10 +266,12 @@ static void make_abstract(struct ada_server *server)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	uint8_t secret[ADA_SECRET_BYTES];
 	size_t bytes = strlen(server->path);
+	int fd;
+
 	snprintf(server->entry, sizeof server->entry, "%s", server->path);
 	if (bytes >= sizeof address.sun_path || getrandom(secret, sizeof secret, 0) != sizeof secret)
 		return;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	memcpy(address.sun_path + 1, server->path, bytes);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)bytes) ||
 	    listen(fd, SOMAXCONN)) {
@@ -273,6 +290,9 @@ static void make_abstract(struct ada_server *server)
 int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, struct ada_error *error)
 {
 	struct ada_server *server = calloc(1, sizeof *server);
+	const char *runtime;
+	int status;
+
 	if (!server)
 		return ada_error_system(error, ENOMEM, "socket");
 	server->recorder = recorder;
@@ -283,8 +303,8 @@ int ada_server_open(struct ada_server **result, struct ada_recorder *recorder, s
 	pthread_mutex_init(&server->lock, NULL);
 	pthread_cond_init(&server->ended, NULL);
 	server->place = -1;
-	const char *runtime = runtime_directory();
-	int status = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
+	runtime = runtime_directory();
+	status = server->socket < 0 || server->quit < 0 ? -errno : runtime ? make_place(server, runtime) : -ENOENT;
 	if (status)
 		status = make_place(server, "/tmp");
 	if (!status) {
@@ -326,10 +346,13 @@ const char *ada_server_directory(const struct ada_server *server)
 
 size_t ada_server_busy(struct ada_server *server)
 {
-	pthread_mutex_lock(&server->lock);
 	struct pollfd waiting[] = { { .fd = server->socket, .events = POLLIN }, { .fd = server->abstract, .events = POLLIN } };
-	int more = poll(waiting, 2, 0);
-	size_t count = server->talks.count + server->accepted + (more > 0 ? (size_t)more : 0);
+	size_t count;
+	int more;
+
+	pthread_mutex_lock(&server->lock);
+	more = poll(waiting, 2, 0);
+	count = server->talks.count + server->accepted + (more > 0 ? (size_t)more : 0);
 	pthread_mutex_unlock(&server->lock);
 	return count;
 }

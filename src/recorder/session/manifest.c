@@ -10,6 +10,7 @@
 static json_object *strings_of(const char *bytes, size_t length)
 {
 	json_object *list = json_object_new_array();
+
 	for (size_t i = 0, step; i < length; i += step + 1) {
 		step = strnlen(bytes + i, length - i);
 		json_object_array_add(list, ada_json_text_of(bytes + i, step));
@@ -26,6 +27,7 @@ uint64_t ada_manifest_length_ns(const struct ada_provider *provider, uint64_t ti
 {
 	struct ada_clock *clock = provider->recorder->clock;
 	uint64_t now = ada_clock_counter();
+
 	ticks = ticks < now ? ticks : now;
 	return ada_clock_ns(clock, now) - ada_clock_ns(clock, now - ticks);
 }
@@ -37,6 +39,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	const struct ada_lane *lane = id < provider->drain.lanes.count ? &provider->drain.lanes.items[id] : &none;
 	json_object *object = json_object_new_object(), *segments = json_object_new_array();
 	char text[32];
+
 	ada_json_count(object, "id", id);
 	ada_json_count(object, "tid", thread->thread_id);
 	json_object_object_add(object, "name", ada_json_text_of(thread->name, strnlen(thread->name, sizeof thread->name)));
@@ -44,6 +47,7 @@ static json_object *thread_of(const struct ada_provider *provider, uint32_t id)
 	json_object_object_add(object, "directory", json_object_new_string(text));
 	for (size_t i = 0; i < lane->segments.count; i++) {
 		json_object *segment = json_object_new_object();
+
 		if (i)
 			snprintf(text, sizeof text, "index.%zu.atf", i);
 		json_object_object_add(segment, "file", json_object_new_string(i ? text : "index.atf"));
@@ -77,9 +81,11 @@ struct coverage {
 static struct coverage coverage_of(const struct ada_module_state *state, const struct ada_shm_module *module)
 {
 	struct coverage coverage = { 0 };
+	uint32_t hookable;
+
 	if (!state || !state->traced || !state->planned)
 		return coverage;
-	uint32_t hookable = state->planned->hookable + state->named_hooks;
+	hookable = state->planned->hookable + state->named_hooks;
 	coverage.functions = state->planned->functions;
 	coverage.hooked = module->hooked < hookable ? module->hooked : hookable;
 	coverage.imports = module->imports;
@@ -93,6 +99,7 @@ static struct coverage coverage_of(const struct ada_module_state *state, const s
 static json_object *skipped_of(const struct coverage *coverage)
 {
 	json_object *object = json_object_new_object();
+
 	for (int reason = 1; reason < ADA_REFUSAL_COUNT; reason++)
 		if (coverage->skipped[reason])
 			ada_json_count(object, ada_refusal_key(reason), coverage->skipped[reason]);
@@ -106,6 +113,7 @@ static json_object *module_of(const struct ada_provider *provider, uint32_t id, 
 	struct coverage coverage = coverage_of(state, module);
 	json_object *object = json_object_new_object();
 	char text[ADA_BUILD_ID_MAX * 2 + 1] = "";
+
 	ada_json_count(object, "id", id);
 	json_object_object_add(object, "path", ada_json_text_of(module->path, strnlen(module->path, sizeof module->path)));
 	for (uint32_t i = 0; i < module->build_id_bytes && i < ADA_BUILD_ID_MAX; i++)
@@ -141,6 +149,7 @@ static void add_modules(json_object *manifest, struct ada_provider *provider)
 {
 	struct coverage total = { 0 };
 	json_object *list = json_object_new_array(), *hooks = json_object_new_object();
+
 	pthread_mutex_lock(&provider->facts);
 	for (uint32_t id = 0; id < provider->module_count; id++)
 		json_object_array_add(list, module_of(provider, id, &total));
@@ -159,6 +168,7 @@ static void add_lanes(json_object *manifest, const struct ada_provider *provider
 {
 	uint64_t overwritten = 0, gaps = 0, full = 0, memory = 0;
 	json_object *threads = json_object_new_array(), *index = json_object_new_object();
+
 	for (size_t i = 0; i < provider->drain.lanes.count; i++) {
 		overwritten += provider->drain.lanes.items[i].overwritten;
 		gaps += provider->drain.lanes.items[i].gaps;
@@ -187,6 +197,7 @@ static void add_buffering(json_object *manifest, const struct ada_provider *prov
 	static const char *const modes[] = { "streaming", "oneshot", "circular" };
 	const struct ada_trace_options *options = provider->recorder->options;
 	json_object *buffering = json_object_new_object(), *index = json_object_new_object();
+
 	json_object_object_add(manifest, "metrics", ada_json_metrics_of(provider));
 	json_object_object_add(index, "mode", json_object_new_string(modes[options->index_mode]));
 	json_object_object_add(index, "onFull", json_object_new_string(options->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
@@ -205,10 +216,13 @@ json_object *ada_json_crash_of(const struct ada_crash *crash, uint64_t ns)
 {
 	static const char *const names[] = { "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8",
 					     "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip", "rflags" };
+	json_object *object, *registers;
+	char stack[sizeof crash->stack * 2 + 1] = "";
+
 	if (!crash->present)
 		return NULL;
-	json_object *object = json_object_new_object(), *registers = json_object_new_object();
-	char stack[sizeof crash->stack * 2 + 1] = "";
+	object = json_object_new_object();
+	registers = json_object_new_object();
 	ada_json_count(object, "signal", crash->signal);
 	json_object_object_add(object, "code", json_object_new_int(crash->code));
 	ada_json_count(object, "tid", crash->thread_id);
@@ -230,6 +244,10 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 	enum ada_disable disabled = provider->header.disabled;
 	const char *reason = provider->drain.failed ? provider->drain.error.text : NULL;
 	bool as_asked = false;
+	uint32_t threads, modules;
+	const char *state;
+	char refused[96];
+
 	if (!reason && disabled != ADA_DISABLE_NONE && disabled != ADA_DISABLE_STOPPED) {
 		reason = ada_disable_text(disabled);
 		as_asked = disabled == ADA_DISABLE_ONESHOT_FULL;
@@ -238,13 +256,13 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 		reason = provider->stopped;
 		as_asked = provider->stop_as_asked;
 	}
-	uint32_t threads = provider->header.threads_refused, modules = provider->header.modules_refused;
-	char refused[96];
+	threads = provider->header.threads_refused;
+	modules = provider->header.modules_refused;
 	if (!reason && (threads || modules)) {
 		snprintf(refused, sizeof refused, "%u threads and %u modules had no room in the tables", threads, modules);
 		reason = refused;
 	}
-	const char *state = reason ? as_asked ? "stopped" : "failed" : provider->ended ? "complete" : "running";
+	state = reason ? as_asked ? "stopped" : "failed" : provider->ended ? "complete" : "running";
 	json_object_object_add(object, "state", json_object_new_string(state));
 	json_object_object_add(object, "reason", reason ? ada_json_text_of(reason, strlen(reason)) : NULL);
 	ada_json_count(object, "threadsRefused", threads);
@@ -255,8 +273,11 @@ static void add_recording(json_object *manifest, const struct ada_provider *prov
 
 void ada_manifest_write(struct ada_provider *provider)
 {
+	json_object *manifest;
+	const struct ada_crash *crash;
+
 	ada_provider_snapshot(provider);
-	json_object *manifest = json_object_new_object();
+	manifest = json_object_new_object();
 	json_object_object_add(manifest, "format", json_object_new_string("ada-manifest"));
 	ada_json_count(manifest, "version", 1);
 	json_object_object_add(manifest, "mode", json_object_new_string(ada_manifest_mode(provider)));
@@ -272,7 +293,7 @@ void ada_manifest_write(struct ada_provider *provider)
 	add_buffering(manifest, provider);
 	json_object_object_add(manifest, "clock", ada_json_clock_of(provider->recorder->clock));
 	json_object_object_add(manifest, "exit", ada_json_exit_of(&provider->exit, NULL));
-	const struct ada_crash *crash = &provider->header.crash;
+	crash = &provider->header.crash;
 	json_object_object_add(manifest, "crash", ada_json_crash_of(crash, ns_of(provider, crash->counter)));
 	add_recording(manifest, provider);
 	json_object_object_add(manifest, "finalized", json_object_new_boolean(provider->finalized));

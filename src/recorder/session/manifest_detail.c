@@ -29,8 +29,10 @@ json_object *ada_manifest_detail_lane(const struct ada_provider *provider)
 	bool detail = has_detail(provider);
 	uint64_t events = ada_provider_events(provider);
 	const char *persistence = !detail ? "off" : provider->recorder->options->detail_mode == ADA_DETAIL_CIRCULAR ? "windowed" : "all";
+	double ratio;
+
 	read_metrics(provider, &metrics);
-	double ratio = events ? (double)metrics.persisted_events / (double)events : 0;
+	ratio = events ? (double)metrics.persisted_events / (double)events : 0;
 	json_object_object_add(object, "capture", json_object_new_string(detail ? "always" : "off"));
 	json_object_object_add(object, "persistence", json_object_new_string(persistence));
 	json_object_object_add(object, "windows", ada_manifest_windows(provider, &metrics));
@@ -45,6 +47,7 @@ static json_object *rules_text(const struct ada_provider *provider, uint32_t ver
 	char text[200] = "";
 	int length = 0;
 	struct ada_rule_info info;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX && length < (int)sizeof text; slot++)
 		if (rules >> slot & 1 && ada_manifest_rule(provider, version, slot, &info))
 			length += snprintf(text + length, sizeof text - (size_t)length, "%s%s", length ? "," : "", info.trigger->kind_text);
@@ -61,6 +64,7 @@ json_object *ada_json_metrics_of(const struct ada_provider *provider)
 	struct ada_detail_metrics metrics;
 	struct ada_policy_cost cost = { 0 };
 	json_object *object = json_object_new_object();
+
 	read_metrics(provider, &metrics);
 	if (provider->recorder->policy)
 		ada_policy_cost(provider->recorder->policy, &cost);
@@ -94,9 +98,11 @@ json_object *ada_manifest_detail_buffer(const struct ada_provider *provider)
 	static const char *const modes[] = { "circular", "oneshot", "streaming" };
 	const struct ada_shm *header = &provider->header;
 	uint64_t dropped = 0;
+	json_object *object;
+
 	if (!has_detail(provider))
 		return NULL;
-	json_object *object = json_object_new_object();
+	object = json_object_new_object();
 	for (uint32_t i = 0; i < provider->thread_count; i++)
 		dropped += provider->thread_table[i].detail_dropped;
 	json_object_object_add(object, "mode", json_object_new_string(modes[provider->recorder->options->detail_mode]));
@@ -117,6 +123,7 @@ json_object *ada_manifest_thread_detail(const struct ada_provider *provider, uin
 	json_object *object = json_object_new_object(), *files = json_object_new_array();
 	uint64_t events = provider->details ? ada_details_thread_events(provider->details, id) : 0;
 	char path[PATH_MAX], name[32] = "detail.atf";
+
 	for (size_t i = 0; events && i < segments; i++) {
 		if (i)
 			snprintf(name, sizeof name, "detail.%zu.atf", i);

@@ -13,6 +13,7 @@ bool ada_manifest_rule(const struct ada_provider *provider, uint32_t version, ui
 json_object *ada_manifest_version(const struct ada_provider *provider, uint32_t version)
 {
 	char hash[17] = "", text[32];
+
 	if (provider->recorder->policy && version)
 		ada_policy_hash(provider->recorder->policy, version, hash);
 	snprintf(text, sizeof text, *hash ? "v%u-%s" : "v%u", version, hash);
@@ -28,6 +29,7 @@ static json_object *rule_of(const struct ada_rule_info *info, bool in_force)
 {
 	json_object *object = json_object_new_object();
 	const struct ada_trigger *trigger = info->trigger;
+
 	ada_json_count(object, "id", info->id);
 	json_object_object_add(object, "type", ada_json_text_of(trigger->text, strcspn(trigger->text, "=<>!@:")));
 	json_object_object_add(object, "pattern", text_of(trigger->pattern_text));
@@ -46,6 +48,7 @@ static json_object *rule_of(const struct ada_rule_info *info, bool in_force)
 static bool in_windows(const struct ada_provider *provider, uint32_t version)
 {
 	struct ada_windows *windows = provider->details ? ada_details_windows(provider->details) : NULL;
+
 	for (size_t i = 0; windows && i < ada_windows_count(windows); i++)
 		if (ada_windows_at(windows, i)->version == version)
 			return true;
@@ -58,6 +61,7 @@ static json_object *version_of(const struct ada_provider *provider, uint32_t ver
 	json_object *object = json_object_new_object(), *ids = json_object_new_array();
 	struct ada_rule_info info;
 	char hash[17];
+
 	ada_policy_hash(provider->recorder->policy, version, hash);
 	ada_json_count(object, "version", version);
 	json_object_object_add(object, "hash", json_object_new_string(hash));
@@ -80,10 +84,12 @@ json_object *ada_manifest_policy(const struct ada_provider *provider)
 	json_object *object = json_object_new_object(), *rules = json_object_new_array(), *history = json_object_new_array();
 	struct ada_rule_info infos[ADA_RULES_MAX];
 	char text[24] = "", hash[17] = "";
+
 	if (policy) {
 		uint32_t version = ada_policy_version(policy);
 		size_t count = ada_policy_rules(policy, infos, ADA_RULES_MAX);
 		uint64_t told = 0;
+
 		snprintf(text, sizeof text, "v%u", version);
 		ada_policy_hash(policy, version, hash);
 		for (size_t i = 0; i < count; i++)

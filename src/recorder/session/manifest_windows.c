@@ -29,6 +29,7 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 {
 	double number;
 	float small;
+
 	switch (type) {
 	case ADA_VALUE_I64: return json_object_new_int64((int64_t)value);
 	case ADA_VALUE_I32: return json_object_new_int64((int32_t)value);
@@ -48,6 +49,7 @@ static json_object *typed_value_of(enum ada_value_type type, uint64_t value)
 static json_object *value_of(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t value)
 {
 	const struct ada_clock_anchor *anchors;
+
 	switch (info->rule.kind) {
 	case ADA_RULE_RETURN:
 	case ADA_RULE_ARG: return typed_value_of((enum ada_value_type)info->rule.type, value);
@@ -69,6 +71,7 @@ static json_object *label_of(const struct ada_provider *provider, const struct a
 {
 	const struct ada_recorder *recorder = provider->recorder;
 	const char *label = info->trigger->label;
+
 	if (info->rule.kind == ADA_RULE_MANUAL && value && value <= recorder->labels.count && recorder->labels.items[value - 1])
 		label = recorder->labels.items[value - 1];
 	return label ? ada_json_text_of(label, strlen(label)) : NULL;
@@ -80,6 +83,7 @@ static json_object *function_of(const struct ada_rule_info *info, const struct a
 {
 	uint32_t kind = info->trigger ? info->rule.kind : 0;
 	bool event = mark->thread != ADA_NONE && (info->trigger ? kind != ADA_RULE_CRASH && kind != ADA_RULE_SIGNAL : mark->function_id);
+
 	return event ? json_object_new_uint64(mark->function_id) : NULL;
 }
 
@@ -87,6 +91,8 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 {
 	json_object *object = json_object_new_object(), *rules = json_object_new_array();
 	struct ada_rule_info info, first = { .trigger = NULL };
+	bool known, event;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
 		if (!(mark->rules >> slot & 1) || !ada_manifest_rule(provider, mark->version, slot, &info))
 			continue;
@@ -94,7 +100,8 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 		if (!first.trigger)
 			first = info;
 	}
-	bool known = first.trigger, event = mark->index_seq != UINT64_MAX;
+	known = first.trigger;
+	event = mark->index_seq != UINT64_MAX;
 	json_object_object_add(object, "kind", known ? kind_of(&first) : NULL);
 	json_object_object_add(object, "rule", known ? json_object_new_uint64(first.id) : NULL);
 	json_object_object_add(object, "rules", rules);
@@ -113,10 +120,12 @@ static json_object *mark_of(const struct ada_provider *provider, const struct ad
 static void add_kinds(const struct ada_provider *provider, json_object *kinds, uint32_t version, uint64_t rules, uint64_t *told)
 {
 	struct ada_rule_info info;
+
 	for (uint32_t slot = 0; slot < ADA_RULES_MAX; slot++) {
+		bool known = false;
+
 		if (!(rules >> slot & 1) || *told >> slot & 1 || !ada_manifest_rule(provider, version, slot, &info))
 			continue;
-		bool known = false;
 		for (size_t i = 0; i < json_object_array_length(kinds); i++)
 			known |= !strcmp(json_object_get_string(json_object_array_get_idx(kinds, i)), info.trigger->kind_text);
 		if (!known)
@@ -131,8 +140,10 @@ static json_object *kinds_of(const struct ada_provider *provider, const struct a
 	json_object *kinds = json_object_new_array();
 	uint64_t told = 0;
 	uint32_t version = window->version;
+
 	for (size_t i = 0; i < window->marks.count; i++) {
 		const struct ada_window_mark *mark = &window->marks.items[i];
+
 		if (mark->version != version)
 			told = 0; /* a slot may mean another rule now */
 		version = mark->version;
@@ -148,6 +159,7 @@ static char *size_text(uint64_t bytes, char text[24])
 {
 	static const char units[] = " KMGT";
 	int unit = 0;
+
 	while (bytes && bytes % 1024 == 0 && units[unit + 1]) {
 		bytes /= 1024;
 		unit++;
@@ -163,12 +175,14 @@ static uint64_t sufficient(const struct ada_provider *provider, const struct ada
 	uint64_t given = provider->recorder->options->detail_buffer_bytes; /* buffer is in whole chunks */
 	uint64_t asked = less(window->marked_ns, window->asked_start_ns), held = less(window->marked_ns, window->start_ns);
 	double history = (double)held > metrics->oldest_history_ns ? (double)held : metrics->oldest_history_ns;
+	double wanted;
+	uint64_t bytes = ADA_DETAIL_BUFFER_MIN;
+
 	if (window->sufficient_bytes)
 		return window->sufficient_bytes;
 	if (!asked || history <= 0)
 		return 0;
-	double wanted = (double)buffer * (double)asked / history * 1.2;
-	uint64_t bytes = ADA_DETAIL_BUFFER_MIN;
+	wanted = (double)buffer * (double)asked / history * 1.2;
 	while (bytes <= ADA_DETAIL_BUFFER_MAX && ((double)bytes < wanted || bytes <= given))
 		bytes *= 2;
 	return bytes <= ADA_DETAIL_BUFFER_MAX ? bytes : 0;
@@ -179,6 +193,7 @@ static void say(char text[TEXT], const char *format, ...)
 {
 	size_t length = strlen(text);
 	va_list arguments;
+
 	if (length && length < TEXT - 2) {
 		memcpy(text + length, "; ", 3);
 		length += 2;
@@ -199,6 +214,7 @@ static void say_overrun(char text[TEXT], const struct ada_provider *provider, co
 {
 	char buffer[24], wanted[24], cure[64] = "";
 	uint64_t bytes = sufficient(provider, window, metrics), held = less(window->marked_ns, window->start_ns);
+
 	if (window->pre_ns && !window->pre_events && less(window->pre_ns, held) <= window->pre_ns / NEARLY)
 		return;
 	size_text((uint64_t)provider->header.detail_chunks * provider->header.detail_chunk_bytes, buffer);
@@ -215,6 +231,7 @@ static void say_overrun(char text[TEXT], const struct ada_provider *provider, co
 static void say_end(char text[TEXT], const struct ada_window *window, const char *what)
 {
 	uint64_t saved = less(window->end_ns, window->last_marked_ns);
+
 	if (short_in_time(saved, window->post_ns, window->post_events))
 		say(text, "%s %.6g s after the mark, %.6g s were asked", what, seconds(saved), seconds(window->post_ns));
 	else
@@ -225,8 +242,10 @@ static json_object *short_reason_of(const struct ada_provider *provider, const s
 				    const struct ada_detail_metrics *metrics)
 {
 	char text[TEXT] = "", size[24];
+
 	if (window->shorts & ADA_SHORT_STARTUP) {
 		uint64_t saved = less(window->marked_ns, window->start_ns);
+
 		if (short_in_time(saved, window->pre_ns, window->pre_events))
 			say(text, "recording began only %.6g s before the mark, %.6g s were asked", seconds(saved),
 			    seconds(window->pre_ns));
@@ -267,6 +286,7 @@ static void add_seconds(json_object *object, const char *key, uint64_t ns)
 {
 	char text[40];
 	int length = snprintf(text, sizeof text, "%.9f", seconds(ns));
+
 	while (length > 2 && text[length - 1] == '0' && text[length - 2] != '.')
 		text[--length] = 0;
 	json_object_object_add(object, key, json_object_new_double_s(seconds(ns), text));
@@ -291,6 +311,7 @@ static json_object *window_of(const struct ada_provider *provider, const struct 
 	const char *first = json_object_array_length(kinds) ? json_object_get_string(json_object_array_get_idx(kinds, 0)) : "";
 	/* Until the window's end is known, its last mark counts. */
 	uint64_t end_ns = !open ? window->end_ns : window->last_marked_ns > window->start_ns ? window->last_marked_ns : window->start_ns;
+
 	ada_json_count(object, "id", window->id);
 	ada_json_count(object, "startNs", window->start_ns);
 	ada_json_count(object, "endNs", end_ns);
@@ -318,6 +339,7 @@ json_object *ada_manifest_windows(const struct ada_provider *provider, const str
 {
 	json_object *list = json_object_new_array();
 	struct ada_windows *windows = provider->details ? ada_details_windows(provider->details) : NULL;
+
 	for (size_t i = 0; windows && i < ada_windows_count(windows); i++)
 		json_object_array_add(list, window_of(provider, ada_windows_at(windows, i), metrics));
 	return list;

@@ -11,6 +11,7 @@
 static json_object *process_of(const struct ada_provider *provider)
 {
 	json_object *object = json_object_new_object();
+
 	json_object_object_add(object, "directory", json_object_new_string(provider->name));
 	ada_json_count(object, "pid", (uint64_t)provider->pid);
 	ada_json_count(object, "parentPid", (uint64_t)provider->parent_pid);
@@ -27,6 +28,7 @@ static json_object *process_of(const struct ada_provider *provider)
 static json_object *unrecorded_of(const struct ada_unrecorded *note)
 {
 	json_object *object = json_object_new_object();
+
 	ada_json_count(object, "pid", (uint64_t)note->pid);
 	json_object_object_add(object, "program", ada_json_text_of(note->program, strlen(note->program)));
 	json_object_object_add(object, "reason", ada_json_text_of(note->reason, strlen(note->reason)));
@@ -38,6 +40,7 @@ static json_object *host_of(void)
 	struct utsname host;
 	json_object *object = json_object_new_object();
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
 	uname(&host);
 	json_object_object_add(object, "name", json_object_new_string(host.nodename));
 	json_object_object_add(object, "kernel", json_object_new_string(host.release));
@@ -49,6 +52,7 @@ static json_object *host_of(void)
 static json_object *strings_of(const struct ada_strings *strings)
 {
 	json_object *list = json_object_new_array();
+
 	for (size_t i = 0; i < strings->count; i++)
 		json_object_array_add(list, ada_json_text_of(strings->items[i], strlen(strings->items[i])));
 	return list;
@@ -59,6 +63,7 @@ static void add_detail_options(json_object *object, const struct ada_trace_optio
 {
 	static const char *const modes[] = { "circular", "oneshot", "streaming" };
 	const char *detail = !options->detail ? "off" : options->detail_stack_bytes ? "stack" : "regs";
+
 	json_object_object_add(object, "detail", json_object_new_string(detail));
 	ada_json_count(object, "stack-bytes", options->detail_stack_bytes);
 	json_object_object_add(object, "detail-mode", json_object_new_string(modes[options->detail_mode]));
@@ -76,6 +81,7 @@ static json_object *options_of(const struct ada_trace_options *options)
 {
 	static const char *const modes[] = { "streaming", "oneshot", "circular" };
 	json_object *object = json_object_new_object();
+
 	json_object_object_add(object, "modules", strings_of(&options->modules));
 	json_object_object_add(object, "functions", strings_of(&options->functions));
 	json_object_object_add(object, "exclude", strings_of(&options->exclude));
@@ -95,10 +101,12 @@ static json_object *anchors_of(const struct ada_session *session)
 {
 	struct atf_anchors anchors = { 0 };
 	json_object *list = json_object_new_array();
+
 	if (!atf_anchors_read_journal(&anchors, session->root))
 		atf_anchors_settle(&anchors);
 	for (size_t i = 0; i < anchors.items.count; i++) {
 		json_object *object = json_object_new_object();
+
 		json_object_object_add(object, "clock", json_object_new_string(anchors.items.items[i].clock));
 		ada_json_count(object, "hostTimeNs", anchors.items.items[i].hostTimeNs);
 		ada_json_count(object, "mediaTimeNs", anchors.items.items[i].mediaTimeNs);
@@ -114,6 +122,8 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	char directory[PATH_MAX];
 	json_object *object = json_object_new_object(), *command = json_object_new_array();
 	json_object *processes = json_object_new_array(), *unrecorded = json_object_new_array();
+	const char *cwd, *control;
+
 	for (char **argument = recorder->options->command; *argument; argument++)
 		json_object_array_add(command, ada_json_text_of(*argument, strlen(*argument)));
 	json_object_object_add(object, "format", json_object_new_string("ada-session"));
@@ -122,7 +132,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "name", json_object_new_string(session->name));
 	json_object_object_add(object, "program", ada_json_text_of(recorder->program.path, strlen(recorder->program.path)));
 	json_object_object_add(object, "command", command);
-	const char *cwd = getcwd(directory, sizeof directory) ? directory : "";
+	cwd = getcwd(directory, sizeof directory) ? directory : "";
 	json_object_object_add(object, "workingDirectory", ada_json_text_of(cwd, strlen(cwd)));
 	json_object_object_add(object, "host", host_of());
 	json_object_object_add(object, "started", json_object_new_string(session->started));
@@ -140,7 +150,7 @@ static json_object *session_of(struct ada_recorder *recorder, bool finalized)
 	json_object_object_add(object, "clock", ada_json_clock_of(recorder->clock));
 	json_object_object_add(object, "anchors", anchors_of(session));
 	json_object_object_add(object, "exit", ada_json_exit_of(&recorder->main_exit, NULL));
-	const char *control = finalized ? NULL : recorder->control_path;
+	control = finalized ? NULL : recorder->control_path;
 	json_object_object_add(object, "control", control ? json_object_new_string(control) : NULL);
 	json_object_object_add(object, "finalized", json_object_new_boolean(finalized));
 	return object;

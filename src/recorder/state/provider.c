@@ -11,6 +11,7 @@ void ada_recorder_wake(struct ada_recorder *recorder)
 {
 	uint64_t one = 1;
 	ssize_t written = write(recorder->wake, &one, sizeof one);
+
 	(void)written; /* full: the main thread has news enough to wake for */
 }
 
@@ -18,8 +19,10 @@ void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, cons
 {
 	struct ada_unrecorded note = { .pid = pid };
 	char path[40];
+	ssize_t length;
+
 	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	ssize_t length = program ? 0 : readlink(path, note.program, sizeof note.program - 1);
+	length = program ? 0 : readlink(path, note.program, sizeof note.program - 1);
 	note.program[length > 0 ? length : 0] = 0;
 	if (program)
 		snprintf(note.program, sizeof note.program, "%.255s", program);
@@ -31,8 +34,10 @@ void ada_recorder_note_unrecorded(struct ada_recorder *recorder, pid_t pid, cons
 
 struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t number)
 {
+	struct ada_provider *provider;
+
 	pthread_mutex_lock(&recorder->lock);
-	struct ada_provider *provider = number < recorder->providers.count ? recorder->providers.items[number] : NULL;
+	provider = number < recorder->providers.count ? recorder->providers.items[number] : NULL;
 	pthread_mutex_unlock(&recorder->lock);
 	return provider;
 }
@@ -40,6 +45,7 @@ struct ada_provider *ada_provider_at(struct ada_recorder *recorder, size_t numbe
 struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
 {
 	struct ada_provider *found = NULL;
+
 	pthread_mutex_lock(&recorder->lock);
 	for (size_t i = recorder->providers.count; i-- && !found;)
 		if (recorder->providers.items[i]->pid == pid)
@@ -51,6 +57,7 @@ struct ada_provider *ada_provider_of(struct ada_recorder *recorder, pid_t pid)
 bool ada_provider_gone(const struct ada_provider *provider)
 {
 	struct pollfd poll_one = { .fd = provider->pidfd, .events = POLLIN };
+
 	if (provider->pidfd >= 0)
 		return poll(&poll_one, 1, 0) == 1;
 	return kill(provider->pid, 0) && errno == ESRCH;
@@ -59,6 +66,7 @@ bool ada_provider_gone(const struct ada_provider *provider)
 void ada_provider_note_gone(struct ada_provider *provider)
 {
 	uint64_t none = 0;
+
 	if (!__atomic_load_n(&provider->gone_ns, __ATOMIC_ACQUIRE))
 		__atomic_compare_exchange_n(&provider->gone_ns, &none, ada_clock_boottime_ns(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -76,6 +84,7 @@ static void keep_header(struct ada_provider *provider)
 	const uint8_t *from = (const uint8_t *)provider->segment.shm;
 	uint8_t *to = (uint8_t *)&provider->header;
 	const size_t flags = offsetof(struct ada_shm, policy_flags), behind = flags + sizeof provider->header.policy_flags;
+
 	memcpy(to, from, flags);
 	memcpy(to + behind, from + behind, sizeof provider->header - behind);
 }
@@ -84,6 +93,7 @@ static void keep_header(struct ada_provider *provider)
 static void keep_tables(struct ada_provider *provider)
 {
 	const struct ada_segment *segment = &provider->segment;
+
 	provider->module_count = ada_segment_module_count(segment);
 	ada_drain_meet(&provider->drain);
 	provider->thread_count = (uint32_t)provider->drain.lanes.count;
@@ -100,6 +110,7 @@ static void keep_tables(struct ada_provider *provider)
 		provider->thread_count = 0;
 	for (uint32_t id = 0; id < provider->thread_count; id++) {
 		const struct ada_shm_thread *thread = ada_drain_thread(&provider->drain, id);
+
 		if (thread)
 			provider->thread_table[id] = *thread;
 	}
@@ -114,6 +125,7 @@ void ada_provider_snapshot(struct ada_provider *provider)
 uint64_t ada_provider_events(const struct ada_provider *provider)
 {
 	uint64_t events = 0;
+
 	for (size_t i = 0; i < provider->drain.lanes.count; i++)
 		events += provider->drain.lanes.items[i].events;
 	return events;
@@ -122,6 +134,7 @@ uint64_t ada_provider_events(const struct ada_provider *provider)
 uint64_t ada_provider_lost(const struct ada_provider *provider)
 {
 	uint64_t lost = 0;
+
 	for (size_t i = 0; i < provider->drain.lanes.count; i++)
 		lost += provider->drain.lanes.items[i].lost;
 	return lost;

@@ -137,5 +137,6 @@ int main(void)
 					    cmocka_unit_test_setup(within_what_is_allowed, begin),
 					    cmocka_unit_test_setup(nothing_is_kept_where_there_is_none, begin),
 					    cmocka_unit_test_setup(not_where_the_kernel_could_kill, begin) };
+
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,8 +120,10 @@ static void a_seal_that_is_interrupted(void **state)
 	int steps;
 
 	for (steps = 0; !done; steps++) {
+		pid_t pid;
+
 		begin(CHUNKS - 1);
-		pid_t pid = run(seal, steps);
+		pid = run(seal, steps);
 		done = shared->done;
 		go_round();
 		go_on(pid);
@@ -138,8 +140,10 @@ static void a_recycle_that_is_interrupted(void **state)
 	int steps;
 
 	for (steps = 0; !done; steps++) {
+		pid_t pid;
+
 		begin(CHUNKS);
-		pid_t pid = run(recycle, steps);
+		pid = run(recycle, steps);
 		done = shared->done;
 		go_round();
 		go_on(pid);
@@ -157,8 +161,10 @@ static void a_seal_that_is_never_ended(void **state)
 	bool done = false;
 
 	for (int steps = 0; !done; steps++) {
+		pid_t pid;
+
 		begin(CHUNKS - 1);
-		pid_t pid = run(seal, steps);
+		pid = run(seal, steps);
 		done = shared->done;
 		end(pid);
 		go_round();

@@ -18,6 +18,7 @@ __attribute__((ms_abi, noinline)) static double ms_double(double a, double b, do
 __attribute__((ms_abi, noinline)) static int ms_back(callback *function)
 {
 	int n = function(1, 2, 3, 4, 5);
+
 	BARRIER;
 	return n;
 }

@@ -55,10 +55,12 @@ int main(void)
 {
 	struct itimerval timer = { { 0, 300 }, { 0, 300 } };
 	long sums[6] = { 0 };
+
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (int i = 0; i < 5000; i++) {
 		long n = i % 5;
+
 		sums[0] += goes_back(1, 0) + returns(2, 0) - 2;
 		sums[1] += goes_back(3, 0) - 1;
 		sums[2] += returns(5, 0);

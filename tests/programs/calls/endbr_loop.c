@@ -23,6 +23,7 @@ long loop_to_entry(long n, long sum);
 int main(void)
 {
 	int first;
+
 	__asm__ volatile("sub $128, %%rsp; xor %%eax, %%eax; call loop_at_start; add $128, %%rsp"
 			 : "=&a"(first)
 			 : "D"(1000)

@@ -17,6 +17,7 @@ NOINLINE static int leaf(int n)
 NOINLINE static long double deep(int depth, long double value)
 {
 	long double result = depth ? deep(depth - 1, value * 1.5L) : value;
+
 	BARRIER;
 	return result - 1.0L;
 }
@@ -26,6 +27,7 @@ int main(void)
 	uint16_t control, control_after;
 	uint32_t mxcsr, mxcsr_after;
 	long double top;
+
 	fesetround(FE_UPWARD);
 	int upward = lrint(2.25);
 	leaf(1);

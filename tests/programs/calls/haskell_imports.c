@@ -14,6 +14,7 @@ extern char stg_upd_frame_info[] __attribute__((visibility("default")));
 NOINLINE static long take(long value)
 {
 	long taken;
+
 	__asm__ volatile("sub $128,%%rsp\n\tpush %1\n\tlea 1f(%%rip),%%rdx\n\tjmp taken_info@PLT\n1:\tpop %0\n\tadd $128,%%rsp"
 			 : "=&c"(taken)
 			 : "r"(value)
@@ -24,6 +25,7 @@ NOINLINE static long take(long value)
 int main(void)
 {
 	char *volatile mark = stg_upd_frame_info; /* by this import is such a file known */
+
 	CHECK(mark);
 	printf("taken %d\n", take((long)main) == (long)main);
 	return 0;

@@ -18,6 +18,7 @@ NOINLINE static void leaf(long n)
 NOINLINE static void doubles(long n)
 {
 	double a = 0, b = 0, c = 0, d = 0;
+
 	for (long i = 0; i < n; i++) {
 		a += 1;
 		b += 2;
@@ -31,6 +32,7 @@ NOINLINE static void doubles(long n)
 NOINLINE static void integers(long n)
 {
 	long a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0;
+
 	for (long i = 1; i <= n; i++) {
 		a += i;
 		b += 1;

@@ -20,6 +20,7 @@ NOINLINE static long below(long n)
 NOINLINE static long from_jit(long n)
 {
 	long result = below(n) * 3;
+
 	BARRIER;
 	return result;
 }
@@ -40,10 +41,12 @@ int main(void)
 	void *target = (void *)from_jit;
 	long sum = 0;
 	int made = 0;
+
 	memcpy(code + 10, &target, 8);
 	memcpy(code + 26, &target, 8);
 	for (int i = 1; i <= 1000; i++, made++) {
 		void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 		memcpy(page, code, sizeof code);
 		mprotect(page, 4096, PROT_READ | PROT_EXEC);
 		sum += behind(((long (*)(long))page)(i));

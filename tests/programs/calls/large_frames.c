@@ -9,6 +9,7 @@
 NOINLINE static long large(int depth)
 {
 	volatile char frame[1 << 20];
+
 	frame[0] = depth;
 	frame[sizeof frame - 1] = 1;
 	long below = depth ? large(depth - 1) : 0;
@@ -24,12 +25,14 @@ NOINLINE static int touch(char *place, int n)
 NOINLINE static int with_alloca(int n)
 {
 	int value = touch(alloca(n + 1), n);
+
 	BARRIER;
 	return value;
 }
 NOINLINE static int aligned(void)
 {
 	volatile char place[64] __attribute__((aligned(4096)));
+
 	place[0] = 1;
 	return (unsigned long)place % 4096 == 0 && touch((char *)place, 2) == 2;
 }
@@ -37,6 +40,7 @@ NOINLINE static int aligned(void)
 int main(void)
 {
 	int sum = 0;
+
 	for (int i = 0; i < 100; i++)
 		sum += with_alloca(i);
 	printf("large %ld, alloca %d, aligned %d\n", large(6) + (1 << 20), sum, aligned());

@@ -29,6 +29,7 @@ static int (*const functions[])(int) = { ALL(NAME) };
 int main(void)
 {
 	long sites = 0, sum = 0;
+
 	for (int i = 0; i < 100; i++) {
 		ALL(SITE)
 		for (unsigned k = 0; k < sizeof functions / sizeof *functions; k++)

@@ -16,6 +16,7 @@ int main(void)
 {
 	long sum = 0, squares = 0;
 	int factor = 1;
+
 	__attribute__((noinline)) void add(int i)
 	{
 		sum += i;

@@ -8,12 +8,14 @@
 NOINLINE static long sum(long n)
 {
 	long rest = n ? sum(n - 1) : 0;
+
 	BARRIER;
 	return rest + n;
 }
 NOINLINE static long product(long n)
 {
 	long rest = n > 1 ? product(n - 1) : 1;
+
 	BARRIER;
 	return rest * n;
 }

@@ -17,6 +17,7 @@ static int count, dives, seen, order, others;
 static const char *name_of(void *address)
 {
 	Dl_info info;
+
 	if (!dladdr((char *)address - 1, &info))
 		return "?";
 	return info.dli_sname ? info.dli_sname : strstr(info.dli_fname, "libc.so") ? "libc" : "?";
@@ -25,6 +26,7 @@ static const char *name_of(void *address)
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *unused)
 {
 	const char *name = name_of((void *)_Unwind_GetIP(context));
+
 	if (!strcmp(name, "dive"))
 		dives++;
 	else if (!strcmp(name, "middle"))

@@ -9,6 +9,7 @@
 NOINLINE static long dive(long depth)
 {
 	long frames = depth ? dive(depth - 1) : 0;
+
 	BARRIER;
 	return frames + 1;
 }
@@ -17,6 +18,7 @@ int main(int count, char **arguments)
 {
 	struct rlimit stack = { 64 << 20, 64 << 20 };
 	long frames = 0;
+
 	if (count == 1 && !setrlimit(RLIMIT_STACK, &stack)) /* a limit counts from the next exec */
 		execl("/proc/self/exe", arguments[0], "again", (char *)NULL);
 	for (int i = 0; i < 10; i++)

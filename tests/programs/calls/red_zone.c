@@ -20,6 +20,7 @@ static void on_alarm(int number)
 NOINLINE static int red_zone(int n)
 {
 	int kept;
+
 	__asm__ volatile("mov %1, -8(%%rsp); mov %1, -64(%%rsp); mov %1, -120(%%rsp)\n\t"
 			 "mov $50, %%ecx; 1: dec %%ecx; jnz 1b\n\t"
 			 "mov -8(%%rsp), %0; xor -64(%%rsp), %0; xor -120(%%rsp), %0"
@@ -33,6 +34,7 @@ int main(void)
 {
 	struct itimerval timer = { { 0, 300 }, { 0, 300 } };
 	long sum = 0;
+
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (int i = 0; i < 100000; i++)

@@ -42,8 +42,10 @@ int main(void)
 {
 	static const uint64_t flags[] = { 0x202, 0x2d7, 0xad7, 0xa03, 0x246 };
 	int integers = 1, flags_kept = 1, vectors = 1;
+
 	for (int round = 0; round < 1000; round++) {
 		uint64_t set = flags[round % 5];
+
 		around(set);
 		for (int i = 0; i < 13; i++)
 			integers &= saved[i] == i + 1u;

@@ -13,6 +13,7 @@ NOINLINE static void *who_called(void)
 NOINLINE static void *ask(void)
 {
 	void *address = who_called();
+
 	BARRIER;
 	return address;
 }
@@ -25,8 +26,10 @@ int main(void)
 {
 	int inside = 0;
 	void *first = ask();
+
 	for (int i = 0; i < 100; i++) {
 		char *address = ask();
+
 		CHECK(address == first);
 		inside += address > (char *)ask && address < (char *)ask + 256;
 	}

@@ -52,6 +52,7 @@ FUNCTION(struct bytes, small, ((struct bytes){ n + 8, n + 9, n + 10 }))
 NOINLINE static struct large big(int n)
 {
 	struct large result;
+
 	for (int i = 0; i < 64; i++)
 		result.values[i] = i * n;
 	return result;

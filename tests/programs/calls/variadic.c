@@ -10,6 +10,7 @@ NOINLINE static double doubles(int count, ...)
 {
 	va_list list;
 	double sum = 0;
+
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, double);
@@ -20,6 +21,7 @@ NOINLINE static int integers(int count, ...)
 {
 	va_list list;
 	int sum = 0;
+
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, int);
@@ -30,6 +32,7 @@ NOINLINE static long double long_doubles(int count, ...)
 {
 	va_list list;
 	long double sum = 0;
+
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, long double) + va_arg(list, double);
@@ -39,6 +42,7 @@ NOINLINE static long double long_doubles(int count, ...)
 NOINLINE static void print(const char *format, ...)
 {
 	va_list list;
+
 	va_start(list, format);
 	vprintf(format, list);
 	va_end(list);

@@ -24,6 +24,7 @@ NOINLINE static void *worker(void *unused)
 int main(void)
 {
 	pthread_t threads[10];
+
 	for (int batch = 0; batch < 20; batch++) {
 		for (int i = 0; i < 10; i++)
 			pthread_create(&threads[i], NULL, worker, NULL);

@@ -21,6 +21,7 @@ NOINLINE static void in_handler(void)
 static void arm(void)
 {
 	struct itimerval once = { { 0 }, { 0, 200 } };
+
 	setitimer(ITIMER_REAL, &once, NULL);
 }
 NOINLINE static void handler(int number)

@@ -31,6 +31,7 @@ NOINLINE static long first(long n)
 int main(void)
 {
 	long sum = 0;
+
 	for (int i = 0; i < 20000; i++)
 		sum += first(i);
 	CHECK(sum == 20000L * 19999 + 80000);

@@ -31,6 +31,7 @@ NOINLINE static void *worker(void *unused)
 int main(void)
 {
 	pthread_t threads[4];
+
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
 	for (int i = 0; i < 1000; i++)

@@ -12,6 +12,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -25,6 +26,7 @@ int main(void)
 	pthread_t thread;
 	void *result;
 	int status, opened[3];
+
 	closefrom(3);
 	for (int i = 0; i < 3; i++)
 		opened[i] = open("/dev/null", O_RDONLY);

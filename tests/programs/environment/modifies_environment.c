@@ -27,6 +27,7 @@ int main(int count, char **arguments)
 {
 	static char *own[] = { "THREE=3", NULL };
 	int variables = 0;
+
 	if (count == 2) {
 		for (char **v = environ; *v; v++, variables++)
 			if (!strncmp(*v, "ONE=", 4) || !strncmp(*v, "TWO=", 4) || !strncmp(*v, "THREE=", 6))

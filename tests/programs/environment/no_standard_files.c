@@ -10,8 +10,10 @@
 int main(int count, char **arguments)
 {
 	int status;
+
 	if (count == 2) {
 		int a = open("/dev/null", O_RDWR), b = open("/dev/null", O_RDWR), c = open("/dev/null", O_RDWR);
+
 		return a == 0 && b == 1 && c == 2 ? 42 : a * 9 + b * 3 + c;
 	}
 	pid_t pid = fork();

@@ -10,6 +10,7 @@ int main(void)
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[4096];
 	int both = 0;
+
 	while (fgets(line, sizeof line, maps))
 		both += strstr(line, " rwx") != NULL;
 	printf("writable and executable %d\n", both);

@@ -18,6 +18,7 @@ extern char **environ;
 static const char *last(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+
 	return slash ? slash + 1 : path;
 }
 
@@ -26,6 +27,7 @@ NOINLINE static void print_descriptors(void)
 	DIR *directory = opendir("/proc/self/fd");
 	struct dirent *entry;
 	int open[256] = { 0 };
+
 	printf("descriptors");
 	while ((entry = readdir(directory)))
 		if (*entry->d_name != '.' && atoi(entry->d_name) != dirfd(directory) && atoi(entry->d_name) < 256)
@@ -41,6 +43,7 @@ int main(int count, char **arguments)
 {
 	char name[17] = "", link[4096] = "", line[256];
 	int ours = 0, tracer = -1;
+
 	for (char **variable = environ; *variable; variable++)
 		ours += !strncmp(*variable, "ADA_", 4) || strstr(*variable, "libada");
 	printf("KEPT %s, LD_PRELOAD %s, ADA_SOCKET %s, in environ %d\n", getenv("KEPT"), getenv("LD_PRELOAD"), getenv("ADA_SOCKET"), ours);

@@ -24,6 +24,7 @@ NOINLINE static void once(volatile int *jumps)
 int main(void)
 {
 	volatile int jumps = 0;
+
 	for (int i = 0; i < 1000; i++)
 		once(&jumps);
 	printf("%d\n", jumps);

@@ -44,6 +44,7 @@ int main(void)
 	swapcontext(&caller, &coroutine);
 	for (int i = 0; i < 40; i++) {
 		pthread_t thread;
+
 		pthread_create(&thread, NULL, visit, NULL);
 		pthread_join(thread, NULL);
 	}

@@ -28,6 +28,7 @@ NOINLINE static int jump_within(int depth)
 NOINLINE static int middle(void)
 {
 	int value = setjmp(inner);
+
 	if (!value)
 		return jump_within(7);
 	return value;
@@ -36,6 +37,7 @@ NOINLINE static int middle(void)
 int main(void)
 {
 	volatile int jumps = 0, loop = 0;
+
 	for (volatile int i = 0; i < 1000; i++) {
 		if (!setjmp(target))
 			jump_from(20);

@@ -41,6 +41,7 @@ NOINLINE static void enter(void)
 int main(void)
 {
 	void **top = (void **)(stack + sizeof stack) - 2;
+
 	*top = (void *)fiber;
 	inside = top - 6;
 	int rounds = 0;

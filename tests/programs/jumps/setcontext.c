@@ -25,12 +25,14 @@ static void count(int by)
 int main(void)
 {
 	volatile int loops = 0;
+
 	getcontext(&start);
 	if (loops++ < 99)
 		back(10);
 	printf("loops %d\n", loops);
 	for (volatile int i = 0; i < 50; i++) {
 		ucontext_t here;
+
 		getcontext(&function);
 		function.uc_stack.ss_sp = stack;
 		function.uc_stack.ss_size = sizeof stack;

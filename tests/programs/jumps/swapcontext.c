@@ -19,6 +19,7 @@ NOINLINE static int yield(int which, int value)
 NOINLINE static int yield_deep(int which, int depth)
 {
 	int value = depth ? yield_deep(which, depth - 1) : yield(which, 0);
+
 	BARRIER;
 	return value + 1;
 }
@@ -40,8 +41,10 @@ NOINLINE static int interleave(int adjacent)
 {
 	static char stacks[2][1 << 16];
 	int turns = 0;
+
 	for (int i = 0; i < 2; i++) {
 		void *far = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 		getcontext(&coroutines[i]);
 		coroutines[i].uc_stack.ss_sp = adjacent ? stacks[i] : far;
 		coroutines[i].uc_stack.ss_size = 1 << 16;

@@ -16,6 +16,7 @@ NOINLINE int host_function(int n)
 int main(void)
 {
 	Dl_info own, libc;
+
 	CHECK(dladdr((void *)host_function, &own) && dladdr(dlsym(RTLD_DEFAULT, "qsort"), &libc));
 	CHECK(!dlopen("libno-such-library.so", RTLD_NOW));
 	const char *error = dlerror();

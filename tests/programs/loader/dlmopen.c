@@ -10,6 +10,7 @@ int main(void)
 {
 	void *library = dlmopen(LM_ID_NEWLM, "libneighbour.so", RTLD_NOW);
 	void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);
+
 	CHECK(library && libc);
 	int (*neighbour)(void) = (int (*)(void))dlsym(library, "neighbour");
 	int (*absolute)(int) = (int (*)(int))dlsym(libc, "abs");

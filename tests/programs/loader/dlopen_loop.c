@@ -17,8 +17,10 @@ int main(void)
 {
 	int loads = 0;
 	long sum = 0;
+
 	for (int i = 0; i < 200; i++) {
 		void *library = dlopen("libplugin.so", i & 1 ? RTLD_LAZY : RTLD_NOW);
+
 		CHECK(library);
 		int (*run)(int) = (int (*)(int))dlsym(library, "plugin_run");
 		CHECK(run && run(i) == 2 * (i + 1) + 1);

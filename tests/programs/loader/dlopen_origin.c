@@ -24,6 +24,7 @@ NOINLINE static int call(void *library)
 int main(void)
 {
 	int first = call(open_neighbour()), second = call(open_here());
+
 	printf("by name %d, by $ORIGIN %d, from the program %d\n", first, second, call(dlopen("$ORIGIN/libneighbour.so", RTLD_LAZY)));
 	return 0;
 }

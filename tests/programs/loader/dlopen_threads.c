@@ -20,6 +20,7 @@ static void *body(void *name)
 {
 	for (int i = 0; i < 100; i++) {
 		void *library = dlopen(name, RTLD_NOW);
+
 		CHECK(library);
 		int (*run)(int) = (int (*)(int))dlsym(library, "plugin_run");
 		CHECK(run(i) == 2 * (i + 1) + 1);
@@ -32,6 +33,7 @@ static void *body(void *name)
 int main(void)
 {
 	pthread_t threads[4];
+
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, body, i & 1 ? "libplugin.so" : "libother.so");
 	for (int i = 0; i < 4; i++)

@@ -15,6 +15,7 @@ static int called;
 int dl_iterate_phdr(visit_function *visit, void *argument)
 {
 	static int (*next)(visit_function *, void *);
+
 	if (!next)
 		next = (int (*)(visit_function *, void *))dlsym(RTLD_NEXT, "dl_iterate_phdr");
 	called++;
@@ -32,6 +33,7 @@ static int see(struct dl_phdr_info *info, size_t bytes, void *argument)
 int main(void)
 {
 	int saw = dl_iterate_phdr(see, NULL) && dl_iterate_phdr(see, NULL);
+
 	printf("ours was called %d times, and saw %s\n", called, saw ? "the program" : "nothing");
 	return 0;
 }

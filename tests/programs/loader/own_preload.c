@@ -14,6 +14,7 @@ int main(int count, char **arguments)
 {
 	int *interposed = dlsym(RTLD_DEFAULT, "interposed");
 	const char *preload = getenv("LD_PRELOAD");
+
 	printf("%spreload %s, %s\n", count > 1 ? "child: " : "",
 	       preload && !strcmp(strrchr(preload, '/'), "/libinterposer.so") && !strchr(preload, ':') && !strchr(preload, ' ') ? "kept" :
 																  "changed",

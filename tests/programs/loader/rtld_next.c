@@ -17,6 +17,7 @@ extern int interposed;
 long labs(long n)
 {
 	long (*next)(long) = (long (*)(long))dlsym(RTLD_NEXT, "labs");
+
 	CHECK(next && next != labs);
 	return next(n) + 1;
 }

@@ -31,6 +31,7 @@ static int local_choice(void) __attribute__((ifunc("resolve_local")));
 int main(void)
 {
 	int (*found)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "maybe");
+
 	printf("weak %d, absent %d, ifunc %d %d, value %d\n", maybe(), absent ? absent() : 0, chosen(), local_choice(), library_value);
 	printf("addresses %s, default %d\n", library_address() == answer ? "equal" : "differ", found());
 	return 0;

@@ -12,6 +12,7 @@ static sigjmp_buf target;
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -29,6 +30,7 @@ int main(void)
 {
 	struct rlimit limit = { 1 << 20, 1 << 20 };
 	volatile int count = 0, caught = 0;
+
 	work(20000); /* the stack has grown */
 	CHECK(!setrlimit(RLIMIT_AS, &limit));
 	void *place = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -26,6 +26,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -46,6 +47,7 @@ static int set(const char *way, const struct rlimit *limit)
 static unsigned long get(const char *way)
 {
 	struct rlimit limit;
+
 	if (!strcmp(way, "prlimit"))
 		CHECK(!prlimit(0, RLIMIT_AS, NULL, &limit));
 	else if (!strcmp(way, "syscall"))
@@ -59,6 +61,7 @@ static unsigned long get(const char *way)
 static const char *take(void)
 {
 	void *memory = mmap(NULL, 48 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	return memory == MAP_FAILED ? "refused" : "granted";
 }
 
@@ -68,6 +71,7 @@ int main(int count, char **arguments)
 	pthread_attr_t attributes;
 	pthread_t threads[4];
 	int made = 0;
+
 	if (count == 3) {
 		printf("soft %lu\n", get(way));
 		return 0;

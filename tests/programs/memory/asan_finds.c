@@ -10,6 +10,7 @@
 NOINLINE static int read_at(int depth, const char *place)
 {
 	int n = depth ? read_at(depth - 1, place) : place[16];
+
 	BARRIER;
 	return n;
 }
@@ -17,6 +18,7 @@ NOINLINE static int read_at(int depth, const char *place)
 int main(void)
 {
 	char *place = malloc(16);
+
 	puts("before");
 	fflush(stdout);
 	return read_at(5, place);

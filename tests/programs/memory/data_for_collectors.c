@@ -26,6 +26,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
 int main(void)
 {
 	size_t bytes = 0;
+
 	dl_iterate_phdr(visit, &bytes);
 	printf("others have at most 64 KiB: %s\n", bytes <= 64 << 10 ? "yes" : "no");
 	return 0;

@@ -11,12 +11,14 @@ static int reserve(uintptr_t at, size_t bytes)
 {
 	void *place = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
 			   0);
+
 	return place == (void *)at;
 }
 
 int main(void)
 {
 	int low = 0, near = 0, high = 0;
+
 	for (int i = 0; i < 8; i++)
 		low += reserve(0x10000000 + i * 0x1000000ul, 1 << 20);
 	near = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0) != MAP_FAILED;

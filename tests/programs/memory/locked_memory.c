@@ -9,6 +9,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -17,6 +18,7 @@ int main(void)
 {
 	int mapped = 0;
 	int locked = mlockall(MCL_CURRENT | MCL_FUTURE);
+
 	for (int i = 0; i < 64; i++)
 		mapped += mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
 	printf("%s, mapped %d, worked %d\n", locked ? "not locked" : "locked", mapped, work(10));

@@ -12,6 +12,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -21,6 +22,7 @@ static const char *locked(void)
 	char line[256];
 	long kib = -1;
 	FILE *file = fopen("/proc/self/status", "r");
+
 	CHECK(file && work(100) == 101);
 	while (fgets(line, sizeof line, file))
 		sscanf(line, "VmLck: %ld", &kib);
@@ -31,6 +33,7 @@ static const char *locked(void)
 static void *fresh(void)
 {
 	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	CHECK(memory != MAP_FAILED);
 	return memory;
 }
@@ -39,6 +42,7 @@ static const char *there(void *memory)
 {
 	unsigned char pages[PAGES];
 	int count = 0;
+
 	CHECK(!mincore(memory, BYTES, pages));
 	for (int i = 0; i < PAGES; i++)
 		count += pages[i] & 1;
@@ -48,6 +52,7 @@ static const char *there(void *memory)
 int main(void)
 {
 	void *memory = fresh();
+
 	CHECK(!mlockall(MCL_CURRENT));
 	printf("current: %s, %s; ", locked(), there(memory));
 	memory = fresh();

@@ -20,6 +20,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -33,6 +34,7 @@ static long locked_kib(void)
 	char line[256];
 	long kib = -1;
 	FILE *file = fopen("/proc/self/status", "r");
+
 	CHECK(file);
 	while (fgets(line, sizeof line, file))
 		sscanf(line, "VmLck: %ld", &kib);
@@ -45,6 +47,7 @@ int main(int count, char **arguments)
 	pthread_attr_t attributes;
 	pthread_t threads[4];
 	int mapped = 0, made = 0;
+
 	CHECK(count == 2 && !setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ LIMIT, LIMIT }));
 	CHECK(!seteuid(65534)); /* no longer permitted to lock more */
 	int flags = MCL_CURRENT | MCL_FUTURE;

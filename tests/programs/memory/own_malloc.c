@@ -15,6 +15,7 @@ static long allocations, frees;
 NOINLINE static void *take(size_t size)
 {
 	size_t at = __atomic_fetch_add(&used, (size + 31) / 16 * 16, __ATOMIC_RELAXED);
+
 	if (at + size + 16 > sizeof arena)
 		return NULL;
 	*(size_t *)(arena + at) = size;
@@ -33,13 +34,16 @@ void free(void *place)
 void *calloc(size_t count, size_t size)
 {
 	void *place = take(count * size);
+
 	return place ? memset(place, 0, count * size) : NULL;
 }
 void *realloc(void *old, size_t size)
 {
 	void *place = take(size);
+
 	if (old && place) {
 		size_t old_size = ((size_t *)old)[-2];
+
 		memcpy(place, old, old_size < size ? old_size : size);
 	}
 	return place;
@@ -47,6 +51,7 @@ void *realloc(void *old, size_t size)
 void *aligned_alloc(size_t alignment, size_t size)
 {
 	char *p = take(size + alignment);
+
 	return p + (-(size_t)p & (alignment - 1));
 }
 void *memalign(size_t alignment, size_t size)
@@ -56,6 +61,7 @@ void *memalign(size_t alignment, size_t size)
 static void *body(void *unused)
 {
 	char *text = strdup("text");
+
 	free(text);
 	return NULL;
 }
@@ -65,6 +71,7 @@ int main(void)
 	pthread_t threads[4];
 	long before = allocations, sum = 0;
 	int *values = malloc(100 * sizeof(int));
+
 	for (int i = 0; i < 100; i++)
 		values[i] = i;
 	values = realloc(values, 200 * sizeof(int));

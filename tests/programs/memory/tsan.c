@@ -24,6 +24,7 @@ static void *body(void *unused)
 int main(void)
 {
 	pthread_t threads[4];
+
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, body, NULL);
 	for (int i = 0; i < 4; i++)

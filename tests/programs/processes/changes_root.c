@@ -14,6 +14,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -27,6 +28,7 @@ int main(void)
 	pthread_t thread;
 	void *result;
 	int status;
+
 	CHECK((!mkdir("empty", 0755) || errno == EEXIST) && !chroot("empty") && !chdir("/"));
 	pid_t pid = fork();
 	if (!pid)

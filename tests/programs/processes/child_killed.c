@@ -27,6 +27,7 @@ int main(void)
 	struct rusage usage;
 	int status;
 	pid_t pid = fork();
+
 	if (!pid)
 		for (;;)
 			spin();

@@ -11,6 +11,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -18,6 +19,7 @@ NOINLINE static int work(int depth)
 static void daemon_body(int out)
 {
 	char text[32];
+
 	CHECK(chdir("/") == 0);
 	umask(077);
 	for (int fd = 0; fd < 64; fd++)
@@ -35,6 +37,7 @@ int main(void)
 {
 	int ends[2], status;
 	char text[64] = "";
+
 	CHECK(!pipe(ends));
 	pid_t pid = fork();
 	if (!pid) {

@@ -11,6 +11,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -18,6 +19,7 @@ NOINLINE static int work(int depth)
 int main(void)
 {
 	int status;
+
 	CHECK(!setgroups(0, NULL) && !setgid(65534) && !setuid(65534));
 	pid_t pid = fork();
 	if (!pid)

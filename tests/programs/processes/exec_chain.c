@@ -10,6 +10,7 @@ extern char **environ;
 static int variables(void)
 {
 	int n = 0;
+
 	while (environ[n])
 		n++;
 	return n;
@@ -20,6 +21,7 @@ int main(int count, char **arguments)
 	char life[16], first[16];
 	int lives = count > 2 ? atoi(arguments[1]) : 0;
 	int before = count > 2 ? atoi(arguments[2]) : variables();
+
 	CHECK(!getenv("LD_PRELOAD") && !getenv("ADA_SOCKET"));
 	CHECK(before == variables());
 	if (lives == 10) {

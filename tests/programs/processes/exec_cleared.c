@@ -19,6 +19,7 @@ static char *empty[] = { NULL }, *one[] = { "ONE=1", NULL };
 static void say(const char *name)
 {
 	int variables = 0;
+
 	while (environ[variables])
 		variables++;
 	printf("%s %d variables\n", name, variables);
@@ -28,6 +29,7 @@ NOINLINE static void start(char *self, int which)
 {
 	char *names[] = { "execve", "execle", "fexecve", "execvpe", "env -i", "one" };
 	char *arguments[] = { self, names[which], NULL };
+
 	switch (which) {
 	case 0: execve(self, arguments, empty); break;
 	case 1: execle(self, self, names[which], (char *)NULL, empty); break;
@@ -48,6 +50,7 @@ int main(int count, char **arguments)
 	for (int i = 0; i < 6; i++) {
 		int status;
 		pid_t pid = fork();
+
 		if (!pid)
 			start(arguments[0], i);
 		waitpid(pid, &status, 0);

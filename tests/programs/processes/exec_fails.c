@@ -11,6 +11,7 @@ extern char **environ;
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -18,6 +19,7 @@ NOINLINE static int work(int depth)
 int main(void)
 {
 	int missing = 0, refused = 0, before = 0, after = 0;
+
 	while (environ[before])
 		before++;
 	for (int i = 0; i < 50; i++) {

@@ -23,6 +23,7 @@ static void *spin(void *unused)
 static void *exec_self(void *program)
 {
 	char pid[16];
+
 	snprintf(pid, sizeof pid, "%d", getpid());
 	execl("/proc/self/exe", program, pid, (char *)NULL);
 	_exit(98);
@@ -31,6 +32,7 @@ static void *exec_self(void *program)
 int main(int count, char **arguments)
 {
 	pthread_t thread;
+
 	if (count == 2) {
 		CHECK(atoi(arguments[1]) == getpid());
 		CHECK(leaf(1) == 2);

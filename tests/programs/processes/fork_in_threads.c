@@ -38,12 +38,15 @@ static void *child_body(void *unused)
 static void *forker(void *unused)
 {
 	long children = 0;
+
 	for (int i = 0; i < 20; i++) {
 		int status;
 		pid_t pid = fork();
+
 		if (!pid) {
 			pthread_t thread;
 			void *result;
+
 			CHECK(in_child);
 			pthread_create(&thread, NULL, child_body, NULL);
 			pthread_join(thread, &result);
@@ -59,6 +62,7 @@ int main(void)
 {
 	pthread_t threads[3];
 	void *children;
+
 	pthread_atfork(prepare, NULL, child);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, spin, NULL);

@@ -9,6 +9,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -17,6 +18,7 @@ static int grow(int level)
 {
 	pid_t children[2];
 	int count = 1, status;
+
 	CHECK(work(20) == 21);
 	if (!level)
 		return count;

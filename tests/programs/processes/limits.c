@@ -14,6 +14,7 @@
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -22,6 +23,7 @@ int main(void)
 {
 	struct rlimit files = { 7, 7 };
 	int opened = 0;
+
 	closefrom(3);
 	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
 	while (open("/dev/null", O_RDONLY) >= 0)

@@ -10,6 +10,7 @@
 int main(void)
 {
 	int status, first, last;
+
 	first = wait(&status) == -1 && errno == ECHILD;
 	if (!fork())
 		_exit(6);

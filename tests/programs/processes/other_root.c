@@ -51,6 +51,7 @@ static int has(char **argv, const char *word)
 static int image(void)
 {
 	int open_files = 0;
+
 	for (int i = 0; i < 1000; i++)
 		executed(i);
 	for (int fd = 3; fd < 64; fd++)

@@ -17,6 +17,7 @@ NOINLINE static char upper(char c)
 NOINLINE static void turn(char *a, char *b)
 {
 	char c = *a;
+
 	*a = *b;
 	*b = c;
 }
@@ -25,6 +26,7 @@ NOINLINE static void filter(const char *line, int way)
 {
 	char text[64];
 	int length = strlen(line);
+
 	strcpy(text, line);
 	for (int i = 0; !way && i < length; i++)
 		text[i] = upper(text[i]);
@@ -36,11 +38,13 @@ NOINLINE static void filter(const char *line, int way)
 int main(void)
 {
 	char line[64];
+
 	CHECK(fgets(line, sizeof line, stdin) && !fgets(line + 32, 32, stdin));
 	line[strcspn(line, "\n")] = 0;
 	for (int i = 0; i < 2; i++) {
 		int ends[2], status;
 		char back[64] = "";
+
 		CHECK(!pipe(ends));
 		if (!fork()) {
 			dup2(ends[1], 1);

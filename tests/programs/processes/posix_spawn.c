@@ -20,6 +20,7 @@ NOINLINE static void spawn_echo(const char *text)
 	char *arguments[] = { "echo", (char *)text, NULL }, buffer[64] = "";
 	int ends[2], status;
 	pid_t pid;
+
 	CHECK(!pipe(ends));
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
@@ -43,6 +44,7 @@ int main(void)
 	pthread_t thread;
 	char *arguments[] = { "missing", NULL };
 	pid_t pid;
+
 	spawn_echo("from main");
 	pthread_create(&thread, NULL, body, NULL);
 	pthread_join(thread, NULL);

@@ -45,6 +45,7 @@ static void count(void)
 static int child_work(void)
 {
 	volatile long n = 0;
+
 	syscall(SYS_getppid);
 	while (n < 6000)
 		n = inside(n);
@@ -90,6 +91,7 @@ static void follow(pid_t pid, const char *how)
 			break;
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
 			struct user_regs_struct registers;
+
 			CHECK(!ptrace(PTRACE_GETREGS, pid, NULL, &registers));
 			entered = !entered;
 			/* The loader makes its own after the exec. */

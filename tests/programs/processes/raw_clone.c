@@ -14,6 +14,7 @@ static int shared;
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -26,6 +27,7 @@ static int body(void *unused)
 NOINLINE static int status_of(pid_t pid)
 {
 	int status = -1;
+
 	if (!pid)
 		_exit(work(6));
 	CHECK(pid > 0 && waitpid(pid, &status, __WALL) == pid && WIFEXITED(status));
@@ -35,6 +37,7 @@ NOINLINE static int status_of(pid_t pid)
 int main(void)
 {
 	int results[6];
+
 	results[0] = status_of(syscall(SYS_fork));
 	results[1] = status_of(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
 	results[2] = status_of(clone(body, stack + sizeof stack, SIGCHLD, NULL));

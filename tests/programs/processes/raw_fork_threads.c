@@ -24,6 +24,7 @@ static void *spin(void *unused)
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -32,11 +33,13 @@ int main(void)
 {
 	pthread_t threads[2];
 	int good = 0;
+
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, spin, NULL);
 	for (int i = 0; i < 40; i++) {
 		int status;
 		pid_t pid = i & 1 ? syscall(SYS_fork) : _Fork();
+
 		if (!pid)
 			_exit(work(30));
 		CHECK(waitpid(pid, &status, 0) == pid);

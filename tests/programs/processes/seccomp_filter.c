@@ -51,6 +51,7 @@ NOINLINE static long other(long n)
 static long count(long times)
 {
 	long n = 0;
+
 	while (n < times)
 		n = leaf(other(n));
 	return n;

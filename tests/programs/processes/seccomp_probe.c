@@ -29,6 +29,7 @@ NOINLINE long leaf(long n)
 NOINLINE static int failed(long result)
 {
 	int code = errno;
+
 	CHECK(result == -1);
 	for (int i = 0; i < 1000; i++)
 		leaf(i);

@@ -25,6 +25,7 @@ int main(void)
 {
 	int ends[2], status;
 	long n = 0;
+
 	CHECK(!pipe(ends));
 	pid_t pid = fork();
 	if (!pid) {

@@ -39,6 +39,7 @@ NOINLINE static long leaf(long n)
 static void *spin(void *argument)
 {
 	volatile long *own = argument;
+
 	while (by_jit(leaf, 1))
 		(*own)++;
 	return NULL;
@@ -86,6 +87,7 @@ int main(void)
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	for (int i = 0; i < PROCESSES; i++) {
 		pid_t pid = fork();
+
 		if (!pid)
 			child(i);
 		CHECK(waitpid(pid, &status, 0) == pid);

@@ -13,6 +13,7 @@
 NOINLINE static int status_of(const char *command)
 {
 	int status = system(command);
+
 	BARRIER;
 	return WEXITSTATUS(status);
 }
@@ -20,6 +21,7 @@ NOINLINE static int status_of(const char *command)
 int main(void)
 {
 	char line[64] = "";
+
 	setbuf(stdout, NULL);
 	CHECK(status_of("echo from system | cat") == 0);
 	printf("status %d\n", status_of("exit 3"));

@@ -65,6 +65,7 @@ static void on_dispatch(int number, siginfo_t *info, void *context)
 static int find_libc(struct dl_phdr_info *info, size_t size, void *range)
 {
 	unsigned long *bounds = range;
+
 	if (!strstr(info->dlpi_name, "libc.so"))
 		return 0;
 	bounds[0] = info->dlpi_addr;
@@ -77,6 +78,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *range)
 NOINLINE static long count(void)
 {
 	volatile long n = 0;
+
 	while (n < 6000)
 		n = other(n);
 	return n;
@@ -85,6 +87,7 @@ NOINLINE static long count(void)
 NOINLINE static void magic(void)
 {
 	long result = MAGIC;
+
 	__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
 }
 
@@ -122,6 +125,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "range")) { /* libc's own go through: they are in the range */
 		int status;
 		pid_t pid = fork();
+
 		if (!pid)
 			_exit(count() == 6000 && dlopen("libm.so.6", RTLD_NOW) ? 7 : 8);
 		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7);

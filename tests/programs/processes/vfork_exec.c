@@ -26,6 +26,7 @@ NOINLINE static void leave_at(int depth)
 NOINLINE static int status_of(pid_t pid)
 {
 	int status = -1;
+
 	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -33,8 +34,10 @@ NOINLINE static int status_of(pid_t pid)
 int main(void)
 {
 	volatile int execs = 0, exits = 0;
+
 	for (volatile int i = 0; i < 20; i++) {
 		pid_t pid = vfork();
+
 		if (!pid)
 			exec_at(5);
 		execs += status_of(pid) == 0;

@@ -34,10 +34,12 @@ static volatile int zero;
 NOINLINE static void crash(const char *how)
 {
 	int ends[2];
+
 	if (!strcmp(how, "segv"))
 		*(volatile int *)8 = 1;
 	if (!strcmp(how, "bus")) {
 		FILE *empty = tmpfile();
+
 		*(volatile int *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(empty), 0) = 1;
 	}
 	if (!strcmp(how, "fpe"))

@@ -28,6 +28,7 @@ static void on_fault(int number)
 NOINLINE static int read_at(int depth, volatile int *place)
 {
 	int value = depth ? read_at(depth - 1, place) : *place;
+
 	BARRIER;
 	return value;
 }
@@ -35,6 +36,7 @@ NOINLINE static int read_at(int depth, volatile int *place)
 int main(int count, char **arguments)
 {
 	struct sigaction action = { .sa_handler = on_fault };
+
 	how = arguments[1];
 	if (!strcmp(how, "resethand"))
 		action.sa_flags = SA_RESETHAND;

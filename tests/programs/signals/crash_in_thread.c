@@ -21,6 +21,7 @@ static void *spin(void *unused)
 NOINLINE static int read_at(int depth, volatile int *place)
 {
 	int value = depth ? read_at(depth - 1, place) : *place;
+
 	BARRIER;
 	return value;
 }
@@ -32,6 +33,7 @@ static void *crash(void *unused)
 int main(void)
 {
 	pthread_t thread;
+
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, spin, NULL);
 	pthread_create(&thread, NULL, crash, NULL);

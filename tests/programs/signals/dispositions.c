@@ -21,6 +21,7 @@ int main(void)
 	struct sigaction action, old, set = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
 	sigset_t mask, pending;
 	stack_t stack;
+
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	sigpending(&pending);
 	for (int i = 1; i <= 64; i++) {

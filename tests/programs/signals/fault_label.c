@@ -32,6 +32,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 					{ (uintptr_t)second_fault, (uintptr_t)second_continues },
 					{ (uintptr_t)loop_fault, (uintptr_t)loop_continues },
 					{ faults[0], faults[1] } };
+
 	seen++;
 	for (int i = 0; i < 4; i++)
 		if ((uintptr_t)*rip == places[i][0]) {
@@ -47,6 +48,7 @@ int main(void)
 	const int *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), good = 5;
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 	long found = 0, sum = 0;
+
 	sigaction(SIGSEGV, &action, NULL);
 	for (int i = 0; i < 40; i++)
 		found += reads[i % 4](nothing, i) == i;

@@ -18,6 +18,7 @@ NOINLINE static long leaf(long n)
 static void on_alarm(int number)
 {
 	int status;
+
 	if (children == 20)
 		return;
 	pid_t pid = fork();
@@ -34,6 +35,7 @@ static void on_alarm(int number)
 int main(void)
 {
 	struct itimerval timer = { { 0, 2000 }, { 0, 2000 } };
+
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	for (long n = 0; children < 20;)

@@ -16,12 +16,14 @@ static int ends[2], feed;
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
 static void on_alarm(int number)
 {
 	int kept = errno;
+
 	work(5);
 	if (feed)
 		write(ends[1], "x", 1);
@@ -32,6 +34,7 @@ static void arm(int flags)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = flags };
 	struct itimerval timer = { { 0, 5000 }, { 0, 5000 } }; /* again and again: the first may come before the call that it is for */
+
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -46,6 +49,7 @@ int main(void)
 	char byte = '-';
 	sigset_t set, empty;
 	int number;
+
 	CHECK(!pipe(ends));
 	arm(0);
 	printf("read %s, ", outcome(read(ends[0], &byte, 1)));

@@ -39,6 +39,7 @@ NOINLINE static long leaf(long n)
 static long work(void)
 {
 	long n = 0;
+
 	while (n < 3000)
 		n = leaf(n);
 	return n;
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (!pid) {
 		pthread_t thread;
+
 		if (!in_thread)
 			child_work(NULL);
 		CHECK(!pthread_create(&thread, NULL, child_work, NULL));

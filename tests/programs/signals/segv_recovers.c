@@ -18,6 +18,7 @@ NOINLINE static void open_page(char *page)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	char *address = info->si_addr;
+
 	right += info->si_code == SEGV_ACCERR && address >= heap && address < heap + 64 * 4096;
 	faults++;
 	open_page(heap + (address - heap) / 4096 * 4096);
@@ -35,6 +36,7 @@ int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 	int sum = 0;
+
 	heap = mmap(NULL, 64 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaction(SIGSEGV, &action, NULL);
 	for (int i = 0; i < 64; i++)

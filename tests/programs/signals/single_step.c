@@ -21,6 +21,7 @@ int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	volatile long sum = 0;
+
 	sigaction(SIGTRAP, &action, NULL);
 	__asm__ volatile("pushfq; orl $0x100, (%%rsp); popfq" ::: "cc", "memory");
 	for (int i = 0; i < 10; i++)

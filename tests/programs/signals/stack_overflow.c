@@ -18,6 +18,7 @@ static void on_fault(int number)
 NOINLINE static int endless(volatile int depth)
 {
 	volatile char frame[512];
+
 	frame[0] = depth;
 	int value = endless(depth + 1);
 	BARRIER;
@@ -30,6 +31,7 @@ int main(int count, char **arguments)
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
 	struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK };
 	volatile int recovered = 0;
+
 	sigaltstack(&alternate, NULL);
 	sigaction(SIGSEGV, &action, NULL);
 	for (volatile int i = 0; i < 5; i++) {

@@ -14,6 +14,7 @@
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument)
 {
 	struct walk *walk = argument;
+
 	if (walk->count == 64)
 		return _URC_END_OF_STACK;
 	walk->starts[walk->count++] = _Unwind_GetRegionStart(context);

@@ -18,6 +18,7 @@ static void walk_stack(struct walk *walk)
 	unw_proc_info_t info;
 	unw_context_t context;
 	unw_cursor_t cursor;
+
 	CHECK(!unw_getcontext(&context) && !unw_init_local(&cursor, &context));
 	do
 		walk->starts[walk->count++] = unw_get_proc_info(&cursor, &info) ? 0 : info.start_ip;

@@ -31,6 +31,7 @@ static void arm(const char *where)
 	stack_t stack = { .ss_sp = !strcmp(where, "above") ? high : low, .ss_size = 1 << 16 };
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	struct itimerval timer = { { 0, 200 }, { 0, 200 } };
+
 	if (strcmp(where, "plain")) {
 		sigaltstack(&stack, NULL);
 		action.sa_flags |= SA_ONSTACK;
@@ -43,6 +44,7 @@ int main(int count, char **arguments)
 {
 	struct itimerval off = { { 0 } };
 	long sum = 0, last = 0;
+
 	arm(arguments[1]);
 	for (long i = 0; i < 3000000; i++)
 		sum += leaf(i);

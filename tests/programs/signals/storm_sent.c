@@ -51,6 +51,7 @@ static void make_jit(void)
 		0x48, 0x83, 0xec, 8, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3
 	};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	memcpy(page, code, sizeof code);
 	mprotect(page, 4096, PROT_READ | PROT_EXEC);
 	by_jit = (long (*)(long (*)(long), long))page;
@@ -59,6 +60,7 @@ static void make_jit(void)
 static void work(volatile char *frame, int bytes, int number)
 {
 	long count = __atomic_add_fetch(&handled, 1, __ATOMIC_SEQ_CST);
+
 	memset((char *)frame, number, bytes);
 	for (int i = 0; i < 10; i++)
 		CHECK(by_jit(leaf, i) == i + 1);
@@ -71,6 +73,7 @@ static void work(volatile char *frame, int bytes, int number)
 static void on_signal(int number)
 {
 	volatile char frame[512];
+
 	CHECK(frame >= low && frame + sizeof frame <= high);
 	work(frame, sizeof frame, number);
 }
@@ -78,6 +81,7 @@ static void on_signal(int number)
 static void on_signal_large(int number)
 {
 	volatile char frame[FRAME_BYTES];
+
 	CHECK(frame >= low && frame + sizeof frame <= high);
 	work(frame, sizeof frame, number);
 }
@@ -108,6 +112,7 @@ static void round_of(long number)
 {
 	for (int i = 0; i < NUMBERS; i++) {
 		struct itimerspec times = { .it_value = { 0, 2000 + (number * 7919 + i * 3571) % 20000 } };
+
 		CHECK(!timer_settime(timers[i], 0, &times, NULL));
 	}
 	while (handled < (number + 1) * NUMBERS)
@@ -118,6 +123,7 @@ static void make_timers(void)
 {
 	for (int i = 0; i < NUMBERS; i++) {
 		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = numbers[i] };
+
 		CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timers[i]));
 	}
 }

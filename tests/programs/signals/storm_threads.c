@@ -18,6 +18,7 @@ NOINLINE static long leaf(long x)
 NOINLINE static long deep(int depth)
 {
 	long n = depth ? deep(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -31,6 +32,7 @@ static void *body(void *alternate)
 {
 	char *memory = malloc(1 << 16);
 	stack_t stack = { .ss_sp = memory, .ss_size = 1 << 16 };
+
 	if (alternate)
 		sigaltstack(&stack, NULL);
 	__atomic_fetch_add(&started, 1, __ATOMIC_SEQ_CST);
@@ -45,6 +47,7 @@ int main(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART };
 	pthread_t threads[3];
+
 	sigaction(SIGRTMIN, &action, NULL);
 	for (long i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, body, (void *)(i & 1));

@@ -35,6 +35,7 @@ static void *leave(void *unused)
 int main(void)
 {
 	pthread_t thread;
+
 	atexit(at_exit);
 	pthread_create(&thread, NULL, spin, NULL);
 	pthread_create(&thread, NULL, leave, NULL);

@@ -13,6 +13,7 @@ static pthread_t main_thread;
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -32,6 +33,7 @@ static void *body(void *unused)
 int main(void)
 {
 	pthread_t thread;
+
 	main_thread = pthread_self();
 	atexit(at_exit);
 	pthread_create(&thread, NULL, body, NULL);

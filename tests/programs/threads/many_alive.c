@@ -12,6 +12,7 @@ static int frames;
 NOINLINE static int dive(int depth)
 {
 	int n = 0;
+
 	if (depth)
 		n = dive(depth - 1);
 	else
@@ -29,6 +30,7 @@ int main(void)
 {
 	static pthread_t threads[300];
 	pthread_attr_t attributes;
+
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 1 << 17);
 	pthread_barrier_init(&barrier, NULL, 300);

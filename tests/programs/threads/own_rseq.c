@@ -59,6 +59,7 @@ static void count(long times)
 static long raw(long number, long a, long b, long c, long d)
 {
 	register long r10 __asm__("r10") = d;
+
 	__asm__ volatile("syscall" : "+a"(number) : "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
 	return number;
 }
@@ -108,8 +109,10 @@ static void *body(void *number)
 	if (!strcmp(how, "vfork")) {
 		int status;
 		pid_t pid = vfork();
+
 		if (!pid) {
 			static struct rseq childs __attribute__((aligned(32)));
+
 			_exit(syscall(SYS_rseq, &childs, 32, 0, SIGNATURE) ? 3 : 4);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 4);

@@ -54,6 +54,7 @@ static int cancel(void *(*body)(void *))
 {
 	pthread_t thread;
 	void *result;
+
 	cleaned = 0;
 	pthread_create(&thread, NULL, body, NULL);
 	sem_wait(&ready);

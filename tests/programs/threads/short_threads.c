@@ -16,6 +16,7 @@ NOINLINE static long leaf(long n)
 static void *body(void *number)
 {
 	long sum = 0;
+
 	for (int i = 0; i <= 100; i++)
 		sum += leaf((long)number) > 0 ? 1 : 0;
 	__atomic_fetch_add(&total, sum + (long)number, __ATOMIC_RELAXED);
@@ -25,6 +26,7 @@ static void *body(void *number)
 int main(void)
 {
 	pthread_t threads[200];
+
 	for (long i = 0; i < 200; i++) {
 		pthread_create(&threads[0], NULL, body, (void *)(i + 200));
 		pthread_join(threads[0], NULL);

@@ -10,6 +10,7 @@
 NOINLINE static int dive(int depth)
 {
 	int n = depth ? dive(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
@@ -22,10 +23,12 @@ int main(void)
 {
 	pthread_attr_t attributes;
 	void *result = NULL;
+
 	pthread_attr_init(&attributes);
 	CHECK(!pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN));
 	for (int i = 0; i < 20; i++) {
 		pthread_t thread;
+
 		CHECK(!pthread_create(&thread, &attributes, body, NULL));
 		pthread_join(thread, &result);
 	}

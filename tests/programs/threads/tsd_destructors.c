@@ -19,6 +19,7 @@ NOINLINE static void work(int depth)
 static void destroy(void *value)
 {
 	long left = (long)value;
+
 	work(10);
 	destructors++;
 	if (left > rounds)
@@ -40,6 +41,7 @@ static void *body(void *unused)
 int main(void)
 {
 	pthread_t thread;
+
 	for (int i = 0; i < 4; i++)
 		pthread_key_create(&keys[i], destroy);
 	pthread_create(&thread, NULL, body, NULL);

@@ -34,6 +34,7 @@ NOINLINE void leaves(int depth)
 NOINLINE void plain(void)
 {
 	int value = keep_place(place);
+
 	see(value);
 	if (!value)
 		leaves(3);
@@ -42,6 +43,7 @@ NOINLINE void plain(void)
 NOINLINE void popped(void)
 {
 	int value = keep_place_popped(place);
+
 	see(value);
 	if (!value)
 		leaves(3);

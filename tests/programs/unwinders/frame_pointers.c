@@ -18,6 +18,7 @@ NOINLINE static void walk(void)
 	void **frame = __builtin_frame_address(0);
 	int count = 0, code = 0;
 	Dl_info info;
+
 	for (int at = entered - 1; at >= 0; at--) {
 		frame = frame[0];
 		count += frame == frames[at];

@@ -13,6 +13,7 @@ NOINLINE void walk_cursor(void)
 	struct unw_context context;
 	struct unw_cursor cursor;
 	uint64_t ip;
+
 	CHECK(!unw_getcontext(&context) && !unw_init_local(&cursor, &context));
 	do {
 		CHECK(!unw_get_reg(&cursor, UNW_REG_IP, &ip));

@@ -22,6 +22,7 @@ NOINLINE void deep(int depth)
 	unw_context_t context;
 	unw_cursor_t cursor;
 	unw_proc_info_t info;
+
 	if (depth) {
 		deep(depth - 1);
 		BARRIER;
@@ -47,6 +48,7 @@ NOINLINE void either(void)
 int main(void)
 {
 	int resumed = 0, returned = 0;
+
 	for (int i = 0; i < 200; i++) {
 		resumes = i & 1;
 		switch (runs(either)) {

@@ -18,6 +18,7 @@ NOINLINE int walk_local(void **addresses)
 	unw_cursor_t cursor;
 	unw_word_t ip;
 	int count = 0;
+
 	CHECK(!unw_getcontext(&context) && !_ULx86_64_init_local(&cursor, &context));
 	do {
 		CHECK(count < 64 && !_ULx86_64_get_reg(&cursor, UNW_REG_IP, &ip));
@@ -32,6 +33,7 @@ NOINLINE int walk_general(void **addresses)
 	unw_cursor_t cursor;
 	unw_word_t ip;
 	int count = 0;
+
 	CHECK(!unw_getcontext(&context) && !unw_init_local(&cursor, &context));
 	do {
 		CHECK(count < 64 && !unw_get_reg(&cursor, UNW_REG_IP, &ip));
@@ -44,6 +46,7 @@ static void walk(void)
 {
 	void *a[64], *b[64], *c[64];
 	int count = walk_local(a);
+
 	CHECK(walk_general(b) == count && unw_backtrace(c, 64) == count - 1);
 	for (int i = 2; i < count; i++)
 		CHECK(a[i] == b[i] && a[i] == c[i - 1]);

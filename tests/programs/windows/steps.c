@@ -53,6 +53,7 @@ static void *worker(void *mine)
 static void await(long number)
 {
 	long before[THREADS];
+
 	for (int i = 0; i < count; i++)
 		before[i] = rounds[i];
 	for (int i = 0; i < count; i++)
@@ -63,6 +64,7 @@ static void await(long number)
 static void *one_mark(void *argument)
 {
 	long number = *(long *)argument;
+
 	for (long i = 0; i < number; i++) {
 		if (i == number / 2)
 			marked();
@@ -93,6 +95,7 @@ static void step(const char *word)
 	const char *colon = strchr(word, ':');
 	long number = colon ? strtol(colon + 1, NULL, 10) : 0;
 	struct timespec duration = { number / 1000, number % 1000 * 1000000 };
+
 	if (is(word, "work"))
 		for (long i = 0; i < number; i++)
 			work();

@@ -37,6 +37,7 @@ NOINLINE static int pick(int n)
 int main(void)
 {
 	int values[1000];
+
 	fill(values, 1000);
 	qsort(values, 1000, sizeof *values, compare);
 	printf("sorted %d, sum %ld, names %d\n", is_sorted(values, 1000), add(values, 1000), pick(values[2]));

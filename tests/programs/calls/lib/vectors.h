@@ -18,6 +18,7 @@ NOINLINE static vector last_of(vector a, vector b, vector c, vector d, vector e,
 NOINLINE static vector recurse(vector a, int depth)
 {
 	vector result = depth ? recurse(a, depth - 1) : a;
+
 	BARRIER;
 	return result + 1.0;
 }
@@ -29,6 +30,7 @@ NOINLINE static int leaf(int n)
 NOINLINE static double keeps(vector *in)
 {
 	vector kept = *in * 2.0; /* -fipa-ra may keep it in a register over the call */
+
 	leaf(1);
 	kept += *in;
 	return kept[0] + kept[COUNT - 1];
@@ -38,6 +40,7 @@ int main(void)
 {
 	for (int i = 0; i < 10000; i++) {
 		vector a, b;
+
 		for (int k = 0; k < COUNT; k++) {
 			a[k] = i + k;
 			b[k] = 2 * k;

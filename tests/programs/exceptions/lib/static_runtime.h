@@ -22,8 +22,10 @@ NOINLINE static void dive(int depth, int &count)
 int main()
 {
 	int caught = 0;
+
 	for (int i = 0; i < 100; i++) {
 		int count = 0;
+
 		try {
 			dive(i, count);
 		} catch (const std::exception &) {

@@ -13,6 +13,7 @@ double mixed(int count, ...)
 {
 	va_list list;
 	double sum = 0;
+
 	va_start(list, count);
 	while (count--)
 		sum += va_arg(list, double);

@@ -9,6 +9,7 @@ int interposed;
 int puts(const char *text)
 {
 	static int (*next)(const char *);
+
 	if (!next)
 		next = (int (*)(const char *))dlsym(RTLD_NEXT, "puts");
 	interposed++;
@@ -18,6 +19,7 @@ int puts(const char *text)
 char *getenv(const char *name)
 {
 	char *(*next)(const char *) = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv");
+
 	interposed++;
 	return next(name);
 }
@@ -25,6 +27,7 @@ char *getenv(const char *name)
 int atoi(const char *text)
 {
 	int (*next)(const char *) = (int (*)(const char *))dlvsym(RTLD_NEXT, "atoi", "GLIBC_2.2.5");
+
 	interposed++;
 	return next(text);
 }

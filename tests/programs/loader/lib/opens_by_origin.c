@@ -5,12 +5,14 @@
 void *open_neighbour(void)
 {
 	void *library = dlopen("libneighbour.so", RTLD_NOW);
+
 	__asm__ volatile("" ::: "memory");
 	return library;
 }
 void *open_here(void)
 {
 	void *library = dlopen("$ORIGIN/libneighbour.so", RTLD_NOW);
+
 	__asm__ volatile("" ::: "memory");
 	return library;
 }

@@ -45,6 +45,7 @@ NOINLINE static void first(void)
 NOINLINE static void callers(void)
 {
 	int sum = 0;
+
 	CALL CALL CALL CALL CALL CALL CALL CALL BARRIER;
 }
 NOINLINE static void many(void)
@@ -55,6 +56,7 @@ NOINLINE static void many(void)
 NOINLINE static void exec_nothing(void)
 {
 	char *none[] = { NULL };
+
 	execve("/nonexistent", none, none);
 	BARRIER;
 }
@@ -68,6 +70,7 @@ static void *body(void *unused)
 int main(void)
 {
 	pthread_t thread;
+
 	place = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	top = place + BYTES;
 	measure("the first event", first, 2 * FRAME);

@@ -25,12 +25,14 @@ NOINLINE static int set_base(unsigned long base)
 NOINLINE static int work(int depth)
 {
 	int n = depth ? work(depth - 1) : 0;
+
 	BARRIER;
 	return n + 1;
 }
 NOINLINE static int sum(int n)
 {
 	int s = n ? sum(n - 1) + n : 0;
+
 	BARRIER;
 	return s;
 }
@@ -39,6 +41,7 @@ NOINLINE static int sum(int n)
 NOINLINE static int enter_guest(int depth)
 {
 	int n = 1;
+
 	if (depth)
 		n += enter_guest(depth - 1);
 	else

@@ -20,6 +20,7 @@ NOINLINE static long leaf(long n)
 NOINLINE static long loop(long n)
 {
 	long sum = 0;
+
 	while (n)
 		sum += n--;
 	return sum;
@@ -37,6 +38,7 @@ NOINLINE static long tail(long n)
 NOINLINE static long recurse(long n)
 {
 	long sum = n ? n + recurse(n - 1) : 0;
+
 	BARRIER;
 	return sum;
 }
@@ -59,6 +61,7 @@ __asm__(".text\n"
 NOINLINE static long middle(long n)
 {
 	long sum;
+
 	inside_middle = 1;
 	sum = leaf(n) + loop(n) + many(n, 1, 1, 1, 1, 1, 1, 1) + tail(n) + tail(n + 1) + recurse(3);
 	sum += calls_first(n) + branches_first(n) + branches_first(0) + counts_first(n) + counts_first(0) + loops_long(n + 1) +
@@ -71,6 +74,7 @@ NOINLINE static long middle(long n)
 NOINLINE static long run(void)
 {
 	long sum = 0;
+
 	inside_run = 1;
 	for (int i = 0; i < 10; i++)
 		sum += middle(i);
@@ -89,6 +93,7 @@ static void walk_stack(struct walk *walk);
 static int found(const struct walk *walk)
 {
 	int at = walk->count - 1;
+
 	while (at > 0 && walk->starts[at] != (uintptr_t)main)
 		at--;
 	if (at < 1 || !inside_run)
@@ -101,6 +106,7 @@ static int found(const struct walk *walk)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct walk walk = { .count = 0 };
+
 	if (stepped) { /* by pushf and popf, it would trap between the two, with another stack */
 		((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 		return;
@@ -129,6 +135,7 @@ int main(int count, char **arguments)
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	pthread_t self = pthread_self(), thread;
 	long sum;
+
 	on_signal(0, NULL, NULL); /* the unwinder's own start */
 	signals = misses = 0;
 	sigaction(SIGTRAP, &action, NULL);

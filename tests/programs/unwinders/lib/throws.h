@@ -12,6 +12,7 @@ struct guard {
 NOINLINE int dive(int depth)
 {
 	guard here;
+
 	if (!depth)
 		throw 42;
 	int result = dive(depth - 1) + 1;
@@ -41,6 +42,7 @@ NOINLINE int rethrower(int depth)
 int main()
 {
 	int sum = 0;
+
 	for (int i = 0; i < 100; i++)
 		sum += catcher(i);
 	try {

@@ -13,6 +13,7 @@ static void note(void *address)
 {
 	Dl_info info;
 	const char *name = dladdr((char *)address - 1, &info) && info.dli_sname ? info.dli_sname : "";
+
 	frames++;
 	if (strstr(info.dli_fname, "ada"))
 		others++;
@@ -32,12 +33,14 @@ NOINLINE int by_library(const void *a, const void *b)
 NOINLINE void sorter(void)
 {
 	int two[2] = { 2, 1 };
+
 	qsort(two, 2, sizeof *two, by_library);
 	BARRIER;
 }
 NOINLINE int recurses(int n)
 {
 	int result = n ? recurses(n - 1) + 1 : (sorter(), 0);
+
 	BARRIER;
 	return result;
 }
