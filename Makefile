@@ -44,7 +44,7 @@ install: all
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
 format:
-	@clang-format -i $$(git ls-files '*.c' '*.h' '*.cc')
+	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
 	@rm -rf $(BUILD) build-asan build-fuzz build-fuzz-fast

@@ -21,6 +21,7 @@
 void floor_index(uint64_t calls, void *ring, uint64_t ring_bytes);
 void floor_detail(uint64_t calls, void *ring, uint64_t ring_bytes, void *detail, void *detail_end);
 
+/* clang-format off */
 /* Every workload twice: hooked and plain. */
 #define LEAF(attribute, name) attribute static long name(long x) { __asm__ volatile(""); return x + 1; }
 #define FIB(attribute, name) attribute static long name(long n) { return n < 2 ? n : name(n - 1) + name(n - 2); }
@@ -50,6 +51,7 @@ typedef long function(long);
 #define CALLER_PLAIN_NAME(n) caller_plain_##n,
 REPEAT64(CALLER, x)
 static function *const callers[] = { REPEAT64(CALLER_NAME, x) }, *const callers_plain[] = { REPEAT64(CALLER_PLAIN_NAME, x) };
+/* clang-format on */
 
 static volatile long sink;
 
@@ -98,7 +100,10 @@ static long run_busy(bool hooked)
 	return 200000;
 }
 
-static const struct { const char *name; long (*run)(bool hooked); } workloads[] = {
+static const struct {
+	const char *name;
+	long (*run)(bool hooked);
+} workloads[] = {
 	{ "leaf", run_leaf }, { "fib", run_fib }, { "64 callers", run_callers }, { "30 deep", run_deep }, { "busy body", run_busy },
 };
 #define WORKLOADS (sizeof workloads / sizeof workloads[0])
@@ -106,7 +111,7 @@ static const struct { const char *name; long (*run)(bool hooked); } workloads[] 
 static const struct setting {
 	const char *name;
 	struct fake_detail detail;
-	bool rules;				/* 64 in the policy, none of which names what is measured */
+	bool rules; /* 64 in the policy, none of which names what is measured */
 } settings[] = {
 	{ "index", { 0, 0, 0 }, false },
 	{ "+ rules", { 0, 0, 0 }, true },
@@ -211,8 +216,7 @@ static void figures_print(int rounds)
 	double floor_ns[2] = { median(floors[0], rounds), median(floors[1], rounds) };
 
 	printf("ns an event, medians of %d rounds; x: times the floor, the same clock reads and stores round a plain call\n", rounds);
-	printf("floor: index %.2f; with detail (records of 320 bytes) %.2f, %+.2f\n", floor_ns[0], floor_ns[1],
-	       floor_ns[1] - floor_ns[0]);
+	printf("floor: index %.2f; with detail (records of 320 bytes) %.2f, %+.2f\n", floor_ns[0], floor_ns[1], floor_ns[1] - floor_ns[0]);
 	printf("%-12s %8s", "", "untraced");
 	for (size_t s = 0; s < SETTINGS; s++)
 		printf(s ? " %9s %7s %5s" : " %9s %5s", settings[s].name, s ? "-index" : "x", "x");
@@ -249,7 +253,7 @@ int main(int count, char **arguments)
 		segments[s] = setting_make(&settings[s]);
 	fake_hook(__start___patchable_function_entries, __stop___patchable_function_entries);
 	for (int round = -2; round < rounds; round++)
-		round_run(round < 0 ? 0 : round, segments);		/* two to warm up */
+		round_run(round < 0 ? 0 : round, segments); /* two to warm up */
 	figures_print(rounds);
 	return 0;
 }

@@ -45,8 +45,7 @@ static struct atf_index_writer *writer_open(const char *directory, uint32_t thre
 }
 
 /* Writes `count` events whose times begin at `first_ns`: `burst` of them 10 ns apart, then a pause. */
-static void write_events(struct atf_index_writer *writer, uint64_t count, uint64_t first_ns, uint64_t burst,
-			 uint64_t pause_ns)
+static void write_events(struct atf_index_writer *writer, uint64_t count, uint64_t first_ns, uint64_t burst, uint64_t pause_ns)
 {
 	uint64_t done = 0, now_ns = first_ns;
 

@@ -78,8 +78,9 @@ void bench_make(const char *path, uint64_t events, uint32_t threads, const struc
 	synth_process(synth, 100);
 	add_modules(synth);
 	for (uint32_t i = 0; i < threads; i++) {
-		struct program program = { .state = i, .left = events / threads - 2, .odds = mix->odds,
-					   .thread = synth_thread(synth, 100 + i, "bench") };
+		struct program program = {
+			.state = i, .left = events / threads - 2, .odds = mix->odds, .thread = synth_thread(synth, 100 + i, "bench")
+		};
 
 		synth_call(program.thread, id_of(0));
 		for (uint32_t next = 0; program.left > 2; next++) {
@@ -115,14 +116,13 @@ void bench_make_many(const char *path, uint32_t threads, bool finished)
 
 /* --- a real one --------------------------------------------------------------------------------------------------------- */
 
-static const char script[] =
-	"local words, n = {}, 0 "
-	"for i = 1, 10000 do "
-	"local word = string.format('%x', i * 2654435761 % 4294967296) words[#words + 1] = word:gsub('a', 'b') "
-	"end "
-	"table.sort(words) "
-	"for word in table.concat(words, ' '):gmatch('%w+') do if word:find('ff') then n = n + #word end end "
-	"print(n)";
+static const char script[] = "local words, n = {}, 0 "
+			     "for i = 1, 10000 do "
+			     "local word = string.format('%x', i * 2654435761 % 4294967296) words[#words + 1] = word:gsub('a', 'b') "
+			     "end "
+			     "table.sort(words) "
+			     "for word in table.concat(words, ' '):gmatch('%w+') do if word:find('ff') then n = n + #word end end "
+			     "print(n)";
 
 bool bench_record(char *path, size_t size, const char *directory, const char *ada)
 {

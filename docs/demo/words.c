@@ -91,15 +91,14 @@ int main(void)
 
 	while (isalpha((unsigned char)text[middle]))
 		middle++;
-	halves[0] = (struct half){text, text + middle, NULL, 0};
-	halves[1] = (struct half){text + middle, text + length, NULL, 0};
+	halves[0] = (struct half){ text, text + middle, NULL, 0 };
+	halves[1] = (struct half){ text + middle, text + length, NULL, 0 };
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, count_half, &halves[i]);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	merge(&halves[0], halves[1].words);
 	best = most_frequent(halves[0].words, NULL);
-	printf("%d distinct words; most frequent: %s, %d times\n", halves[0].distinct, best ? best->text : "none",
-		best ? best->count : 0);
+	printf("%d distinct words; most frequent: %s, %d times\n", halves[0].distinct, best ? best->text : "none", best ? best->count : 0);
 	return 0;
 }

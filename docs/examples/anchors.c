@@ -90,7 +90,7 @@ int main(int count, char **arguments)
 	if (store(session, "sound", sound, NULL) || store(session, "film", film, &began))
 		return 1;
 	for (int i = 0; i < MOMENTS; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);	/* what is recorded happens here */
+		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL); /* what is recorded happens here */
 		if (ada_timing_anchor(&sounds[i], "sound", sound, NULL) || ada_timing_anchor(&films[i], "film", film, &began))
 			return 1;
 	}

@@ -10,7 +10,7 @@
 
 int main(int argc, char **argv)
 {
-	static const char *const kinds[] = {"?", "call", "return", "exception", "lost"};
+	static const char *const kinds[] = { "?", "call", "return", "exception", "lost" };
 	size_t count = (size_t)argc - 1, which;
 	struct atf_thread **threads = calloc(count + 1, sizeof *threads);
 	struct atf_message message;
@@ -30,8 +30,8 @@ int main(int argc, char **argv)
 	}
 	while (atf_merge_next(merge, &which, &position, &event))
 		printf("%" PRIu64 " thread %zu #%" PRIu64 " %s module %u symbol %u depth %u\n", event->timestamp_ns, which, position,
-			kinds[event->event_kind <= 4 ? event->event_kind : 0], ADA_FUNCTION_MODULE(event->function_id),
-			ADA_FUNCTION_SYMBOL(event->function_id), event->call_depth);
+		       kinds[event->event_kind <= 4 ? event->event_kind : 0], ADA_FUNCTION_MODULE(event->function_id),
+		       ADA_FUNCTION_SYMBOL(event->function_id), event->call_depth);
 	atf_merge_close(merge);
 	for (size_t i = 0; i < count; i++)
 		atf_thread_close(threads[i]);

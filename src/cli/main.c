@@ -66,7 +66,7 @@ static int fail_unknown(const char *name)
 }
 
 /* The rest of stdio's buffer (help, version) must reach its reader; otherwise the status says that it didn't. */
-static int finish(int status)
+static int output_finish(int status)
 {
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "ada: can't write to standard output: %m\n");
@@ -95,11 +95,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "-?")) {
 		print_help(stdout);
-		return finish(0);
+		return output_finish(0);
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		puts("ada " ADA_VERSION);
-		return finish(0);
+		return output_finish(0);
 	}
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(name, commands[i].name)) {
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 			argv[1] = full_name;
 			if (commands[i].run != ada_cmd_trace)
 				occupy_streams();
-			return finish(commands[i].run(argc - 1, argv + 1));
+			return output_finish(commands[i].run(argc - 1, argv + 1));
 		}
 	if (*name == '-') {
 		fprintf(stderr, "ada: unknown option '%s': `ada --help` lists the commands\n", name);

@@ -35,7 +35,7 @@ struct row {
 	unsigned remembered_count;
 };
 
-static const uint8_t *take(struct cursor *cursor, uint64_t bytes)
+static const uint8_t *cursor_take(struct cursor *cursor, uint64_t bytes)
 {
 	const uint8_t *at = cursor->at;
 
@@ -50,7 +50,7 @@ static const uint8_t *take(struct cursor *cursor, uint64_t bytes)
 
 static uint64_t take_unsigned(struct cursor *cursor, unsigned bytes)
 {
-	const uint8_t *at = take(cursor, bytes);
+	const uint8_t *at = cursor_take(cursor, bytes);
 	uint64_t value = 0;
 
 	if (at)
@@ -65,7 +65,7 @@ static uint64_t take_leb(struct cursor *cursor, bool is_signed)
 	const uint8_t *byte;
 
 	do {
-		byte = take(cursor, 1);
+		byte = cursor_take(cursor, 1);
 		if (!byte)
 			return 0;
 		if (shift < 64)
@@ -113,7 +113,7 @@ static void parse_cie(struct cursor cursor, struct cie *cie)
 	augmentation = (const char *)cursor.at;
 	if (cursor.bad || !memchr(augmentation, 0, (size_t)(cursor.end - cursor.at)) || (version != 1 && version != 3))
 		return;
-	take(&cursor, strlen(augmentation) + 1);
+	cursor_take(&cursor, strlen(augmentation) + 1);
 	cie->code_align = take_leb(&cursor, false);
 	cie->data_align = (int64_t)take_leb(&cursor, true);
 	cie->return_register = version == 1 ? take_unsigned(&cursor, 1) : take_leb(&cursor, false);
@@ -124,7 +124,7 @@ static void parse_cie(struct cursor cursor, struct cie *cie)
 
 		length = take_leb(&cursor, false);
 		data = cursor;
-		if (!take(&cursor, length))
+		if (!cursor_take(&cursor, length))
 			return;
 		cie->augmented = true;
 		for (const char *letter = augmentation + 1; *letter; letter++) {
@@ -212,11 +212,11 @@ static void run_extended(struct cursor *cursor, const struct cie *cie, uint8_t c
 	case DW_CFA_val_expression:
 		if (take_leb(cursor, false) == cie->return_register)
 			row->now.return_known = false;
-		take(cursor, take_leb(cursor, false));
+		cursor_take(cursor, take_leb(cursor, false));
 		break;
 	case DW_CFA_def_cfa_expression:
 		row->now.cfa_known = false;
-		take(cursor, take_leb(cursor, false));
+		cursor_take(cursor, take_leb(cursor, false));
 		break;
 	default: cursor->bad = true;
 	}
@@ -268,7 +268,7 @@ static struct ada_elf_frame parse_fde(struct cursor cursor, const struct cie *ci
 
 		length = take_leb(&cursor, false);
 		data = cursor;
-		if (take(&cursor, length) && cie->lsda_encoding != DW_EH_PE_omit && length) {
+		if (cursor_take(&cursor, length) && cie->lsda_encoding != DW_EH_PE_omit && length) {
 			uint64_t place = data.address;
 
 			frame.lsda = take_encoded(&data, cie->lsda_encoding & 0x7f);
@@ -327,7 +327,7 @@ static struct cursor find_eh_frame(const struct ada_elf *elf)
 		if (header.at && take_unsigned(&header, 1) == 1) {
 			uint8_t encoding = (uint8_t)take_unsigned(&header, 1);
 
-			take(&header, 2);
+			cursor_take(&header, 2);
 			found.address = take_encoded(&header, encoding);
 			found.at = header.bad ? NULL : ada_elf_rest(elf, found.address, &rest);
 			found.end = found.at ? found.at + rest : NULL;
@@ -346,12 +346,12 @@ static bool next_fde(const struct cursor *section, struct cursor *cursor, struct
 	if (record.bad || !length || length == UINT32_MAX || length > (uint64_t)(record.end - record.at))
 		return false;
 	record.end = record.at + length;
-	take(cursor, 4 + length);
+	cursor_take(cursor, 4 + length);
 	back = take_unsigned(&record, 4);
 	if (!back || back > id_address - section->address)
 		return true;
 	if (id_address - back != cie->address) {
-		take(&at, id_address - back - section->address);
+		cursor_take(&at, id_address - back - section->address);
 		parse_cie(at, cie);
 	}
 	if (!cie->bad)
@@ -383,7 +383,7 @@ bool ada_elf_frames_entry_at(const struct ada_elf *elf, const struct ada_elf_fra
 
 	if (!next || address - frames->items[next - 1].start >= frames->items[next - 1].size)
 		return true;
-	take(&cursor, frames->items[next - 1].record - section.address);
+	cursor_take(&cursor, frames->items[next - 1].record - section.address);
 	return next_fde(&section, &cursor, &cie, address - frames->items[next - 1].start, &frame) && frame.entry;
 }
 

@@ -125,7 +125,7 @@ struct text {
 	enum ada_debug_language language;
 };
 
-static void put(struct text *text, const char *string)
+static void text_put(struct text *text, const char *string)
 {
 	for (; *string && text->length < sizeof text->bytes - 4; string++)
 		text->bytes[text->length++] = *string;
@@ -145,7 +145,7 @@ static void put_type_of(struct text *text, Dwarf_Die *die, unsigned nesting)
 	if (named_type_of(die, &type))
 		put_type(text, &type, nesting + 1);
 	else
-		put(text, "void");
+		text_put(text, "void");
 }
 
 /* `between`: what stands in front of the parameters: "(*)" of a pointer to it. */
@@ -155,20 +155,20 @@ static void put_subroutine(struct text *text, Dwarf_Die *die, const char *betwee
 	Dwarf_Die child;
 
 	put_type_of(text, die, nesting);
-	put(text, between);
-	put(text, "(");
+	text_put(text, between);
+	text_put(text, "(");
 	if (dwarf_child(die, &child) == 0)
 		do {
 			if (dwarf_tag(&child) != DW_TAG_formal_parameter && dwarf_tag(&child) != DW_TAG_unspecified_parameters)
 				continue;
-			put(text, comma);
+			text_put(text, comma);
 			if (dwarf_tag(&child) == DW_TAG_formal_parameter)
 				put_type_of(text, &child, nesting);
 			else
-				put(text, "...");
+				text_put(text, "...");
 			comma = ", ";
 		} while (text->length < sizeof text->bytes - 4 && dwarf_siblingof(&child, &child) == 0);
-	put(text, ")");
+	text_put(text, ")");
 }
 
 static bool is_string_class(Dwarf_Die *die)
@@ -185,10 +185,10 @@ static void put_aggregate(struct text *text, Dwarf_Die *die, const char *keyword
 	const char *name = dwarf_diename(die);
 
 	if (text->language == ADA_DEBUG_C || !name) {
-		put(text, keyword);
-		put(text, " ");
+		text_put(text, keyword);
+		text_put(text, " ");
 	}
-	put(text, is_string_class(die) ? "std::string" : name ? name : "{...}");
+	text_put(text, is_string_class(die) ? "std::string" : name ? name : "{...}");
 }
 
 static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, unsigned nesting)
@@ -201,8 +201,8 @@ static void put_pointer(struct text *text, Dwarf_Die *die, const char *mark, uns
 	}
 	put_type_of(text, die, nesting);
 	if (text->length && text->bytes[text->length - 1] != '*')
-		put(text, " ");
-	put(text, mark);
+		text_put(text, " ");
+	text_put(text, mark);
 }
 
 static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifier, unsigned nesting)
@@ -211,13 +211,13 @@ static void put_qualified(struct text *text, Dwarf_Die *die, const char *qualifi
 	bool pointer = named_type_of(die, &to) && dwarf_tag(&to) == DW_TAG_pointer_type && !dwarf_diename(&to);
 
 	if (!pointer) {
-		put(text, qualifier);
-		put(text, " ");
+		text_put(text, qualifier);
+		text_put(text, " ");
 	}
 	put_type_of(text, die, nesting);
 	if (pointer) {
-		put(text, " ");
-		put(text, qualifier);
+		text_put(text, " ");
+		text_put(text, qualifier);
 	}
 }
 
@@ -229,7 +229,7 @@ static void put_array(struct text *text, Dwarf_Die *die, unsigned nesting)
 	put_type_of(text, die, nesting);
 	if (elements)
 		snprintf(count, sizeof count, " [%llu]", (unsigned long long)elements);
-	put(text, count);
+	text_put(text, count);
 }
 
 static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting)
@@ -237,7 +237,7 @@ static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting)
 	const char *name = dwarf_diename(die);
 
 	if (nesting > ADA_DEBUG_NESTING_MAX || text->length >= sizeof text->bytes - 4) {
-		put(text, "...");
+		text_put(text, "...");
 		return;
 	}
 	switch (dwarf_tag(die)) {
@@ -251,7 +251,7 @@ static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting)
 	case DW_TAG_restrict_type: put_type_of(text, die, nesting); return;
 	case DW_TAG_pointer_type:
 		if (name)
-			put(text, name);
+			text_put(text, name);
 		else
 			put_pointer(text, die, "*", nesting);
 		return;
@@ -261,12 +261,12 @@ static void put_type(struct text *text, Dwarf_Die *die, unsigned nesting)
 	case DW_TAG_subroutine_type: put_subroutine(text, die, " ", nesting); return;
 	case DW_TAG_array_type:
 		if (name)
-			put(text, name);
+			text_put(text, name);
 		else
 			put_array(text, die, nesting);
 		return;
 	}
-	put(text, name ? name : "...");
+	text_put(text, name ? name : "...");
 }
 
 static char *name_of(Dwarf_Die *die, enum ada_debug_language language)

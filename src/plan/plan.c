@@ -126,8 +126,8 @@ static int open_memory(struct ada_plan *plan, const uint8_t *bytes, uint64_t len
 }
 
 /* `cache` may be NULL. */
-static int make(struct ada_plan *plan, const struct ada_elf *elf, const struct ada_plan_options *options, const struct cache *cache,
-		uint64_t identity, struct ada_error *error)
+static int plan_make(struct ada_plan *plan, const struct ada_elf *elf, const struct ada_plan_options *options, const struct cache *cache,
+		     uint64_t identity, struct ada_error *error)
 {
 	uint8_t *bytes = NULL;
 	uint64_t length;
@@ -168,7 +168,7 @@ int ada_plan_open(struct ada_plan **plan, const char *path, const struct ada_pla
 		cache_name(elf, options, &cache);
 	identity = file_identity(elf);
 	if (!use_cache || open_cached(opened, &cache, identity))
-		status = make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
+		status = plan_make(opened, elf, options, use_cache ? &cache : NULL, identity, error);
 out:
 	if (cache.directory >= 0)
 		close(cache.directory);

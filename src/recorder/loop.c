@@ -112,7 +112,7 @@ static void keep_manifest(struct ada_loop *loop, struct ada_provider *provider, 
 	ada_manifest_write(provider);
 }
 
-static void finish(struct ada_loop *loop, struct ada_provider *provider)
+static void provider_finish(struct ada_loop *loop, struct ada_provider *provider)
 {
 	if (provider->pid == loop->recorder->main_pid && !__atomic_load_n(&provider->replaced, __ATOMIC_ACQUIRE))
 		reap_main(loop);
@@ -259,7 +259,7 @@ static void attend(struct ada_loop *loop, struct ada_provider *provider, uint64_
 	}
 	if (gone && !still_talks(provider, now)) {
 		drain(loop, provider);
-		finish(loop, provider);
+		provider_finish(loop, provider);
 	}
 }
 

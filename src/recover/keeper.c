@@ -97,7 +97,7 @@ static void write_log(const struct ada_recovered *result, const char *failure)
 /* --- finishing ---------------------------------------------------------------------------------------------------------- */
 
 /* A disk may be full for a moment. */
-static int finish(struct ada_recovered *result, struct ada_error *error, bool has_arena)
+static int session_finish(struct ada_recovered *result, struct ada_error *error, bool has_arena)
 {
 	char place[ADA_DIRECTORY_PATH_BYTES];
 	struct ada_recover_options options = { .session = place,
@@ -156,7 +156,7 @@ __attribute__((noreturn)) static void keep(const struct ada_keeping *keeping, in
 	while (poll(&dead, 1, -1) != 1)
 		;
 	if (is_to_do(has_arena)) {
-		int status = finish(&result, &error, has_arena);
+		int status = session_finish(&result, &error, has_arena);
 
 		if (status || !result.was_complete)
 			write_log(&result, status ? error.text : NULL);

@@ -524,7 +524,7 @@ static int by_id(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static void fill(struct draft *draft)
+static void draft_fill(struct draft *draft)
 {
 	const struct ada_process *process = draft->process;
 	json_object *manifest = draft->manifest, *threads = array(manifest, "threads"), *note = ada_recover_note(draft->recovery);
@@ -572,6 +572,6 @@ int ada_recover_manifest(const struct ada_recovery *recovery, const struct ada_p
 		return ada_error_system(error, ENAMETOOLONG, "%s", process->path);
 	if (json_object_deep_copy(process->manifest, &draft.manifest, NULL))
 		return ada_error_system(error, ENOMEM, "%s", path);
-	fill(&draft);
+	draft_fill(&draft);
 	return ada_json_replace(path, draft.manifest, error);
 }

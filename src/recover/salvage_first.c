@@ -21,7 +21,7 @@ static const char begun
 	     "\"recording\":{\"state\":\"running\",\"reason\":null,\"threadsRefused\":0,\"modulesRefused\":0,\"internalErrors\":0},"
 	     "\"finalized\":false}";
 
-static void add(json_object *object, const char *key, json_object *value)
+static void member_add(json_object *object, const char *key, json_object *value)
 {
 	json_object_object_del(object, key);
 	json_object_object_add(object, key, value);
@@ -45,14 +45,14 @@ static json_object *buffering_of(const struct ada_salvage_process *process, cons
 	uint32_t mode = process->salvage->map.header->index_mode;
 	json_object *object = json_object_new_object(), *index = json_object_new_object();
 
-	add(index, "mode", json_object_new_string(modes[mode <= ADA_INDEX_CIRCULAR ? mode : 0]));
-	add(index, "onFull", json_object_new_string(segment->shm->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
+	member_add(index, "mode", json_object_new_string(modes[mode <= ADA_INDEX_CIRCULAR ? mode : 0]));
+	member_add(index, "onFull", json_object_new_string(segment->shm->on_full == ADA_ON_FULL_BLOCK ? "block" : "drop"));
 	ada_json_count(index, "bufferBytes", (uint64_t)segment->chunks * ADA_CHUNK_BYTES);
 	ada_json_count(index, "chunkBytes", ADA_CHUNK_BYTES);
 	ada_json_count(index, "waits", segment->shm->waits);
 	ada_json_count(index, "waitNs", 0);
-	add(object, "index", index);
-	add(object, "detail", NULL);
+	member_add(object, "index", index);
+	member_add(object, "detail", NULL);
 	return object;
 }
 
@@ -67,12 +67,12 @@ static int write_manifest(const struct ada_salvage_process *process, const struc
 	ada_json_count(manifest, "parentPid", process->note->parent_pid);
 	ada_json_count(manifest, "provider", process->number);
 	ada_json_count(manifest, "startNs", process->note->start_ns);
-	add(manifest, "program", program_of(segment));
-	add(manifest, "command", json_object_new_array());
-	add(manifest, "buffering", buffering_of(process, segment));
-	add(manifest, "clock", ada_json_clock_of(process->salvage->clock));
-	add(ada_json_get(manifest, "index_lane"), "always_persisted",
-	    json_object_new_boolean(process->salvage->map.header->index_mode == ADA_INDEX_STREAMING));
+	member_add(manifest, "program", program_of(segment));
+	member_add(manifest, "command", json_object_new_array());
+	member_add(manifest, "buffering", buffering_of(process, segment));
+	member_add(manifest, "clock", ada_json_clock_of(process->salvage->clock));
+	member_add(ada_json_get(manifest, "index_lane"), "always_persisted",
+		   json_object_new_boolean(process->salvage->map.header->index_mode == ADA_INDEX_STREAMING));
 	return ada_json_replace(path, manifest, error);
 }
 

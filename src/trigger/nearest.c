@@ -32,7 +32,7 @@ struct ada_nearest *ada_nearest_open(const char *wanted)
 	return nearest;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -51,15 +51,15 @@ static unsigned distance(const char *a, size_t a_length, const char *b, size_t b
 		for (size_t j = 1; j <= b_length; j++) {
 			bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
 
-			row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + !same);
+			row[j] = least_of(least_of(above[j], row[j - 1]) + 1, above[j - 1] + !same);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = least(row[j], before[j - 2] + 1);
-			best = least(best, row[j]);
+				row[j] = least_of(row[j], before[j - 2] + 1);
+			best = least_of(best, row[j]);
 		}
 		if (best > limit + 1)
 			return limit + 1;
 	}
-	return least(rows[a_length % 3][b_length], limit + 1);
+	return least_of(rows[a_length % 3][b_length], limit + 1);
 }
 
 void ada_nearest_offer(struct ada_nearest *nearest, const char *name)

@@ -104,7 +104,7 @@ static int read_value(const struct ada_parser *parser, enum option option, struc
 	return 0;
 }
 
-static enum option find(const struct ada_parser *parser, struct ada_span name, bool *real)
+static enum option option_find(const struct ada_parser *parser, struct ada_span name, bool *real)
 {
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (ada_span_is(name, types[i].name)) {
@@ -127,7 +127,7 @@ static int read_option(const struct ada_parser *parser, struct ada_span span, co
 
 	if (name.at == name.end)
 		return ada_parse_fail(parser, name.at, "an option is missing");
-	option = find(parser, name, &real);
+	option = option_find(parser, name, &real);
 	if (option == OPTIONS)
 		return unknown(parser, name);
 	if (!(groups & (real ? ADA_OPTION_REAL : options[option].group)))

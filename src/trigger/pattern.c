@@ -117,7 +117,7 @@ void ada_names_close(struct ada_names *names)
 	*names = (struct ada_names){ 0 };
 }
 
-static bool fits(const struct ada_pattern *pattern, const char *name)
+static bool pattern_fits(const struct ada_pattern *pattern, const char *name)
 {
 	if (!name)
 		return false;
@@ -138,6 +138,6 @@ bool ada_pattern_may_match(const struct ada_pattern *pattern, const char *mangle
 
 bool ada_pattern_matches(const struct ada_pattern *pattern, const struct ada_names *names)
 {
-	return fits(pattern, names->mangled) || fits(pattern, names->plain) || fits(pattern, names->demangled) ||
-	       fits(pattern, names->bare);
+	return pattern_fits(pattern, names->mangled) || pattern_fits(pattern, names->plain) || pattern_fits(pattern, names->demangled) ||
+	       pattern_fits(pattern, names->bare);
 }

@@ -364,7 +364,7 @@ const struct ada_prototype ada_prototypes[] = { { "abort", "v", "" },
 						{ "writev", "lipi", "fd vectors count" } };
 const size_t ada_prototype_count = sizeof ada_prototypes / sizeof *ada_prototypes;
 
-static int compare(const void *name, const void *prototype)
+static int prototype_compare(const void *name, const void *prototype)
 {
 	return strcmp(name, ((const struct ada_prototype *)prototype)->name);
 }
@@ -379,7 +379,8 @@ const struct ada_prototype *ada_prototype_find(const char *name)
 	memcpy(plain, name, length);
 	plain[length] = '\0';
 	for (;;) {
-		const struct ada_prototype *found = bsearch(plain, ada_prototypes, ada_prototype_count, sizeof *ada_prototypes, compare);
+		const struct ada_prototype *found = bsearch(plain, ada_prototypes, ada_prototype_count, sizeof *ada_prototypes,
+							    prototype_compare);
 
 		if (found || length < 3 || strcmp(plain + length - 2, "64") != 0)
 			return found;

@@ -91,7 +91,8 @@ def tree(tmp_path):
     """A copy of the sources that a test may spoil."""
     for name in ("include", "src", "tools", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    shutil.copy(ROOT / "ARCHITECTURE.md", tmp_path)
+    for name in ("ARCHITECTURE.md", ".clang-format"):
+        shutil.copy(ROOT / name, tmp_path)
     for name in ("tests", "bench", "fuzz"):
         (tmp_path / name).mkdir()
     return tmp_path
@@ -164,6 +165,22 @@ def test_sizes_are_held(tree):
     assert result.stdout.splitlines() == [
         "src/base/long.c: 601 lines, 600 allowed: split it by what it does",
         "src/base/long.c:1: f has 71 lines, 70 allowed",
+    ]
+
+
+def test_the_dialect_is_held(tree):
+    (tree / "src" / "base" / "odd.c").write_text(
+        "static int take(int *x)\n{\n\tint rc = *x;\n\treturn rc + (int)sizeof(*x);\n}\n\nint  odd(int *x)\n{\n\treturn take(x);\n}\n")
+    for name in ("b", "c", "d"):
+        (tree / "src" / "base" / f"{name}.c").write_text("static void take(void)\n{\n}\n")
+    result = run(tree / "tools" / "check-dialect")
+    assert result.returncode == 1
+    assert result.stdout.splitlines() == [
+        "src/base/odd.c: not as clang-format has it: make format",
+        "src/base/odd.c:4: the size of an object has no parentheses: sizeof *x",
+        "src/base/odd.c:3: rc: what a call returned is `status`",
+        "src/base/odd.c:4: a blank line stands behind declarations",
+        "src/base/b.c and 3 others have a static take: say of what, in each file's own terms",
     ]
 
 

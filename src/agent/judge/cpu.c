@@ -26,7 +26,7 @@ static uint64_t clock_now(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-static struct call *find(uint64_t slot, uint32_t number)
+static struct call *place_find(uint64_t slot, uint32_t number)
 {
 	for (uint32_t i = 0; i < CALLS; i++)
 		if (calls[i].slot == slot && calls[i].number == number)
@@ -50,7 +50,7 @@ static struct call *find_room(uint64_t slot)
 void ada_cpu_begin(uint64_t slot, uint32_t number)
 {
 	uint64_t now = clock_now();
-	struct call *call = find(slot, number);
+	struct call *call = place_find(slot, number);
 
 	if (!call)
 		call = find_room(slot);
@@ -66,7 +66,7 @@ void ada_cpu_begin(uint64_t slot, uint32_t number)
 
 bool ada_cpu_end(uint64_t slot, uint32_t number, uint64_t *ns)
 {
-	struct call *call = find(slot, number);
+	struct call *call = place_find(slot, number);
 	uint64_t now = call ? clock_now() : 0;
 
 	if (!call)

@@ -237,7 +237,7 @@ static __attribute__((noinline)) void judge_on_stack(struct ada_shm *shm, struct
 	judge_in(shm, job, &work);
 }
 
-static void judge(struct ada_shm *shm, struct job *job)
+static void rules_judge(struct ada_shm *shm, struct job *job)
 {
 	struct work *work = ada_judge_room();
 
@@ -258,7 +258,7 @@ void ada_judge(const struct ada_judged *event)
 
 	if (!shm || !shm->policy_offset || shm->disabled == ADA_DISABLE_CONFINED) /* then no system call is safe, either */
 		return;
-	judge(shm, &job);
+	rules_judge(shm, &job);
 	if (timed)
 		__atomic_fetch_add(&shm->marks.evaluated_ticks, ada_sys_counter() - start, __ATOMIC_RELAXED);
 }
@@ -270,7 +270,7 @@ void ada_judge_signal(int number, bool fatal, uint64_t counter, uint32_t thread,
 	struct ada_shm *shm = ada_core_shm();
 
 	if (shm && shm->policy_offset)
-		judge(shm, &job);
+		rules_judge(shm, &job);
 }
 
 uint64_t ada_judge_signals(void)

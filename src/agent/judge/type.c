@@ -47,7 +47,7 @@ struct plain {
 	char *at, *end;
 };
 
-static bool put(struct plain *plain, const char *text, size_t bytes)
+static bool text_put(struct plain *plain, const char *text, size_t bytes)
 {
 	if ((size_t)(plain->end - plain->at) <= bytes)
 		return false;
@@ -67,7 +67,7 @@ static const char *put_name(struct plain *plain, const char *mangled)
 	for (size_t i = 0; i < bytes; i++)
 		if (!mangled[i])
 			return NULL;
-	return bytes && put(plain, mangled, bytes) ? mangled + bytes : NULL;
+	return bytes && text_put(plain, mangled, bytes) ? mangled + bytes : NULL;
 }
 
 /* False: not one of the simple forms. */
@@ -81,18 +81,18 @@ static bool put_plain(char *text, size_t room, const char *mangled)
 
 	for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i += 2)
 		if (ada_string_equal(mangled, builtins[i]))
-			return put(&plain, builtins[i + 1], ada_string_bytes(builtins[i + 1]));
+			return text_put(&plain, builtins[i + 1], ada_string_bytes(builtins[i + 1]));
 	if (ada_string_equal(mangled, "PKc"))
-		return put(&plain, "char const*", 11);
+		return text_put(&plain, "char const*", 11);
 	mangled += nested;
 	if (mangled[0] == 'S' && mangled[1] == 't') {
 		mangled += 2;
-		if (!put(&plain, "std", 3))
+		if (!text_put(&plain, "std", 3))
 			return false;
 		first = false;
 	}
 	do {
-		if (!first && !put(&plain, "::", 2))
+		if (!first && !text_put(&plain, "::", 2))
 			return false;
 		first = false;
 		mangled = put_name(&plain, mangled);

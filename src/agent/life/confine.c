@@ -79,7 +79,7 @@ static bool holds(uint16_t code, uint32_t a, uint32_t operand)
 }
 
 /* What the filter answers. Jumps lead forward only, so the loop ends. */
-static uint32_t run(const struct sock_filter *program, uint32_t length, const struct seccomp_data *data)
+static uint32_t filter_run(const struct sock_filter *program, uint32_t length, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = { 0 };
 
@@ -131,7 +131,7 @@ static bool allows(const struct sock_filter *program, uint32_t length)
 		uint32_t action;
 
 		data.arch = AUDIT_ARCH_X86_64;
-		action = run(program, length, &data) & SECCOMP_RET_ACTION_FULL;
+		action = filter_run(program, length, &data) & SECCOMP_RET_ACTION_FULL;
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
 			return false;
 	}

@@ -45,7 +45,7 @@ static void dispatch_begin(struct ada_restraint *restraint, uint64_t selector, b
 }
 
 /* `mute`: system calls are forbidden already, so we can't find out anything. */
-static void begin(struct ada_restraint *restraint, uint64_t program, bool mute)
+static void restraint_begin(struct ada_restraint *restraint, uint64_t program, bool mute)
 {
 	enum ada_filter_verdict verdict = ADA_FILTER_FORBIDS;
 
@@ -88,7 +88,7 @@ void ada_restraint_begin(struct ada_restraint *restraint, enum ada_restraint_kin
 	else if (kind == ADA_RESTRAINT_COUNTER)
 		counter_begin();
 	else if (!ada_core_is_silent())
-		begin(restraint, argument, mute);
+		restraint_begin(restraint, argument, mute);
 }
 
 static void undo(const struct ada_restraint *restraint)

@@ -48,7 +48,7 @@ static uint64_t defined(const struct ada_module *module, const char *name)
 }
 
 /* The function in the module that holds `inside`, else the first of that name; 0: there is none. */
-static uint64_t find(const char *name, uint64_t inside)
+static uint64_t library_find(const char *name, uint64_t inside)
 {
 	uint64_t found = defined(ada_module_of(inside), name);
 
@@ -71,8 +71,8 @@ static int step_over(const struct library *library, void *cursor, int status)
 
 	if (!ada_module_of(owner))
 		return status;
-	get = (get_function *)find(library->get, owner);
-	step = (step_function *)find(library->step, owner);
+	get = (get_function *)library_find(library->get, owner);
+	step = (step_function *)library_find(library->step, owner);
 	while (get && step && status >= 0 && !get(cursor, library->ip, &ip) && (ada_stub_is_return(ip) || ada_region_holds(ip))) {
 		int next = step(cursor);
 
@@ -85,7 +85,7 @@ static int step_over(const struct library *library, void *cursor, int status)
 
 static int step_from(const struct library *library, void *cursor, uint64_t caller)
 {
-	step_function *step = (step_function *)find(library->step, ((const uint64_t *)cursor)[library->owner]);
+	step_function *step = (step_function *)library_find(library->step, ((const uint64_t *)cursor)[library->owner]);
 	int status = step ? step(cursor) : -1;
 
 	return status > 0 && !defined(ada_module_of(caller), library->step) ? step_over(library, cursor, status) : status;
@@ -94,10 +94,10 @@ static int step_from(const struct library *library, void *cursor, uint64_t calle
 /* nongnu libunwind writes to where the return address was saved. A hooked call's address was not saved: so we put it into its slot, as if
  * the call had returned already, and tell the cursor so.
  */
-static void settle(const struct library *library, uint64_t *cursor)
+static void library_settle(const struct library *library, uint64_t *cursor)
 {
 	uint64_t sp, ip, site;
-	get_function *get = (get_function *)find(library->get, cursor[library->owner]);
+	get_function *get = (get_function *)library_find(library->get, cursor[library->owner]);
 
 	if (!ada_module_of(cursor[library->owner]) || !get || get(cursor, STACK_POINTER, &sp) || get(cursor, library->ip, &ip))
 		return;
@@ -112,17 +112,17 @@ static void settle(const struct library *library, uint64_t *cursor)
 
 static int set_with(const struct library *library, const char *name, void *cursor, int number, uint64_t value)
 {
-	set_function *set = (set_function *)find(name, ((const uint64_t *)cursor)[library->owner]);
+	set_function *set = (set_function *)library_find(name, ((const uint64_t *)cursor)[library->owner]);
 
 	if (number == library->ip)
-		settle(library, cursor);
+		library_settle(library, cursor);
 	return set ? set(cursor, number, value) : -1;
 }
 
 /* A cursor that is yet to be filled has no owner: the library is the caller's own copy, if the caller has one. */
 static int init_with(const struct library *library, const char *name, void *cursor, void *context, int flag, uint64_t caller)
 {
-	init_function *init = (init_function *)find(name, caller);
+	init_function *init = (init_function *)library_find(name, caller);
 	int status = init ? init(cursor, context, flag) : -1;
 
 	if (!status && step_over(library, cursor, 0) < 0)
@@ -184,9 +184,9 @@ int _Ux86_64_set_reg(void *cursor, int number, uint64_t value)
 int unw_backtrace(void **addresses, int size)
 {
 	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS], ip, caller = (uint64_t)__builtin_return_address(0);
-	context_function *get_context = (context_function *)find("_Ux86_64_getcontext", caller);
-	init_function *init = (init_function *)find("_ULx86_64_init_local", caller);
-	get_function *get = (get_function *)find(local.get, caller);
+	context_function *get_context = (context_function *)library_find("_Ux86_64_getcontext", caller);
+	init_function *init = (init_function *)library_find("_ULx86_64_init_local", caller);
+	get_function *get = (get_function *)library_find(local.get, caller);
 	int count = 0;
 
 	if (!get_context || !init || !get || get_context(context) || init(cursor, context, 0))

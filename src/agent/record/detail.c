@@ -106,7 +106,7 @@ static bool small_take(struct ada_core *core, uint32_t *number)
 	return circular && recycle(core, &core->detail_small, first, number);
 }
 
-static bool take(struct ada_core *core, bool small, uint32_t *number)
+static bool chunk_take(struct ada_core *core, bool small, uint32_t *number)
 {
 	const uint32_t history = core->detail.count - core->detail.count / 4;
 	bool circular = core->shm->detail_mode == ADA_DETAIL_CIRCULAR;
@@ -133,7 +133,7 @@ void ada_detail_open(struct ada_thread *thread, struct ada_chunk *index, uint32_
 
 	thread->detail = 0;
 	index->detail = ADA_NONE;
-	if (!ada_setup.detail_scale || !take(core, shift, &number))
+	if (!ada_setup.detail_scale || !chunk_take(core, shift, &number))
 		return;
 	chunk = chunk_at(core, number);
 	index->detail = thread->detail_chunk = number;

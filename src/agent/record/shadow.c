@@ -27,8 +27,8 @@ static bool any(const struct ada_thread *thread, const struct ada_frame *frame)
 
 /* --- the policy (abi/policy.h) -------------------------------------------------------------------------------------------- */
 
-static void judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
-		  const struct ada_written *written)
+static void exit_judge(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
+		       const struct ada_written *written)
 {
 	struct ada_judged event = { .counter = written->counter,
 				    .function_id = frame->function_id,
@@ -60,7 +60,7 @@ static void close_at(struct ada_thread *thread, struct ada_frame *frame, enum ad
 		*frame = frame[1];
 	ada_state_set(thread, ada_state(thread) - ((uint64_t)ADA_FRAME_BYTES << 32));
 	if (kept && ada_policy_flags()[closed.number] & ADA_POLICY_RETURN)
-		judge(thread, kind, &closed, moment, &written);
+		exit_judge(thread, kind, &closed, moment, &written);
 }
 
 void ada_shadow_close(struct ada_thread *thread, struct ada_frame *frame, enum ada_event_kind kind)
@@ -147,7 +147,7 @@ bool ada_shadow_push(struct ada_thread *thread, const struct ada_hook *hook, con
 	frame->counter = written.counter;
 	ada_state_set(thread, ada_state(thread) + ((uint64_t)ADA_FRAME_BYTES << 32));
 	if (deeper || ada_policy_flags()[hook->number] & ADA_POLICY_CALL)
-		judge(thread, ADA_EVENT_CALL, frame, moment, &written);
+		exit_judge(thread, ADA_EVENT_CALL, frame, moment, &written);
 	if (deeper)
 		frame->slot--;
 	if (!returns) {

@@ -48,7 +48,7 @@ static void forked(void)
 }
 
 /* The calling thread, attached; NULL where it records nothing. Ends with ada_slow_end of whatever is in *thread. */
-static bool begin(struct ada_thread **thread, uint64_t slot)
+static bool event_begin(struct ada_thread **thread, uint64_t slot)
 {
 	uint32_t returned;
 
@@ -73,7 +73,7 @@ static bool begin(struct ada_thread **thread, uint64_t slot)
 }
 
 /* Where there is no stub the call is recorded without its return: its frame is there for the depth of what it calls. */
-static void enter(void *argument)
+static void event_enter(void *argument)
 {
 	struct call *call = argument;
 	struct ada_thread *thread = call->thread;
@@ -101,8 +101,8 @@ ADA_SLOW uint64_t ada_entry_slow(struct ada_hook *hook, uint64_t *slot, const st
 		if (call.thread->index && ada_chunk_hopeless(call.thread)) {
 			ada_event_lost(call.thread, events_of(&call));
 		} else {
-			if (begin(&call.thread, (uint64_t)slot))
-				call.thread = ada_slow_run(call.thread, enter, &call);
+			if (event_begin(&call.thread, (uint64_t)slot))
+				call.thread = ada_slow_run(call.thread, event_enter, &call);
 			if (call.thread)
 				ada_slow_end(call.thread);
 			else
@@ -127,7 +127,7 @@ ADA_SLOW void ada_exit_slow(uint64_t slot, const struct ada_registers *registers
 
 	if (!may_record(&call))
 		return;
-	if (begin(&call.thread, slot))
+	if (event_begin(&call.thread, slot))
 		call.thread = ada_slow_run(call.thread, leave, &call);
 	if (call.thread)
 		ada_slow_end(call.thread);

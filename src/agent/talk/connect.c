@@ -200,7 +200,7 @@ static struct ada_shm *segment_map(int fd, uint64_t bytes)
 }
 
 /* Whether a table lies behind the header, whole and aligned. */
-static bool fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t bytes)
+static bool table_fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t bytes)
 {
 	return offset >= sizeof(struct ada_shm) && offset % 8 == 0 && offset <= bytes && count <= (bytes - offset) / size;
 }
@@ -210,15 +210,16 @@ static bool policy_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	/* From the table's start to the flags that the word leads to: the policy lies behind the header. */
 	uint64_t flags = offsetof(struct ada_shm, policy_flags) + shm->policy_flags;
 
-	return fits(shm->marks_offset, ADA_MARKS, sizeof(struct ada_mark), bytes) && fits(shm->policy_offset, 1, ADA_POLICY_BYTES, bytes) &&
+	return table_fits(shm->marks_offset, ADA_MARKS, sizeof(struct ada_mark), bytes) &&
+	       table_fits(shm->policy_offset, 1, ADA_POLICY_BYTES, bytes) &&
 	       (flags == shm->policy_offset + ADA_POLICY_FLAGS || flags == shm->policy_offset + ADA_POLICY_TABLE_BYTES + ADA_POLICY_FLAGS);
 }
 
 /* A pool with its map of a bit a chunk, in words, and its ring of a word a chunk. */
 static bool pool_fits(uint64_t map, uint64_t ring, uint64_t pool, uint64_t chunks, uint64_t chunk_bytes, uint64_t bytes)
 {
-	return fits(map, (chunks + 63) / 64, 8, bytes) && fits(ring, chunks, 8, bytes) && pool % 64 == 0 &&
-	       fits(pool, chunks, chunk_bytes, bytes);
+	return table_fits(map, (chunks + 63) / 64, 8, bytes) && table_fits(ring, chunks, 8, bytes) && pool % 64 == 0 &&
+	       table_fits(pool, chunks, chunk_bytes, bytes);
 }
 
 static bool detail_makes_sense(const struct ada_shm *shm, uint64_t bytes)
@@ -239,9 +240,10 @@ static bool small_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 	uint64_t map = ada_small_first(shm->index_chunks) / 64 * 8, detail_map = ada_small_first(shm->detail_chunks) / 64 * 8;
 	uint64_t chunks = shm->small_chunks, detail = shm->detail_small_chunks;
 
-	return (!chunks || (chunks <= ADA_SMALL_MAX && fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
-			    pool_fits(shm->free_offset + map, shm->sealed_offset, shm->small_offset,
-				      chunks + ADA_SMALL_BEHIND / ADA_SMALL_BYTES, ADA_SMALL_BYTES, bytes))) &&
+	return (!chunks ||
+		(chunks <= ADA_SMALL_MAX && table_fits(shm->sealed_offset, ada_chunk_numbers(shm->index_chunks, chunks), 8, bytes) &&
+		 pool_fits(shm->free_offset + map, shm->sealed_offset, shm->small_offset, chunks + ADA_SMALL_BEHIND / ADA_SMALL_BYTES,
+			   ADA_SMALL_BYTES, bytes))) &&
 	       (!detail || (detail <= ADA_SMALL_MAX && shm->detail_chunks &&
 			    pool_fits(shm->detail_free_offset + detail_map, shm->detail_small_sealed_offset, shm->detail_small_offset,
 				      detail, (uint64_t)ADA_SMALL_BYTES * shm->detail_scale, bytes)));
@@ -251,9 +253,9 @@ static bool segment_makes_sense(const struct ada_shm *shm, uint64_t bytes)
 {
 	return !memcmp(shm->magic, ADA_SHM_MAGIC, sizeof shm->magic) && shm->version == ADA_WIRE_VERSION &&
 	       shm->header_bytes == sizeof *shm && shm->total_bytes == bytes && shm->chunk_bytes == ADA_CHUNK_BYTES && shm->index_chunks &&
-	       (!shm->heirs_offset || fits(shm->heirs_offset, ADA_HEIRS, sizeof(struct ada_shm_heir), bytes)) &&
-	       fits(shm->modules_offset, ADA_MODULES_MAX, sizeof(struct ada_shm_module), bytes) &&
-	       fits(shm->threads_offset, 1, ADA_THREADS_BYTES, bytes) &&
+	       (!shm->heirs_offset || table_fits(shm->heirs_offset, ADA_HEIRS, sizeof(struct ada_shm_heir), bytes)) &&
+	       table_fits(shm->modules_offset, ADA_MODULES_MAX, sizeof(struct ada_shm_module), bytes) &&
+	       table_fits(shm->threads_offset, 1, ADA_THREADS_BYTES, bytes) &&
 	       pool_fits(shm->free_offset, shm->sealed_offset, shm->index_offset, shm->index_chunks, ADA_CHUNK_BYTES, bytes) &&
 	       policy_makes_sense(shm, bytes) && detail_makes_sense(shm, bytes) && small_makes_sense(shm, bytes);
 }

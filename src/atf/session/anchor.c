@@ -65,7 +65,7 @@ static const char *parse_anchor(const char *at, const char *end, struct ada_timi
 	return behind;
 }
 
-static int take(struct atf_anchors *anchors, const struct ada_timing_anchor *anchor)
+static int anchor_take(struct atf_anchors *anchors, const struct ada_timing_anchor *anchor)
 {
 	anchors->wrong += !anchor->hostTimeNs;
 	return anchor->hostTimeNs ? ada_array_push(&anchors->items, *anchor) : 0;
@@ -88,7 +88,7 @@ int atf_anchors_parse_session(struct atf_anchors *anchors, const char *text, siz
 			anchors->wrong++;
 			break;
 		}
-		status = take(anchors, &anchor);
+		status = anchor_take(anchors, &anchor);
 		at = at < to && *at == ',' ? atf_json_space(at + 1, to) : at;
 	}
 	return status;
@@ -108,14 +108,14 @@ int atf_anchors_parse_journal(struct atf_anchors *anchors, const char *text, siz
 		behind = parse_anchor(text, line_end, &anchor);
 		if (behind != line_end)
 			anchor.hostTimeNs = 0;
-		status = take(anchors, &anchor);
+		status = anchor_take(anchors, &anchor);
 	}
 	return status;
 }
 
 /* --- what is true of all of them -------------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
+static int anchors_compare(const void *left, const void *right)
 {
 	const struct ada_timing_anchor *a = left, *b = right;
 	int names = strcmp(a->clock, b->clock);
@@ -133,11 +133,11 @@ void atf_anchors_settle(struct atf_anchors *anchors)
 	size_t kept = 0;
 
 	if (anchors->items.count)
-		qsort(items, anchors->items.count, sizeof *items, compare);
+		qsort(items, anchors->items.count, sizeof *items, anchors_compare);
 	for (size_t i = 0; i < anchors->items.count; i++) {
 		const struct ada_timing_anchor *before = kept ? &items[kept - 1] : NULL;
 
-		if (before && !compare(before, &items[i]))
+		if (before && !anchors_compare(before, &items[i]))
 			continue;
 		if (!before || strcmp(before->clock, items[i].clock) ||
 		    (items[i].hostTimeNs > before->hostTimeNs && items[i].mediaTimeNs > before->mediaTimeNs))

@@ -162,7 +162,7 @@ static unsigned int choose(const char *command, const struct row *row, const cha
 	return 0;
 }
 
-static void take(struct ada_options *options, const struct row *row, const char *argument)
+static void value_take(struct ada_options *options, const struct row *row, const char *argument)
 {
 	void *place = (char *)options + row->place;
 	struct ada_error error = {};
@@ -188,7 +188,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 		options->words = state->argv + state->next;
 	for (size_t i = 0; i < ROWS; i++)
 		if (key == KEY(i) && takes(options->command, &table[i])) {
-			take(options, &table[i], argument);
+			value_take(options, &table[i], argument);
 			return 0;
 		}
 	return key == ARGP_KEY_ARGS ? 0 : ARGP_ERR_UNKNOWN;

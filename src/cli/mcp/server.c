@@ -126,7 +126,7 @@ static json_object *call_tool(struct ada_mcp_server *server, const struct ada_mc
 	return NULL;
 }
 
-static json_object *answer(struct ada_mcp_server *server, const struct ada_mcp_message *message, struct ada_mcp_batch *batch)
+static json_object *message_answer(struct ada_mcp_server *server, const struct ada_mcp_message *message, struct ada_mcp_batch *batch)
 {
 	if (!strcmp(message->method, "ping"))
 		return ada_mcp_result(message->id, json_object_new_object());
@@ -210,7 +210,7 @@ static int take_message(struct ada_mcp_server *server, json_object *value, struc
 	case ADA_MCP_INVALID:
 		response = ada_mcp_error(message.id, ADA_MCP_NO_REQUEST, "not a message of JSON-RPC 2.0: %s", message.wrong);
 		break;
-	case ADA_MCP_REQUEST: response = answer(server, &message, batch); break;
+	case ADA_MCP_REQUEST: response = message_answer(server, &message, batch); break;
 	case ADA_MCP_NOTIFICATION:
 		if (!strcmp(message.method, "notifications/cancelled"))
 			return cancel(server, &message);

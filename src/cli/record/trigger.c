@@ -40,7 +40,7 @@ static enum verb take_words(struct ada_options *options, const char **what)
 	return verb;
 }
 
-static int add(const struct ada_live *live, const char *rule, struct ada_error *error)
+static int rule_add(const struct ada_live *live, const char *rule, struct ada_error *error)
 {
 	json_object *request = ada_live_request("trigger-add"), *answer;
 	int status;
@@ -140,7 +140,7 @@ int ada_cmd_trigger(int argc, char **argv)
 		return ada_trigger_test(&(struct ada_trigger_test){ argv[0], &options, what });
 	status = ada_live_find(&live, options.session, &error);
 	if (!status)
-		status = verb == ADD	? add(&live, what, &error) :
+		status = verb == ADD	? rule_add(&live, what, &error) :
 			 verb == REMOVE ? take_away(&live, what, &error) :
 					  list(&live, options.format, &error);
 	return status ? ada_answer_fail(argv[0], &error) : 0;

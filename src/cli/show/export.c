@@ -86,7 +86,7 @@ static void check(const struct ada_options *options, const struct ada_export_for
 
 static const struct ada_usage usage = { "[SESSION]", "Writes a session in another program's format." };
 
-static void tell(const char *command, const struct ada_completeness *completeness)
+static void completeness_tell(const char *command, const struct ada_completeness *completeness)
 {
 	char events[ADA_UNITS_TEXT], lost[ADA_UNITS_TEXT];
 
@@ -118,7 +118,8 @@ static int write_export(struct ada_export *export, const struct ada_options *opt
 }
 
 /* Makes the export; returns the exit status. Nothing is left of an export that fails. */
-static int run(const char *command, struct ada_export *export, const struct ada_options *options, const struct ada_export_format *format)
+static int export_run(const char *command, struct ada_export *export, const struct ada_options *options,
+		      const struct ada_export_format *format)
 {
 	struct ada_error error = {};
 	struct ada_target target;
@@ -149,7 +150,7 @@ static int run(const char *command, struct ada_export *export, const struct ada_
 	if (already && !options->quiet)
 		fprintf(stderr, "%s: the session is there already: nothing was done\n", command);
 	else if (!options->quiet)
-		tell(command, &export->completeness);
+		completeness_tell(command, &export->completeness);
 	if (export->paths_merged && !options->quiet)
 		fprintf(stderr, "%s: there are too many paths: the rest of them are merged into [other paths]\n", command);
 	return 0;
@@ -177,7 +178,7 @@ int ada_cmd_export(int argc, char **argv)
 	if (ada_answer_select(&selection, session, &options, &error))
 		status = ada_answer_fail(argv[0], &error);
 	else
-		status = run(argv[0], &export, &options, format);
+		status = export_run(argv[0], &export, &options, format);
 	if (!status)
 		status = ada_answer_finish(argv[0], &output, session);
 	ada_name_list_close(&export.names);

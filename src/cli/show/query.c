@@ -147,8 +147,8 @@ static void warn_of_losses(const char *command, const struct ada_completeness *c
 			completeness->lost == 1 ? " was" : "s were");
 }
 
-static int answer(const char *command, sqlite3 *database, sqlite3_stmt *statement, const struct ada_session *session,
-		  const struct ada_options *options)
+static int statement_answer(const char *command, sqlite3 *database, sqlite3_stmt *statement, const struct ada_session *session,
+			    const struct ada_options *options)
 {
 	static struct ada_output output;
 	struct ada_query_printer printer;
@@ -178,7 +178,7 @@ done:
 	return status;
 }
 
-static int run(const char *command, const char *sql, uint64_t timeout_ns, const struct ada_options *options)
+static int query_run(const char *command, const char *sql, uint64_t timeout_ns, const struct ada_options *options)
 {
 	struct ada_selection selection = {};
 	struct ada_session *session = NULL;
@@ -197,7 +197,7 @@ static int run(const char *command, const char *sql, uint64_t timeout_ns, const 
 	else if (ada_sql_prepare(database, sql, &statement, &failure))
 		status = ada_interrupted() ? fail_early(command, database, options, 0) : fail_sql(command, &failure);
 	else
-		status = answer(command, database, statement, session, options);
+		status = statement_answer(command, database, statement, session, options);
 	sqlite3_finalize(statement);
 	sqlite3_close_v2(database);
 	ada_selection_close(&selection);
@@ -229,7 +229,7 @@ int ada_cmd_query(int argc, char **argv)
 	if (sql[strspn(sql, " \t\r\n")] == '.')
 		status = print_dot(argv[0], sql);
 	else
-		status = run(argv[0], sql, timeout_ns, &options);
+		status = query_run(argv[0], sql, timeout_ns, &options);
 	free(typed);
 	return status;
 }

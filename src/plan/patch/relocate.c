@@ -29,7 +29,7 @@ struct copy {
 	bool full;
 };
 
-static void put(struct copy *copy, const void *bytes, size_t count)
+static void copy_put(struct copy *copy, const void *bytes, size_t count)
 {
 	if (copy->body->length + count > ADA_BODY_MAX) {
 		copy->full = true;
@@ -56,7 +56,7 @@ static void put_origin(struct copy *copy, uint8_t pushed)
 
 static void put_byte(struct copy *copy, uint8_t byte)
 {
-	put(copy, &byte, 1);
+	copy_put(copy, &byte, 1);
 }
 
 static void put_reloc(struct copy *copy, enum ada_reloc_kind kind, uint64_t target, int32_t addend, size_t offset)
@@ -89,7 +89,7 @@ static void put_rel32(struct copy *copy, uint64_t target)
 	} else {
 		put_reloc(copy, ADA_RELOC_REL32, target, -4, copy->body->length);
 	}
-	put(copy, zeros, 4);
+	copy_put(copy, zeros, 4);
 }
 
 static void put_jump(struct copy *copy, uint64_t target)
@@ -104,10 +104,10 @@ static void put_push_return(struct copy *copy, uint64_t address)
 	static const uint8_t push[] = { 0x68, 0, 0, 0, 0 }, move[] = { 0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0 };
 
 	put_reloc(copy, ADA_RELOC_LOW32, address, 0, copy->body->length + 1u);
-	put(copy, push, sizeof push);
+	copy_put(copy, push, sizeof push);
 	put_origin(copy, 8);
 	put_reloc(copy, ADA_RELOC_HIGH32, address, 0, copy->body->length + 4u);
-	put(copy, move, sizeof move);
+	copy_put(copy, move, sizeof move);
 	put_origin(copy, 8);
 }
 
@@ -160,13 +160,13 @@ static bool copy_indirect_call(struct copy *copy, const ZydisDecodedInstruction 
 	if (by_rsp) {
 		int32_t displacement = (int32_t)raw->disp.value + 8;
 
-		put(copy, bytes, raw->modrm.offset);
+		copy_put(copy, bytes, raw->modrm.offset);
 		put_byte(copy, 2 << 6 | 4 << 3 | 4);
 		put_byte(copy, bytes[raw->sib.offset]);
-		put(copy, &displacement, sizeof displacement);
+		copy_put(copy, &displacement, sizeof displacement);
 		return true;
 	}
-	put(copy, bytes, instruction->length);
+	copy_put(copy, bytes, instruction->length);
 	if (copy->full)
 		return true;
 	copy->body->bytes[start + raw->modrm.offset] = (uint8_t)(raw->modrm.mod << 6 | 4 << 3 | raw->modrm.rm);
@@ -189,7 +189,7 @@ static bool copy_instruction(struct copy *copy, const ZydisDecodedInstruction *i
 	if (ada_is_rip_relative(instruction))
 		put_reloc(copy, ADA_RELOC_REL32, at + instruction->length + (uint64_t)raw->disp.value,
 			  -(instruction->length - raw->disp.offset), copy->body->length + raw->disp.offset);
-	put(copy, bytes, instruction->length);
+	copy_put(copy, bytes, instruction->length);
 	return true;
 }
 

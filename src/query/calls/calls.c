@@ -65,7 +65,7 @@ static int remove_deeper(struct ada_calls *calls, const struct ada_event *event)
 	return result;
 }
 
-static int begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+static int call_begin(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
 {
 	struct ada_call *call;
 	int result = remove_deeper(calls, event);
@@ -102,7 +102,7 @@ static size_t find_open(const struct ada_calls *calls, const struct ada_event *e
 	return count;
 }
 
-static void finish(struct ada_calls *calls, struct ada_call *call, const struct ada_event *event, uint64_t position)
+static void call_finish(struct ada_calls *calls, struct ada_call *call, const struct ada_event *event, uint64_t position)
 {
 	call->end_ns = event->timestamp_ns;
 	call->end_position = position;
@@ -118,13 +118,13 @@ static void end_aside(struct ada_calls *calls, const struct ada_event *event, ui
 		if (call.depth != event->call_depth || call.function_id != event->function_id)
 			continue;
 		memmove(calls->aside.items + i, calls->aside.items + i + 1, (--calls->aside.count - i) * sizeof *calls->aside.items);
-		finish(calls, &call, event, position);
+		call_finish(calls, &call, event, position);
 		return;
 	}
 	calls->orphans++;
 }
 
-static int end(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
+static int call_end(struct ada_calls *calls, const struct ada_event *event, uint64_t position)
 {
 	size_t number = find_open(calls, event);
 	struct ada_call *call;
@@ -144,7 +144,7 @@ static int end(struct ada_calls *calls, const struct ada_event *event, uint64_t 
 	call = &calls->stack.items[number];
 	if (number)
 		calls->stack.items[number - 1].children_ns += event->timestamp_ns - call->start_ns;
-	finish(calls, call, event, position);
+	call_finish(calls, call, event, position);
 	return 0;
 }
 
@@ -153,9 +153,9 @@ int ada_calls_feed(struct ada_calls *calls, const struct ada_event *event, uint6
 	int result = 0;
 
 	switch (event->event_kind) {
-	case ADA_EVENT_CALL: result = begin(calls, event, position); break;
+	case ADA_EVENT_CALL: result = call_begin(calls, event, position); break;
 	case ADA_EVENT_RETURN:
-	case ADA_EVENT_EXCEPTION: result = end(calls, event, position); break;
+	case ADA_EVENT_EXCEPTION: result = call_end(calls, event, position); break;
 	case ADA_EVENT_LOST:
 		forget_oldest(calls, calls->aside.count);
 		if (!calls->after_loss)

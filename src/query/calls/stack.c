@@ -30,7 +30,7 @@ void ada_stack_leave(struct ada_stack *stack, uint32_t depth)
 }
 
 /* An end of a call on the stack or, unless events were lost, of a call that says nothing about those on the stack. */
-static void end(struct ada_stack *stack, const struct ada_event *event)
+static void frame_end(struct ada_stack *stack, const struct ada_event *event)
 {
 	size_t low = ada_array_below(&stack->frames, depth, event->call_depth);
 
@@ -50,7 +50,7 @@ int ada_stack_feed(struct ada_stack *stack, const struct ada_event *event, uint6
 		result = ada_array_push(&stack->frames,
 					((struct ada_frame){ position, event->function_id, event->timestamp_ns, event->call_depth }));
 	} else if (event->event_kind != ADA_EVENT_LOST) {
-		end(stack, event);
+		frame_end(stack, event);
 	}
 	stack->after_loss = event->event_kind == ADA_EVENT_LOST;
 	return result;
@@ -150,7 +150,7 @@ static int look_forwards(struct ada_lookback *back)
 }
 
 /* Takes one of the few events that are not deeper than all behind them. False: it makes an end doubtful. */
-static bool take(struct ada_lookback *back, const struct ada_event *event, uint64_t position, int *result)
+static bool event_take(struct ada_lookback *back, const struct ada_event *event, uint64_t position, int *result)
 {
 	if (back->waits) {
 		back->waits = false;
@@ -178,7 +178,7 @@ static int read_back(struct ada_lookback *back, const struct ada_event *events, 
 
 		if (event->call_depth >= bound || event->event_kind < ADA_EVENT_CALL || event->event_kind > ADA_EVENT_EXCEPTION)
 			continue;
-		if (!take(back, event, back->position, &result))
+		if (!event_take(back, event, back->position, &result))
 			return look_forwards(back);
 		bound = back->limit + back->waits;
 	}

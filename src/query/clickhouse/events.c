@@ -79,7 +79,7 @@ static void fill_from(struct ada_clickhouse_events *events, const struct ada_cli
 	events->position += count;
 }
 
-static void fill(struct ada_clickhouse_events *events)
+static void buffer_fill(struct ada_clickhouse_events *events)
 {
 	events->filled = events->used = 0;
 	while (events->piece < events->piece_count && sizeof events->buffer - events->filled >= ADA_CLICKHOUSE_EVENT_BYTES) {
@@ -104,7 +104,7 @@ size_t ada_clickhouse_events_read(void *context, char *bytes, size_t size)
 		size_t count = events->filled - events->used;
 
 		if (!count) {
-			fill(events);
+			buffer_fill(events);
 			if (!events->filled)
 				break;
 			continue;

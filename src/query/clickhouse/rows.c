@@ -5,7 +5,7 @@
 #include <string.h>
 #include "base/interrupt.h"
 
-static void put(struct ada_rowbinary *rows, const void *bytes, size_t count)
+static void bytes_put(struct ada_rowbinary *rows, const void *bytes, size_t count)
 {
 	rows->failed |= ada_array_reserve(&rows->bytes, count) != 0;
 	if (rows->failed)
@@ -16,17 +16,17 @@ static void put(struct ada_rowbinary *rows, const void *bytes, size_t count)
 
 static void put_u8(struct ada_rowbinary *rows, uint8_t number)
 {
-	put(rows, &number, 1);
+	bytes_put(rows, &number, 1);
 }
 
 static void put_u32(struct ada_rowbinary *rows, uint32_t number)
 {
-	put(rows, &number, 4);
+	bytes_put(rows, &number, 4);
 }
 
 static void put_u64(struct ada_rowbinary *rows, uint64_t number)
 {
-	put(rows, &number, 8);
+	bytes_put(rows, &number, 8);
 }
 
 static void put_text(struct ada_rowbinary *rows, const char *text)
@@ -40,7 +40,7 @@ static void put_text(struct ada_rowbinary *rows, const char *text)
 		if (rest <= 0x7f)
 			break;
 	}
-	put(rows, clean, length);
+	bytes_put(rows, clean, length);
 	free(clean);
 }
 
@@ -48,7 +48,7 @@ static void put_maybe(struct ada_rowbinary *rows, bool there, uint64_t number, s
 {
 	put_u8(rows, !there);
 	if (there)
-		put(rows, &number, bytes);
+		bytes_put(rows, &number, bytes);
 }
 
 /* --- the small tables -------------------------------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static void put_session(struct ada_rowbinary *rows, const struct ada_clickhouse_
 	put_text(rows, ada_json_text(document, "adaVersion", ""));
 	put_u64(rows, content->events);
 	put_u64(rows, completeness->lost);
-	put(rows, &completeness->detail_coverage, 8);
+	bytes_put(rows, &completeness->detail_coverage, 8);
 	put_u8(rows, completeness->complete);
 }
 

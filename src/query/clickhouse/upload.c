@@ -104,7 +104,7 @@ static int plan(struct sending *sending, struct ada_error *error)
 /* --- sending ----------------------------------------------------------------------------------------------------------- */
 
 /* Takes the next pieces for one insert; returns how many, 0: none is left, or something failed. */
-static size_t take(struct sending *sending, size_t *first)
+static size_t rows_take(struct sending *sending, size_t *first)
 {
 	uint64_t events = 0;
 	size_t count = 0;
@@ -124,7 +124,7 @@ static size_t take(struct sending *sending, size_t *first)
 	return count;
 }
 
-static void finish(struct sending *sending, size_t first, size_t count, int result, const struct ada_error *error)
+static void sending_finish(struct sending *sending, size_t first, size_t count, int result, const struct ada_error *error)
 {
 	struct ada_progress *progress = sending->upload->content->export->progress;
 
@@ -168,11 +168,11 @@ static void *work(void *context)
 	struct worker *worker = context;
 	size_t first, count;
 
-	while ((count = take(worker->sending, &first))) {
+	while ((count = rows_take(worker->sending, &first))) {
 		struct ada_error error = {};
 		int result = send_pieces(worker->sending, &worker->server, worker->events, first, count, &error);
 
-		finish(worker->sending, first, count, result, &error);
+		sending_finish(worker->sending, first, count, result, &error);
 	}
 	return NULL;
 }

@@ -24,7 +24,7 @@ struct chrome {
 
 /* --- pieces ----------------------------------------------------------------------------------------------------------- */
 
-static void put(struct chrome *chrome, const char *text)
+static void chrome_put(struct chrome *chrome, const char *text)
 {
 	ada_output_string(chrome->output, text);
 }
@@ -53,7 +53,7 @@ static void put_us(struct chrome *chrome, const char *field, uint64_t ns)
 
 static void put_head(struct chrome *chrome, char phase, const struct ada_process *process, uint32_t tid)
 {
-	put(chrome, chrome->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
+	chrome_put(chrome, chrome->any ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
 	chrome->any = true;
 	ada_output_bytes(chrome->output, &phase, 1);
 	put_number(chrome, "\",\"pid\":", process->pid);
@@ -70,7 +70,7 @@ static void put_name(struct chrome *chrome, const char *what, const struct ada_p
 	put_head(chrome, 'M', process, tid);
 	put_text(chrome, ",\"name\":", what);
 	put_text(chrome, ",\"args\":{\"name\":", name);
-	put(chrome, "}}");
+	chrome_put(chrome, "}}");
 }
 
 /* --- counters --------------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static int put_point(void *context, uint64_t ns, uint64_t value)
 	put_us(chrome, ",\"ts\":", since(chrome, ns));
 	put_text(chrome, ",\"name\":", name);
 	put_number(chrome, ",\"args\":{\"events\":", value);
-	put(chrome, "}}");
+	chrome_put(chrome, "}}");
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int put_window(void *context, const struct ada_export_window *window)
 		put_text(chrome, "\",\"args\":{\"kind\":", window->kind);
 		put_number(chrome, ",\"marks\":", window->recorded->marked_count);
 		put_number(chrome, ",\"events\":", window->recorded->event_count);
-		put(chrome, "}}");
+		chrome_put(chrome, "}}");
 	}
 	return 0;
 }
@@ -125,12 +125,12 @@ static int put_mark(void *context, const struct ada_export_mark *mark)
 	if (mark->has_position)
 		put_number(chrome, ",\"index_seq\":", mark->position);
 	if (mark->value) {
-		put(chrome, ",\"value\":");
-		put(chrome, json_object_to_json_string_ext((json_object *)mark->value, JSON_C_TO_STRING_PLAIN));
+		chrome_put(chrome, ",\"value\":");
+		chrome_put(chrome, json_object_to_json_string_ext((json_object *)mark->value, JSON_C_TO_STRING_PLAIN));
 	}
 	if (mark->more)
 		put_number(chrome, ",\"more\":", mark->more);
-	put(chrome, "}}");
+	chrome_put(chrome, "}}");
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static int take_lost(void *context, const struct ada_event *event, uint64_t posi
 	put_us(chrome, ",\"ts\":", since(chrome, event->timestamp_ns));
 	put_number(chrome, ",\"cat\":\"lost\",\"s\":\"t\",\"name\":\"events lost\",\"args\":{\"lost\":", event->function_id);
 	put_number(chrome, ",\"index_seq\":", position);
-	put(chrome, "}}");
+	chrome_put(chrome, "}}");
 	return 0;
 }
 
@@ -205,17 +205,17 @@ static int take_left(void *context, struct ada_call *call, uint64_t last_ns)
 /* Name, category and arguments of a call. */
 static void put_call(struct chrome *chrome, const struct ada_call *call, const struct ada_export_text *text, bool cut)
 {
-	put(chrome, ",\"name\":");
-	put(chrome, text->function);
-	put(chrome, ",\"cat\":");
-	put(chrome, text->module);
+	chrome_put(chrome, ",\"name\":");
+	chrome_put(chrome, text->function);
+	chrome_put(chrome, ",\"cat\":");
+	chrome_put(chrome, text->module);
 	put_number(chrome, ",\"args\":{\"index_seq\":", call->position);
 	put_number(chrome, ",\"depth\":", call->depth);
 	if (call->outcome != ADA_OUTCOME_RETURN && !cut)
 		put_text(chrome, ",\"outcome\":", ada_export_outcome(call->outcome));
 	if (call->across_loss)
-		put(chrome, ",\"across_loss\":true");
-	put(chrome, cut ? ",\"cut\":true}}" : "}}");
+		chrome_put(chrome, ",\"across_loss\":true");
+	chrome_put(chrome, cut ? ",\"cut\":true}}" : "}}");
 }
 
 static int take_ended(void *context, const struct ada_call *call, bool cut)
@@ -250,7 +250,7 @@ static int take_ended(void *context, const struct ada_call *call, bool cut)
 		put_us(chrome, ",\"ts\":", since(chrome, end ? end_ns : start_ns));
 		put_number(chrome, ",\"id\":\"", chrome->thread - selection->session->threads.items);
 		put_number(chrome, ":", call->position);
-		put(chrome, "\"");
+		chrome_put(chrome, "\"");
 		put_call(chrome, call, text, around);
 	}
 	return 0;
@@ -266,7 +266,7 @@ int ada_export_chrome(struct ada_export *export, struct ada_error *error)
 	char coverage[32];
 	int result;
 
-	put(&chrome, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	chrome_put(&chrome, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	result = ada_export_walk(export,
 				 &(struct ada_export_receiver){ .context = &chrome,
 								.whole = true,
@@ -282,9 +282,9 @@ int ada_export_chrome(struct ada_export *export, struct ada_error *error)
 		put_number(&chrome, "\n],\"otherData\":{\"clock\":\"CLOCK_BOOTTIME\",\"startNs\":\"", chrome.base_ns);
 		put_number(&chrome, "\",\"events\":", completeness->events);
 		put_number(&chrome, ",\"lost\":", completeness->lost);
-		put(&chrome, ",\"detailCoverage\":");
-		put(&chrome, coverage);
-		put(&chrome, completeness->complete ? ",\"complete\":true}}\n" : ",\"complete\":false}}\n");
+		chrome_put(&chrome, ",\"detailCoverage\":");
+		chrome_put(&chrome, coverage);
+		chrome_put(&chrome, completeness->complete ? ",\"complete\":true}}\n" : ",\"complete\":false}}\n");
 	}
 	ada_export_rates_close(&chrome.rates);
 	ada_export_texts_close(&chrome.texts);

@@ -10,7 +10,7 @@
 #define PACKET_BYTES (256u << 10)
 #define SIZES_AT 16 /* of content_size in the packet: behind magic, stream_id and stream_instance_id */
 
-static unsigned char *put(unsigned char *at, const void *bytes, size_t count)
+static unsigned char *field_put(unsigned char *at, const void *bytes, size_t count)
 {
 	memcpy(at, bytes, count);
 	return at + count;
@@ -31,24 +31,24 @@ int ada_ctf_stream_open(struct ada_ctf_stream *stream, const char *path, struct 
 }
 
 /* Puts all of the packet's header but sizes, times and losses: the packet's end fills in those. */
-static void begin(struct ada_ctf_stream *stream, uint64_t ns)
+static void packet_begin(struct ada_ctf_stream *stream, uint64_t ns)
 {
 	static const uint32_t magic = ADA_CTF_MAGIC;
-	unsigned char *at = put(stream->bytes, &magic, 4);
+	unsigned char *at = field_put(stream->bytes, &magic, 4);
 
-	at = put(at, &stream->class_id, 4);
-	at = put(at, &stream->instance, 8);
+	at = field_put(at, &stream->class_id, 4);
+	at = field_put(at, &stream->instance, 8);
 	at += 6 * 8;
-	at = put(at, &stream->process, 4);
-	at = put(at, &stream->thread, 4);
-	at = put(at, &stream->tid, 4);
-	at = put(at, stream->process_name, strlen(stream->process_name) + 1);
-	at = put(at, stream->thread_name, strlen(stream->thread_name) + 1);
+	at = field_put(at, &stream->process, 4);
+	at = field_put(at, &stream->thread, 4);
+	at = field_put(at, &stream->tid, 4);
+	at = field_put(at, stream->process_name, strlen(stream->process_name) + 1);
+	at = field_put(at, stream->thread_name, strlen(stream->thread_name) + 1);
 	stream->head = stream->used = (size_t)(at - stream->bytes);
 	stream->begin_ns = stream->end_ns = ns > stream->end_ns ? ns : stream->end_ns;
 }
 
-static void end(struct ada_ctf_stream *stream)
+static void packet_end(struct ada_ctf_stream *stream)
 {
 	uint64_t fields[6] = { 8 * stream->used, 8 * stream->used, stream->begin_ns, stream->end_ns, stream->discarded, stream->packets++ };
 	int result;
@@ -67,13 +67,13 @@ unsigned char *ada_ctf_stream_event(struct ada_ctf_stream *stream, uint8_t id, u
 	if (stream->result)
 		return NULL;
 	if (stream->used && stream->used + 9 + size > PACKET_BYTES)
-		end(stream);
+		packet_end(stream);
 	if (!stream->used)
-		begin(stream, ns);
+		packet_begin(stream, ns);
 	/* Time in a stream never falls; that of a damaged file may. */
 	stream->end_ns = ns > stream->end_ns ? ns : stream->end_ns;
-	at = put(stream->bytes + stream->used, &id, 1);
-	at = put(at, &stream->end_ns, 8);
+	at = field_put(stream->bytes + stream->used, &id, 1);
+	at = field_put(at, &stream->end_ns, 8);
 	stream->used += 9 + size;
 	return at;
 }
@@ -82,9 +82,9 @@ void ada_ctf_stream_cut(struct ada_ctf_stream *stream, uint64_t ns, uint64_t los
 {
 	/* Readers take the difference of two packets: so a packet, if only an empty one, comes before the first loss. */
 	if (!stream->used && !stream->packets)
-		begin(stream, ns);
+		packet_begin(stream, ns);
 	if (stream->used)
-		end(stream);
+		packet_end(stream);
 	/* A damaged file may claim more than there are numbers. */
 	stream->discarded = lost > UINT64_MAX - stream->discarded ? UINT64_MAX : stream->discarded + lost;
 }
@@ -92,7 +92,7 @@ void ada_ctf_stream_cut(struct ada_ctf_stream *stream, uint64_t ns, uint64_t los
 int ada_ctf_stream_close(struct ada_ctf_stream *stream)
 {
 	if (stream->used)
-		end(stream);
+		packet_end(stream);
 	if (stream->fd >= 0 && close(stream->fd) && !stream->result)
 		stream->result = ada_error_system(stream->error, errno, "can't write %s", stream->path);
 	free(stream->bytes);

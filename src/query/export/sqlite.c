@@ -24,7 +24,7 @@ struct file {
 	struct ada_error *error;
 };
 
-static int fail(struct file *file, int code)
+static int sqlite_fail(struct file *file, int code)
 {
 	if (ada_interrupted() || (code & 0xff) == SQLITE_INTERRUPT)
 		return ada_error_set(file->error, EINTR, "interrupted");
@@ -34,13 +34,13 @@ static int fail(struct file *file, int code)
 }
 
 /* Takes the statement, which may be NULL for want of memory. */
-static int run(struct file *file, sqlite3_str *text)
+static int statement_run(struct file *file, sqlite3_str *text)
 {
 	char *statement = sqlite3_str_finish(text);
 	int code = statement ? sqlite3_exec(file->database, statement, NULL, NULL, NULL) : SQLITE_NOMEM, result = 0;
 
 	if (code != SQLITE_OK)
-		result = fail(file, code);
+		result = sqlite_fail(file, code);
 	sqlite3_free(statement);
 	return result;
 }
@@ -50,7 +50,7 @@ static int run_text(struct file *file, const char *statement)
 	sqlite3_str *text = sqlite3_str_new(file->database);
 
 	sqlite3_str_appendall(text, statement);
-	return run(file, text);
+	return statement_run(file, text);
 }
 
 static const char *name_of(const struct ada_sql_table *table)
@@ -80,14 +80,14 @@ static int copy_table(struct file *file, const struct ada_sql_table *table)
 	sqlite3_str_appendf(text, "CREATE TABLE " PREFIX "%s(", name_of(table));
 	put_columns(text, table, true);
 	sqlite3_str_appendall(text, ")");
-	result = run(file, text);
+	result = statement_run(file, text);
 	if (result)
 		return result;
 	text = sqlite3_str_new(file->database);
 	sqlite3_str_appendf(text, "INSERT INTO " PREFIX "%s SELECT ", name_of(table));
 	put_columns(text, table, false);
 	sqlite3_str_appendf(text, " FROM %s", table->name);
-	return run(file, text);
+	return statement_run(file, text);
 }
 
 static int name_table(struct file *file, const struct ada_sql_table *table)
@@ -95,7 +95,7 @@ static int name_table(struct file *file, const struct ada_sql_table *table)
 	sqlite3_str *text = sqlite3_str_new(file->database);
 
 	sqlite3_str_appendf(text, "ALTER TABLE " PREFIX "%s RENAME TO %s", name_of(table), name_of(table));
-	return run(file, text);
+	return statement_run(file, text);
 }
 
 /* All tables but those that take arguments; of these the statistics, which need none. */
@@ -165,7 +165,7 @@ static int put_session(struct file *file)
 	sqlite3_str_appendf(text, "%lld, nullif(%lld, 0), nullif(%lld, %lld), %lld, %lld, %!.17g, %d)", clamp(selection->session->start_ns),
 			    clamp(selection->from_ns), clamp(selection->to_ns), clamp(UINT64_MAX), clamp(completeness->events),
 			    clamp(completeness->lost), completeness->detail_coverage, completeness->complete);
-	return run(file, text);
+	return statement_run(file, text);
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ int ada_export_sqlite(struct ada_export *export, struct ada_error *error)
 		return result;
 	code = sqlite3_open_v2(export->path, &file.database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 	if (code != SQLITE_OK)
-		result = file.database ? fail(&file, code) : ada_error_system(error, ENOMEM, "%s", export->path);
+		result = file.database ? sqlite_fail(&file, code) : ada_error_system(error, ENOMEM, "%s", export->path);
 	else
 		sqlite3_progress_handler(file.database, STEPS, look_up, NULL);
 	if (!result)

@@ -40,7 +40,7 @@ static bool is_here(const struct ada_story *story, const struct ada_edge *edge, 
 	       edge->first_position < end;
 }
 
-static void tell(struct ada_story *story, const struct new_caller *caller)
+static void caller_tell(struct ada_story *story, const struct new_caller *caller)
 {
 	char name[ADA_WORDS_NAME], from[ADA_WORDS_NAME] = "no recorded function", before[ADA_WORDS_NAME], number[ADA_WORDS];
 	char buffer[ADA_NAME_BUFFER];
@@ -104,7 +104,7 @@ void ada_narrate_new_callers(struct ada_story *story, const struct ada_recorded_
 	if (found.count)
 		qsort(found.items, found.count, sizeof *found.items, compare_new);
 	for (size_t i = 0; i < found.count && i < TOLD; i++)
-		tell(story, &found.items[i]);
+		caller_tell(story, &found.items[i]);
 	if (found.count > TOLD) {
 		ada_narrate_say(story, "new-caller-more", "%zu more function%s called from a new place.", found.count - TOLD,
 				found.count - TOLD == 1 ? " was" : "s were");

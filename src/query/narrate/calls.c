@@ -40,7 +40,7 @@ static struct slow *slow_of(struct search *search, const struct ada_norm *norm, 
 	return &search->slow.items[search->slow.count - 1];
 }
 
-static void take(void *context, const struct ada_call *call)
+static void call_take(void *context, const struct ada_call *call)
 {
 	struct search *search = context;
 	uint64_t duration_ns = call->end_ns - call->start_ns;
@@ -87,7 +87,7 @@ static void search_thread(struct search *search, const struct ada_recorded_windo
 
 	if (!ada_narrate_range(search->story, thread, window, &first, &end))
 		return;
-	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = take });
+	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = search, .ended = call_take });
 	search->thread = thread;
 	search->first = stretch.next = first;
 	stretch.to = end;

@@ -142,7 +142,7 @@ struct last_calls {
 	size_t count;
 };
 
-static void take(void *context, const struct ada_call *call)
+static void call_take(void *context, const struct ada_call *call)
 {
 	struct last_calls *last = context;
 
@@ -164,7 +164,7 @@ static void tell_last_calls(struct ada_story *story, const struct ada_thread *th
 	struct ada_telling telling;
 	struct ada_calls calls;
 
-	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = &last, .ended = take });
+	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = &last, .ended = call_take });
 	if (ada_narrate_feed_open(story, &calls, thread, first))
 		story->result = -ENOMEM;
 	for (uint64_t position = first; position < end; position++)

@@ -167,7 +167,7 @@ static int compare_failing(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static void tell(struct ada_story *story, const struct failing *failing)
+static void failing_tell(struct ada_story *story, const struct failing *failing)
 {
 	char name[ADA_WORDS_NAME], errors[ADA_WORDS], returns[ADA_WORDS], value[32];
 
@@ -202,7 +202,7 @@ void ada_narrate_errors(struct ada_story *story, const struct ada_recorded_windo
 	while (count < search.functions.count && is_told(&search.functions.items[count]))
 		count++;
 	for (size_t i = 0; i < count && i < TOLD; i++)
-		tell(story, &search.functions.items[i]);
+		failing_tell(story, &search.functions.items[i]);
 	if (count > TOLD) {
 		ada_narrate_say(story, "error-return-more", "%zu more function%s returned errors%s.", count - TOLD,
 				ada_words_s(count - TOLD), search.cut ? ", in the part of the window that was looked at" : "");

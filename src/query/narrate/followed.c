@@ -25,7 +25,7 @@ static bool marks_call(const struct after *after)
 	       atf_thread_get(after->place->thread->events, after->place->position)->event_kind == ADA_EVENT_CALL;
 }
 
-static void take(void *context, const struct ada_call *call)
+static void call_take(void *context, const struct ada_call *call)
 {
 	struct after *after = context;
 
@@ -69,7 +69,7 @@ static bool read_on(struct ada_story *story, struct after *after, const struct a
 	uint64_t kept = after->place->position;
 	int result;
 
-	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = after, .begun = note, .ended = take });
+	ada_calls_open(&calls, &(struct ada_calls_receiver){ .context = after, .begun = note, .ended = call_take });
 	result = ada_narrate_feed_open(story, &calls, thread, after->place->position);
 	for (uint64_t position = after->place->position; position < end && !result; position++) {
 		if (position - kept > RELEASE_EVENTS) {

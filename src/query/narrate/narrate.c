@@ -56,7 +56,7 @@ static void drop_unfounded(struct ada_narrative *narrative)
 	}
 }
 
-static int tell(struct ada_story *story, struct ada_error *error)
+static int story_tell(struct ada_story *story, struct ada_error *error)
 {
 	int result = ada_narrate_find_losses(story);
 
@@ -97,7 +97,7 @@ int ada_narrate(struct ada_narrative *narrative, const struct ada_selection *sel
 		result = ada_selection_narrow(&part, story.options.window, error);
 	story.selection = &part;
 	if (!result)
-		result = tell(&story, error);
+		result = story_tell(&story, error);
 	ada_narrate_forget(&story);
 	ada_selection_close(&part);
 	if (result)

@@ -42,8 +42,8 @@ static bool samples(const struct ada_rule *rule)
 }
 
 /* It fits: whether it marks is up to what the rule remembers. */
-static void take(struct run *run, struct ada_replay_process *process, const struct ada_rule *rule, const struct ada_rule_event *seen,
-		 const struct ada_replay_hit *hit)
+static void mark_take(struct run *run, struct ada_replay_process *process, const struct ada_rule *rule, const struct ada_rule_event *seen,
+		      const struct ada_replay_hit *hit)
 {
 	if (samples(rule) && !process->samples)
 		process->samples = calloc(1, ADA_SAMPLE_BYTES);
@@ -63,7 +63,7 @@ static void take_moment(void *context, const struct ada_replay_hit *hit)
 	while (selection->session->processes.items[number] != hit->process)
 		number++;
 	if (hit->ns >= selection->from_ns && hit->ns < selection->to_ns)
-		take(run, &run->processes[number], &run->rule, &seen, hit);
+		mark_take(run, &run->processes[number], &run->rule, &seen, hit);
 }
 
 /* Keeps the functions of the open calls, for rules that ask who calls, and how far an exception has come. An exception leaves frame after
@@ -86,7 +86,7 @@ static int follow(struct ada_replay_track *track, const struct ada_event *event)
 	return result;
 }
 
-static void judge(struct run *run, const struct ada_moment *moment)
+static void event_judge(struct run *run, const struct ada_moment *moment)
 {
 	const struct ada_session *session = run->replay->selection->session;
 	struct ada_replay_hit hit = { .ns = moment->event->timestamp_ns,
@@ -102,7 +102,7 @@ static void judge(struct run *run, const struct ada_moment *moment)
 	event.named = moment->event->event_kind != ADA_EVENT_LOST &&
 		      names_function(run, moment->thread->process, moment->event->function_id);
 	if (ada_replay_fits(run->replay->trigger, &event, &hit, &run->replay->untold))
-		take(run, event.track->process, event.rule, &event.seen, &hit);
+		mark_take(run, event.track->process, event.rule, &event.seen, &hit);
 	if (follow(event.track, moment->event))
 		run->result = -ENOMEM;
 	if (event.named && run->replay->trigger->kind == ADA_RULE_EXCEPTION && moment->event->event_kind == ADA_EVENT_CALL)
@@ -146,7 +146,7 @@ static int read_events(struct run *run, struct ada_error *error)
 	if (result)
 		return result;
 	while (!run->result && ada_timeline_next(timeline, &moment))
-		judge(run, &moment);
+		event_judge(run, &moment);
 	run->replay->completeness = ada_timeline_completeness(timeline);
 	ada_timeline_close(timeline);
 	return 0;

@@ -16,7 +16,7 @@ static const char *valid(const char *text, char **made)
 	return *made ? *made : "";
 }
 
-static struct ada_sql_function *make(struct ada_sql *sql, uint64_t key)
+static struct ada_sql_function *function_make(struct ada_sql *sql, uint64_t key)
 {
 	const struct ada_session *session = sql->session;
 	struct ada_sql_function *function = calloc(1, sizeof *function);
@@ -74,12 +74,12 @@ const struct ada_sql_function *ada_sql_function_by_key(struct ada_sql *sql, uint
 
 	if (place) {
 		if (!*place)
-			*place = make(sql, key);
+			*place = function_make(sql, key);
 		return *place;
 	}
 	if (ada_table_get(&sql->others, key, &number))
 		return sql->functions.items[number];
-	function = make(sql, key);
+	function = function_make(sql, key);
 	if (function && ada_table_put(&sql->others, key, function->number))
 		return NULL;
 	return function;

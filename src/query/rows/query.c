@@ -242,7 +242,7 @@ bool ada_sql_fits_number(const struct ada_sql_query *query, enum ada_sql_role ro
 	return fits;
 }
 
-static bool judge(const struct ada_sql_query *query, const struct ada_sql_function *function)
+static bool function_judge(const struct ada_sql_query *query, const struct ada_sql_function *function)
 {
 	return ada_sql_fits_number(query, ADA_SQL_FUNCTION_ID, (int64_t)function->key) &&
 	       fits_text(query, ADA_SQL_FUNCTION, function->name) && (!query->glob || !sqlite3_strglob(query->glob, function->name)) &&
@@ -259,12 +259,12 @@ bool ada_sql_fits_function(struct ada_sql_query *query, const struct ada_sql_fun
 		size_t more = function->number + 1 - query->verdicts.count;
 
 		if (ada_array_reserve(&query->verdicts, more))
-			return judge(query, function);
+			return function_judge(query, function);
 		memset(query->verdicts.items + query->verdicts.count, 0, more);
 		query->verdicts.count += more;
 	}
 	if (!query->verdicts.items[function->number])
-		query->verdicts.items[function->number] = judge(query, function) ? 1 : 2;
+		query->verdicts.items[function->number] = function_judge(query, function) ? 1 : 2;
 	return query->verdicts.items[function->number] == 1;
 }
 

@@ -4,7 +4,7 @@
 #include "base/output.h"
 #include "query/rows/rows.h"
 
-static void add(struct ada_sql_rows *rows, struct ada_sql_cell cell)
+static void cell_add(struct ada_sql_rows *rows, struct ada_sql_cell cell)
 {
 	if (!ada_array_push(&rows->cells, cell))
 		return;
@@ -14,17 +14,17 @@ static void add(struct ada_sql_rows *rows, struct ada_sql_cell cell)
 
 void ada_sql_add_null(struct ada_sql_rows *rows)
 {
-	add(rows, (struct ada_sql_cell){ .type = SQLITE_NULL });
+	cell_add(rows, (struct ada_sql_cell){ .type = SQLITE_NULL });
 }
 
 void ada_sql_add_integer(struct ada_sql_rows *rows, uint64_t number)
 {
-	add(rows, (struct ada_sql_cell){ .type = SQLITE_INTEGER, .integer = number > INT64_MAX ? INT64_MAX : (int64_t)number });
+	cell_add(rows, (struct ada_sql_cell){ .type = SQLITE_INTEGER, .integer = number > INT64_MAX ? INT64_MAX : (int64_t)number });
 }
 
 void ada_sql_add_real(struct ada_sql_rows *rows, double number)
 {
-	add(rows, (struct ada_sql_cell){ .type = SQLITE_FLOAT, .real = number });
+	cell_add(rows, (struct ada_sql_cell){ .type = SQLITE_FLOAT, .real = number });
 }
 
 void ada_sql_add_text(struct ada_sql_rows *rows, const char *text)
@@ -32,7 +32,7 @@ void ada_sql_add_text(struct ada_sql_rows *rows, const char *text)
 	char *copy = text ? ada_output_utf8_copy(text) : NULL;
 
 	rows->failed |= text && !copy;
-	add(rows, (struct ada_sql_cell){ .type = text ? SQLITE_TEXT : SQLITE_NULL, .text = copy });
+	cell_add(rows, (struct ada_sql_cell){ .type = text ? SQLITE_TEXT : SQLITE_NULL, .text = copy });
 }
 
 static size_t row_count(const struct ada_sql_rows *rows)

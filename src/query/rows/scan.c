@@ -48,7 +48,7 @@ static int next_piece(struct ada_sql_scan *scan)
 	return SQLITE_OK;
 }
 
-static int find(struct ada_sql_scan *scan)
+static int row_find(struct ada_sql_scan *scan)
 {
 	for (;;) {
 		int result;
@@ -123,7 +123,7 @@ int ada_sql_scan_open(struct ada_sql_scan *scan, struct ada_sql *sql, struct ada
 	if (query->backwards)
 		return ada_sql_back_open(scan);
 	if (!query->merged)
-		return find(scan);
+		return row_find(scan);
 	result = open_merge(scan);
 	return result == SQLITE_OK ? next_merged(scan) : result;
 }
@@ -138,7 +138,7 @@ int ada_sql_scan_next(struct ada_sql_scan *scan)
 	scan->position++;
 	if (scan->plain && scan->event < scan->run_end && scan->event->event_kind - 1 < ADA_EVENT_LOST)
 		return SQLITE_OK;
-	return find(scan);
+	return row_find(scan);
 }
 
 void ada_sql_scan_close(struct ada_sql_scan *scan)

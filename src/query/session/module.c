@@ -251,7 +251,7 @@ const char *ada_name_without_type(const char *name)
 	return start;
 }
 
-static bool fits(const char *pattern, const char *name)
+static bool pattern_fits(const char *pattern, const char *name)
 {
 	/* Names may hold fnmatch's special characters ("operator[]"), so the name itself always fits. */
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
@@ -262,11 +262,11 @@ bool ada_name_matches(const char *pattern, const char *mangled, const char *name
 	size_t length = ada_name_length(name);
 	char bare[1024];
 
-	if (fits(pattern, name) || fits(pattern, mangled))
+	if (pattern_fits(pattern, name) || pattern_fits(pattern, mangled))
 		return true;
 	if (!length || length >= sizeof bare || !name[length])
 		return false;
 	memcpy(bare, name, length);
 	bare[length] = 0;
-	return fits(pattern, bare) || fits(pattern, ada_name_without_type(bare));
+	return pattern_fits(pattern, bare) || pattern_fits(pattern, ada_name_without_type(bare));
 }

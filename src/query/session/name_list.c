@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ada_name *make(const struct ada_process *process, uint64_t function_id)
+static struct ada_name *name_make(const struct ada_process *process, uint64_t function_id)
 {
 	struct ada_module *module = ada_process_module(process, function_id);
 	struct ada_name *name = calloc(1, sizeof *name);
@@ -29,7 +29,7 @@ const struct ada_name *ada_name_list_get(struct ada_name_list *names, const stru
 
 	if (ada_table_get(&names->numbers, key, &number))
 		return names->items.items[number];
-	name = make(process, function_id);
+	name = name_make(process, function_id);
 	if (!name)
 		return NULL;
 	name->key = key;

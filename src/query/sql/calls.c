@@ -278,7 +278,7 @@ static int read_piece(struct calls_cursor *cursor)
 	return cursor->no_memory ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int find(struct calls_cursor *cursor)
+static int call_find(struct calls_cursor *cursor)
 {
 	int result = SQLITE_OK;
 
@@ -312,14 +312,14 @@ static int calls_first(struct ada_sql_cursor *base, struct ada_error *error)
 	ada_calls_open(&cursor->calls, &(struct ada_calls_receiver){ .context = cursor, .begun = begun, .ended = ended });
 	ada_sql_time_range(&base->query, base->sql, &cursor->from_ns, &cursor->to_ns);
 	base->eof = base->query.nothing || cursor->from_ns >= cursor->to_ns;
-	return base->eof ? SQLITE_OK : find(cursor);
+	return base->eof ? SQLITE_OK : call_find(cursor);
 }
 
 static int calls_next(struct ada_sql_cursor *base)
 {
 	struct calls_cursor *cursor = (struct calls_cursor *)base;
 
-	return ++cursor->at < cursor->ended.count ? SQLITE_OK : find(cursor);
+	return ++cursor->at < cursor->ended.count ? SQLITE_OK : call_find(cursor);
 }
 
 static void calls_reset(struct ada_sql_cursor *base)

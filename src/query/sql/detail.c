@@ -90,7 +90,7 @@ static bool next_file(struct detail_cursor *cursor)
 }
 
 /* The record says call or return; only its event says whether that was an exception. */
-static bool fits(struct detail_cursor *cursor)
+static bool record_fits(struct detail_cursor *cursor)
 {
 	const struct ada_event *event = atf_thread_get(cursor->thread->events, cursor->base + cursor->record.index_seq);
 	struct ada_sql_query *query = &cursor->cursor.query;
@@ -103,7 +103,7 @@ static bool fits(struct detail_cursor *cursor)
 		ada_sql_fits_function(query, ada_sql_function_of(cursor->cursor.sql, cursor->thread->process, cursor->record.function_id)));
 }
 
-static int find(struct detail_cursor *cursor)
+static int record_find(struct detail_cursor *cursor)
 {
 	for (;;) {
 		for (; cursor->file && cursor->ordinal < cursor->end; cursor->ordinal++) {
@@ -113,7 +113,7 @@ static int find(struct detail_cursor *cursor)
 			/* A damaged record is left out. */
 			if (atf_detail_get(cursor->file, cursor->ordinal, &cursor->record))
 				ada_thread_detail_damaged(cursor->thread);
-			else if (fits(cursor))
+			else if (record_fits(cursor))
 				return SQLITE_OK;
 		}
 		if (!next_file(cursor)) {
@@ -132,7 +132,7 @@ static int detail_first(struct ada_sql_cursor *base, struct ada_error *error)
 	cursor->file = NULL;
 	ada_sql_time_range(&base->query, base->sql, &cursor->from_ns, &cursor->to_ns);
 	base->eof = base->query.nothing || cursor->from_ns >= cursor->to_ns;
-	return base->eof ? SQLITE_OK : find(cursor);
+	return base->eof ? SQLITE_OK : record_find(cursor);
 }
 
 static int detail_next(struct ada_sql_cursor *base)
@@ -140,7 +140,7 @@ static int detail_next(struct ada_sql_cursor *base)
 	struct detail_cursor *cursor = (struct detail_cursor *)base;
 
 	cursor->ordinal++;
-	return find(cursor);
+	return record_find(cursor);
 }
 
 static void put_arguments(const struct detail_cursor *cursor, sqlite3_context *context)

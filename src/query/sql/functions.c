@@ -41,7 +41,7 @@ static int find_only(struct functions_cursor *cursor)
 	return cursor->function ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int find(struct functions_cursor *cursor)
+static int function_find(struct functions_cursor *cursor)
 {
 	struct ada_sql *sql = cursor->cursor.sql;
 
@@ -71,12 +71,12 @@ static int functions_first(struct ada_sql_cursor *base, struct ada_error *error)
 	cursor->function = NULL;
 	cursor->only = ids->low == ids->high ? (uint64_t)ids->low : UINT64_MAX;
 	base->eof = base->query.nothing;
-	return base->eof ? SQLITE_OK : find(cursor);
+	return base->eof ? SQLITE_OK : function_find(cursor);
 }
 
 static int functions_next(struct ada_sql_cursor *base)
 {
-	return find((struct functions_cursor *)base);
+	return function_find((struct functions_cursor *)base);
 }
 
 static void functions_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)

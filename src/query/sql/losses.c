@@ -110,7 +110,7 @@ static void add_unplaced(struct losses_cursor *cursor)
 	}
 }
 
-static int settle(struct losses_cursor *cursor, int result)
+static int cursor_settle(struct losses_cursor *cursor, int result)
 {
 	const struct ada_event *event = cursor->scan.event;
 
@@ -141,14 +141,14 @@ static int losses_first(struct ada_sql_cursor *base, struct ada_error *error)
 			base->query.threads.items[kept++] = base->query.threads.items[i];
 	base->query.threads.count = kept;
 	cursor->scanning = true;
-	return settle(cursor, ada_sql_scan_open(&cursor->scan, base->sql, &base->query));
+	return cursor_settle(cursor, ada_sql_scan_open(&cursor->scan, base->sql, &base->query));
 }
 
 static int losses_next(struct ada_sql_cursor *base)
 {
 	struct losses_cursor *cursor = (struct losses_cursor *)base;
 
-	return cursor->scanning ? settle(cursor, ada_sql_scan_next(&cursor->scan)) : ada_sql_rows_next(base);
+	return cursor->scanning ? cursor_settle(cursor, ada_sql_scan_next(&cursor->scan)) : ada_sql_rows_next(base);
 }
 
 static void losses_column(struct ada_sql_cursor *base, sqlite3_context *context, int column)

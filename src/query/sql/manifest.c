@@ -7,7 +7,7 @@
 
 typedef void fill_rows(struct ada_sql *sql, struct ada_sql_rows *rows);
 
-static int fill(struct ada_sql_cursor *base, fill_rows *make)
+static int table_fill(struct ada_sql_cursor *base, fill_rows *make)
 {
 	struct ada_sql_rows_cursor *cursor = (struct ada_sql_rows_cursor *)base;
 
@@ -23,7 +23,7 @@ static int fill(struct ada_sql_cursor *base, fill_rows *make)
 #define TABLE(table)                                                                                                                       \
 	static int table##_first(struct ada_sql_cursor *cursor, struct ada_error *error)                                                   \
 	{                                                                                                                                  \
-		return fill(cursor, make_##table);                                                                                         \
+		return table_fill(cursor, make_##table);                                                                                   \
 	}                                                                                                                                  \
 	const struct ada_sql_implementation ada_sql_##table = {                                                                            \
 		.name = #table,                                                                                                            \

@@ -70,7 +70,7 @@ static bool is_exact(sqlite3_index_info *info, int i, enum ada_sql_role role)
 	return sqlite3_value_type(value) == (is_number(role) ? SQLITE_INTEGER : SQLITE_TEXT);
 }
 
-static void take(struct planning *planning, int i)
+static void constraint_take(struct planning *planning, int i)
 {
 	const struct ada_sql_table *table = planning->vtab->table;
 	const struct sqlite3_index_constraint *constraint = &planning->info->aConstraint[i];
@@ -206,7 +206,7 @@ int ada_sql_plan(struct ada_sql_vtab *vtab, sqlite3_index_info *info)
 		return SQLITE_CONSTRAINT;
 	planning.plan = sqlite3_str_new(NULL);
 	for (int i = 0; i < info->nConstraint; i++)
-		take(&planning, i);
+		constraint_take(&planning, i);
 	info->idxNum = info->colUsed & vtab->implementation->costly ? ADA_SQL_COSTLY : 0;
 	plan_order(&planning);
 	plan_cost(&planning);

@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "query/sql/parts.h"
 
-static void fail(sqlite3_context *context, const struct ada_error *error)
+static void scalar_fail(sqlite3_context *context, const struct ada_error *error)
 {
 	sqlite3_result_error(context, error->text, -1);
 }
@@ -18,7 +18,7 @@ static void ns(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!text)
 		return;
 	if (ada_parse_duration(text, &number, &error))
-		fail(context, &error);
+		scalar_fail(context, &error);
 	else
 		ada_sql_result_u64(context, number);
 }
@@ -36,7 +36,7 @@ static void at(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!text || (argc > 1 && !clock))
 		return;
 	if (ada_clock_view_open(&view, sql->session, clock, &error) || ada_clock_view_parse(&view, sql->session, text, &number, &error))
-		fail(context, &error);
+		scalar_fail(context, &error);
 	else
 		ada_sql_result_u64(context, number);
 }
@@ -53,7 +53,7 @@ static void on_clock(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (sqlite3_value_type(argv[0]) == SQLITE_NULL || !clock)
 		return;
 	if (ada_clock_view_open(&view, sql->session, clock, &error))
-		fail(context, &error);
+		scalar_fail(context, &error);
 	else if (ada_clock_view_ns(&view, (uint64_t)sqlite3_value_int64(argv[0]), &told))
 		sqlite3_result_int64(context, told);
 }

@@ -29,7 +29,7 @@ void ada_counter_process(struct ada_counter *counter, const struct ada_process *
 	counter->process = process;
 }
 
-static int add(struct ada_counter *counter, struct ada_function_stats *function)
+static int stats_add(struct ada_counter *counter, struct ada_function_stats *function)
 {
 	uint64_t number = counter->functions.count;
 	int result = ada_array_push(&counter->functions, function);
@@ -54,7 +54,7 @@ struct ada_function_stats *ada_counter_look_up(struct ada_counter *counter, uint
 	*function = (struct ada_function_stats){ .key = key,
 						 .module = ada_process_module(counter->process, function_id),
 						 .function_id = function_id };
-	if (!add(counter, function))
+	if (!stats_add(counter, function))
 		return function;
 	free(function);
 	return NULL;
@@ -71,7 +71,7 @@ int ada_counter_merge(struct ada_counter *into, struct ada_counter *from)
 		if (!function || (!function->calls && !function->durations.count)) /* only looked for, or open */
 			continue;
 		if (!ada_table_get(&into->numbers, function->key, &number)) {
-			result = add(into, function);
+			result = stats_add(into, function);
 			if (!result)
 				from->functions.items[i] = NULL;
 			function->active = 0;

@@ -171,7 +171,7 @@ static int compare_edges(const void *left, const void *right)
 	return a->callee_key < b->callee_key ? -1 : a->callee_key > b->callee_key;
 }
 
-static void add(struct ada_edge *sum, const struct ada_edge *edge)
+static void edge_add(struct ada_edge *sum, const struct ada_edge *edge)
 {
 	sum->calls += edge->calls;
 	sum->unknown += edge->unknown;
@@ -199,7 +199,7 @@ static int add_up(struct ada_edges *edges, const struct worker *crew, unsigned i
 		const struct ada_edge *edge = &edges->edges.items[i];
 
 		if (kept && !compare_edges(&edges->edges.items[kept - 1], edge))
-			add(&edges->edges.items[kept - 1], edge);
+			edge_add(&edges->edges.items[kept - 1], edge);
 		else
 			edges->edges.items[kept++] = *edge;
 	}

@@ -49,7 +49,7 @@ struct worker {
 	int result;
 };
 
-static void fail(struct worker *worker, int result)
+static void worker_fail(struct worker *worker, int result)
 {
 	if (!worker->result)
 		worker->result = result;
@@ -70,7 +70,7 @@ static void count_whole(struct worker *worker, struct track *track)
 	ada_tally_finish(&tally);
 	track->lost = tally.lost;
 	if (tally.result)
-		fail(worker, tally.result);
+		worker_fail(worker, tally.result);
 	ada_tally_close(&tally);
 }
 
@@ -84,7 +84,7 @@ static void count_part(struct worker *worker, struct part *part)
 	if (!worker->lent)
 		worker->lent = malloc(ADA_COUNTER_PLACES * sizeof *worker->lent);
 	if (!worker->lent) {
-		fail(worker, -ENOMEM);
+		worker_fail(worker, -ENOMEM);
 		return;
 	}
 	ada_counter_open_with(&part->piece.counter, worker->lent);
@@ -95,7 +95,7 @@ static void count_part(struct worker *worker, struct part *part)
 	ada_counter_take_cache(&part->piece.counter);
 	part->counted = true;
 	if (tally.result)
-		fail(worker, tally.result);
+		worker_fail(worker, tally.result);
 	ada_tally_close(&tally);
 }
 
@@ -118,7 +118,7 @@ static void join_part(struct worker *worker, struct track *track, struct part *p
 	int result = part == track->parts ? start_track(worker, track) : 0;
 
 	if (result) {
-		fail(worker, result);
+		worker_fail(worker, result);
 		return;
 	}
 	tally->shows_progress = worker->is_first;
@@ -135,7 +135,7 @@ static void join_part(struct worker *worker, struct track *track, struct part *p
 		ada_tally_close(tally);
 	}
 	if (tally->result)
-		fail(worker, tally->result);
+		worker_fail(worker, tally->result);
 }
 
 /* Joins what is ready, unless another worker is at it: then that worker sees the new part. */
@@ -163,7 +163,7 @@ static void *work(void *context)
 	size_t number;
 
 	if (ada_counter_open(&worker->counter))
-		fail(worker, -ENOMEM);
+		worker_fail(worker, -ENOMEM);
 	while (!atomic_load(&job->work.stop) && (number = atomic_fetch_add(&job->next, 1)) < job->part_count) {
 		struct part *part = &job->parts[number];
 
@@ -257,7 +257,7 @@ static int compare_keys(const void *left, const void *right)
 	return (*a)->key < (*b)->key ? -1 : (*a)->key > (*b)->key;
 }
 
-static int run(struct job *job, struct ada_counter *sum, unsigned int workers)
+static int job_run(struct job *job, struct ada_counter *sum, unsigned int workers)
 {
 	struct worker *crew = calloc(workers, sizeof *crew);
 	int result = crew ? 0 : -ENOMEM;
@@ -278,7 +278,7 @@ static int run(struct job *job, struct ada_counter *sum, unsigned int workers)
 	return result;
 }
 
-static int answer(struct ada_stats *stats, struct ada_counter *sum, const struct job *job, const struct ada_selection *selection)
+static int stats_answer(struct ada_stats *stats, struct ada_counter *sum, const struct job *job, const struct ada_selection *selection)
 {
 	uint64_t *lost = calloc(selection->threads.count + 1, sizeof *lost), events = 0;
 
@@ -321,9 +321,9 @@ int ada_stats_compute_pieces(struct ada_stats *stats, const struct ada_selection
 	if (workers > job.part_count)
 		workers = job.part_count ? job.part_count : 1;
 	if (!result)
-		result = run(&job, &sum, workers);
+		result = job_run(&job, &sum, workers);
 	if (!result)
-		result = answer(stats, &sum, &job, selection);
+		result = stats_answer(stats, &sum, &job, selection);
 	ada_counter_close(&sum);
 	close_job(&job);
 	if (result == -EINTR)

@@ -37,7 +37,7 @@ static inline void count_leaf(struct ada_tally *tally, struct frame *below, cons
 		ada_tally_count(tally, (uintptr_t)function | !function->active, duration_ns, 0, false);
 }
 
-static inline void begin(struct frame *frame, const struct ada_event *event, struct ada_function_stats *function)
+static inline void frame_begin(struct frame *frame, const struct ada_event *event, struct ada_function_stats *function)
 {
 	frame->function_id = event->function_id;
 	frame->start_ns = event->timestamp_ns;
@@ -46,7 +46,7 @@ static inline void begin(struct frame *frame, const struct ada_event *event, str
 	frame->remembered = function ? ada_tally_remember(function) : 0;
 }
 
-static inline void end(struct ada_tally *tally, struct frame *frame, const struct ada_event *event, bool counts)
+static inline void frame_end(struct ada_tally *tally, struct frame *frame, const struct ada_event *event, bool counts)
 {
 	uint64_t duration_ns = event->timestamp_ns - frame->start_ns;
 
@@ -76,11 +76,11 @@ static inline __attribute__((always_inline)) const struct ada_event *read_frames
 			if (event + 1 < limit && is_leaf(event))
 				count_leaf(tally, frame, event++, function);
 			else if (frame < frames + FRAMES - 1)
-				begin(++frame, event, function);
+				frame_begin(++frame, event, function);
 			else
 				break;
 		} else if (ada_tally_is_end(event) && twice(event) == frame->twice && frame->function_id == event->function_id) {
-			end(tally, frame--, event, counts);
+			frame_end(tally, frame--, event, counts);
 		} else {
 			break;
 		}

@@ -39,7 +39,7 @@ static uint32_t child_for(struct focus *focus, uint32_t parent, uint32_t number)
 	return child;
 }
 
-static int finish(struct focus *focus, struct ada_tree *tree)
+static int focus_finish(struct focus *focus, struct ada_tree *tree)
 {
 	struct ada_tree_node *old = tree->nodes.items;
 
@@ -68,7 +68,7 @@ int ada_tree_below(struct ada_tree *tree, ada_tree_wanted *wanted, void *context
 			ada_growth_add(&focus.growth, numbers[i], &focus.nodes[i]);
 	}
 	free(numbers);
-	return finish(&focus, tree);
+	return focus_finish(&focus, tree);
 }
 
 /* For each node, whether one above it has the same label: an array for the caller to free; NULL: no memory. */
@@ -150,5 +150,5 @@ int ada_tree_callers(struct ada_tree *tree, ada_tree_wanted *wanted, void *conte
 			add_way(&focus, i, inner[i]);
 	free(labels);
 	free(inner);
-	return finish(&focus, tree);
+	return focus_finish(&focus, tree);
 }

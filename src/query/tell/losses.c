@@ -5,7 +5,7 @@
 
 #define LOSSES_TOLD 3 /* of a thread */
 
-static int find(struct ada_thread_losses *losses)
+static int losses_find(struct ada_thread_losses *losses)
 {
 	struct ada_stretch stretch = { .thread = losses->thread, .to = losses->thread->count };
 
@@ -37,7 +37,7 @@ int ada_narrate_find_losses(struct ada_story *story)
 
 		result = ada_array_push(&story->losses, (struct ada_thread_losses){ .thread = thread });
 		if (!result && thread->events && (thread->lost || !thread->process->finalized))
-			result = find(&story->losses.items[i]);
+			result = losses_find(&story->losses.items[i]);
 	}
 	return result;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "query/tell/tell.h"
 
-static void fail(struct ada_story *story)
+static void story_fail(struct ada_story *story)
 {
 	if (!story->result)
 		story->result = -ENOMEM;
@@ -23,7 +23,7 @@ void ada_narrate_section(struct ada_story *story, const struct ada_process *proc
 	if (section.title && !ada_array_push(&story->narrative->sections, section))
 		return;
 	free(section.title);
-	fail(story);
+	story_fail(story);
 }
 
 static struct ada_sentence *last_sentence(const struct ada_story *story)
@@ -34,7 +34,7 @@ static struct ada_sentence *last_sentence(const struct ada_story *story)
 }
 
 /* Takes the text, which is malloc'ed. */
-static void add(struct ada_story *story, const char *kind, char *text)
+static void fact_add(struct ada_story *story, const char *kind, char *text)
 {
 	struct ada_sentence sentence = { .kind = kind, .text = text };
 
@@ -42,7 +42,7 @@ static void add(struct ada_story *story, const char *kind, char *text)
 	    !ada_array_push(&story->narrative->sections.items[story->narrative->sections.count - 1].sentences, sentence))
 		return;
 	free(text);
-	fail(story);
+	story_fail(story);
 }
 
 void ada_narrate_say(struct ada_story *story, const char *kind, const char *format, ...)
@@ -54,7 +54,7 @@ void ada_narrate_say(struct ada_story *story, const char *kind, const char *form
 	if (vasprintf(&text, format, arguments) < 0)
 		text = NULL;
 	va_end(arguments);
-	add(story, kind, text);
+	fact_add(story, kind, text);
 }
 
 bool ada_telling_open(struct ada_story *story, struct ada_telling *telling)
@@ -62,18 +62,18 @@ bool ada_telling_open(struct ada_story *story, struct ada_telling *telling)
 	*telling = (struct ada_telling){};
 	telling->stream = open_memstream(&telling->text, &telling->length);
 	if (!telling->stream)
-		fail(story);
+		story_fail(story);
 	return telling->stream;
 }
 
 void ada_telling_say(struct ada_story *story, const char *kind, struct ada_telling *telling)
 {
 	if (!fclose(telling->stream)) {
-		add(story, kind, telling->text);
+		fact_add(story, kind, telling->text);
 		return;
 	}
 	free(telling->text);
-	fail(story);
+	story_fail(story);
 }
 
 /* --- evidence ----------------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void add_evidence(struct ada_story *story, const struct ada_evidence *evi
 	if (last && evidence->thread && last->thread == evidence->thread && last->first == evidence->first && last->last == evidence->last)
 		return;
 	if (ada_array_push(&sentence->evidence, *evidence))
-		fail(story);
+		story_fail(story);
 }
 
 void ada_narrate_cite(struct ada_story *story, const struct ada_thread *thread, uint64_t first, uint64_t last)

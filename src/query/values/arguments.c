@@ -18,8 +18,8 @@ static void free_argument(struct ada_argument *argument)
 	free(argument->string);
 }
 
-static int add(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name, const struct ada_debug_type *type,
-	       const struct ada_debug_where *where)
+static int argument_add(struct ada_arguments *arguments, const struct ada_captured *captured, const char *name,
+			const struct ada_debug_type *type, const struct ada_debug_where *where)
 {
 	struct ada_argument argument = { .name = strdup(name), .type = strdup(type->name ? type->name : "") };
 	int result = argument.name && argument.type ? ada_argument_format(&argument, captured, type, where) : -ENOMEM;
@@ -41,13 +41,13 @@ static int by_debug(struct ada_arguments *arguments, const struct ada_captured *
 		arguments->known = function->has_result;
 		if (!function->has_result || function->result.class == ADA_DEBUG_VOID)
 			return 0;
-		return add(arguments, captured, "result", &function->result, &function->result_where);
+		return argument_add(arguments, captured, "result", &function->result, &function->result_where);
 	}
 	arguments->known = function->has_types;
 	arguments->variadic = function->variadic;
 	for (size_t i = 0; i < function->parameters.count && !result; i++)
-		result = add(arguments, captured, function->parameters.items[i].name, &function->parameters.items[i].type,
-			     &function->parameters.items[i].where);
+		result = argument_add(arguments, captured, function->parameters.items[i].name, &function->parameters.items[i].type,
+				      &function->parameters.items[i].where);
 	return result;
 }
 
@@ -111,7 +111,7 @@ static int add_by_letter(struct ada_arguments *arguments, const struct ada_captu
 		where.registers[0] = (int8_t)(*general)++;
 	else
 		where = (struct ada_debug_where){ .place = ADA_DEBUG_STACK, .stack = 8 * ((*general)++ - 6) };
-	return add(arguments, captured, copy, &type, &where);
+	return argument_add(arguments, captured, copy, &type, &where);
 }
 
 static int by_prototype(struct ada_arguments *arguments, const struct ada_captured *captured, const struct ada_prototype *prototype)

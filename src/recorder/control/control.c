@@ -51,7 +51,7 @@ struct ada_control {
 };
 
 /* Takes over the object. The caller holds the lock. */
-static void answer(struct client *client, json_object *object)
+static void client_answer(struct client *client, json_object *object)
 {
 	size_t length = 0;
 	const char *text = json_object_to_json_string_length(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &length);
@@ -146,7 +146,7 @@ static void take_request(struct ada_control *control, struct client *client)
 	pthread_mutex_lock(&control->lock);
 	client->request = request;
 	if (result)
-		answer(client, result);
+		client_answer(client, result);
 	else
 		client->state = command == ADA_COMMAND_STOP ? STOPPING : WAITING;
 	control->stop |= command == ADA_COMMAND_STOP;
@@ -175,7 +175,7 @@ static bool read_some(struct ada_control *control, struct client *client)
 		take_request(control, client);
 	} else if (client->count == REQUEST_BYTES_MAX) {
 		pthread_mutex_lock(&control->lock);
-		answer(client, ada_control_error("too-long", "the request is too long"));
+		client_answer(client, ada_control_error("too-long", "the request is too long"));
 		pthread_mutex_unlock(&control->lock);
 	}
 	return true;
@@ -286,8 +286,8 @@ bool ada_control_turn(struct ada_control *control, uint64_t now_ns)
 		if (client->state != WAITING)
 			continue;
 		command = ada_command_of(client->request);
-		answer(client, command == ADA_COMMAND_STATUS ? ada_status_of(control->recorder, &control->pace, now_ns) :
-							       ada_command_run(control->recorder, command, client->request));
+		client_answer(client, command == ADA_COMMAND_STATUS ? ada_status_of(control->recorder, &control->pace, now_ns) :
+								      ada_command_run(control->recorder, command, client->request));
 		answered = true;
 	}
 	stop = control->stop;
@@ -350,9 +350,9 @@ void ada_control_close(struct ada_control *control)
 		struct client *client = &control->clients[i];
 
 		if (client->state == STOPPING)
-			answer(client, ada_status_of(control->recorder, &control->pace, ada_clock_boottime_ns()));
+			client_answer(client, ada_status_of(control->recorder, &control->pace, ada_clock_boottime_ns()));
 		else if (client->state == WAITING)
-			answer(client, ada_control_error("ended", "the session has ended"));
+			client_answer(client, ada_control_error("ended", "the session has ended"));
 	}
 	control->over = true;
 	pthread_mutex_unlock(&control->lock);

@@ -65,7 +65,7 @@ void ada_recording_clear(struct ada_recording_progress *progress)
 	progress->drawn = false;
 }
 
-static void __attribute__((format(printf, 3, 4))) add(char *text, size_t size, const char *format, ...)
+static void __attribute__((format(printf, 3, 4))) text_add(char *text, size_t size, const char *format, ...)
 {
 	size_t length = strlen(text);
 	va_list arguments;
@@ -87,7 +87,7 @@ static void add_process(pid_t pid, char *text, size_t size)
 	for (char *at = name; *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
 			*at = '?';
-	add(text, size, "%s%s (%d%s)", *text ? ", " : "", name, pid, *stat == 'T' ? ", stopped" : "");
+	text_add(text, size, "%s%s (%d%s)", *text ? ", " : "", name, pid, *stat == 'T' ? ", stopped" : "");
 }
 
 bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_recorder *recorder, pid_t stray)
@@ -108,7 +108,7 @@ bool ada_recording_waits(struct ada_recording_progress *progress, struct ada_rec
 	if (!*text)
 		return false;
 	if (more)
-		add(text, sizeof text, " and %zu more", more);
+		text_add(text, sizeof text, " and %zu more", more);
 	ada_recording_clear(progress);
 	ada_say("ada: the program has ended, but not what it started: %s: `ada stop` or Ctrl-C twice ends the recording; with --no-wait it "
 		"ends with the program\n",
@@ -169,7 +169,7 @@ static void add_reasons(const struct ada_recorder *recorder, char *text, size_t 
 			memory += recorder->providers.items[i]->thread_table[k].lost_memory;
 		}
 	if (full || memory)
-		add(text, size, " (%s%s%s)", full ? "buffer full" : "", full && memory ? ", " : "", memory ? "memory limit" : "");
+		text_add(text, size, " (%s%s%s)", full ? "buffer full" : "", full && memory ? ", " : "", memory ? "memory limit" : "");
 }
 
 /* Events, processes and images: what was lost without being asked for. */
@@ -185,17 +185,17 @@ static void add_lost(const struct ada_recorder *recorder, const struct ada_total
 		       provider->header.modules_refused;
 	}
 	if (totals->lost) {
-		add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
+		text_add(text, size, ", %llu events LOST", (unsigned long long)totals->lost);
 		add_reasons(recorder, text, size);
 	}
 	if (missing)
-		add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
+		text_add(text, size, ", %zu program%s NOT RECORDED", missing, missing == 1 ? "" : "s");
 	if (cut)
-		add(text, size, ", %zu CUT SHORT", cut);
+		text_add(text, size, ", %zu CUT SHORT", cut);
 	if (!totals->lost && !missing && !cut)
-		add(text, size, ", nothing lost");
+		text_add(text, size, ", nothing lost");
 	if (totals->overwritten)
-		add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
+		text_add(text, size, ", %llu older ones overwritten", (unsigned long long)totals->overwritten);
 }
 
 /* Where there are any. */
@@ -215,8 +215,8 @@ static void add_windows(const struct ada_recorder *recorder, char *text, size_t 
 		windows += ada_windows_count(ada_details_windows(details));
 	}
 	if (windows)
-		add(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
-		    marks == 1 ? "" : "s");
+		text_add(text, size, ", %zu window%s of %llu mark%s", windows, windows == 1 ? "" : "s", (unsigned long long)marks,
+			 marks == 1 ? "" : "s");
 }
 
 void ada_recording_summary(struct ada_recorder *recorder)

@@ -58,7 +58,7 @@ fail:
 }
 
 /* On the main thread, which owns the clock that marks use. False: no memory. */
-static bool begin(struct ada_details *details)
+static bool window_begin(struct ada_details *details)
 {
 	struct ada_mark_source source;
 
@@ -325,7 +325,7 @@ bool ada_details_turn(struct ada_details *details, uint64_t now_ns)
 	struct ada_pin seen;
 	bool changed, written, look;
 
-	if (details->finished || !begin(details))
+	if (details->finished || !window_begin(details))
 		return false;
 	seen = ada_detail_pin(details);
 	ada_detail_rate(details, now_ns);
@@ -359,7 +359,7 @@ void ada_details_finish(struct ada_details *details, uint64_t end_ns, enum ada_w
 	details->finished = true;
 	ada_detail_rate(details, end_ns);
 	ada_detail_write_late(details);
-	if (begin(details))
+	if (window_begin(details))
 		ada_marks_finish(details->marks, end_ns);
 	resolve_own(details);
 	ada_detail_holes(details, UINT64_MAX - 1, true); /* while windows are open: ending them sets what is left */

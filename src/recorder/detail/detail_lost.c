@@ -8,7 +8,7 @@ static bool overlaps(const struct detail_loss *loss, const struct ada_window *wi
 	return loss->from_ns <= window->end_ns && loss->to_ns >= window->start_ns;
 }
 
-static void tell(struct ada_window *window, const struct detail_loss *loss)
+static void loss_tell(struct ada_window *window, const struct detail_loss *loss)
 {
 	window->lost += loss->count;
 	window->shorts |= ADA_SHORT_LOST;
@@ -38,7 +38,7 @@ void ada_details_lost(struct ada_details *details, uint64_t from_ns, uint64_t to
 		if (window->end_ns < from_ns)
 			break;
 		if (window->settled && overlaps(&loss, window))
-			tell(window, &loss); /* the others: when they are settled */
+			loss_tell(window, &loss); /* the others: when they are settled */
 	}
 	if (details->losses.count == LOSSES_KEPT)
 		halve(details);
@@ -49,5 +49,5 @@ void ada_detail_settle_losses(const struct ada_details *details, struct ada_wind
 {
 	for (size_t i = 0; i < details->losses.count; i++)
 		if (overlaps(&details->losses.items[i], window))
-			tell(window, &details->losses.items[i]);
+			loss_tell(window, &details->losses.items[i]);
 }

@@ -258,7 +258,7 @@ static void collect(const struct ada_details *details, uint32_t number, uint64_t
 	}
 }
 
-static int compare(const void *left, const void *right)
+static int sources_compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
@@ -273,7 +273,7 @@ uint64_t ada_detail_nth(const struct ada_details *details, uint64_t counter, uin
 	for (uint32_t i = 0; i < details->threads.count; i++)
 		collect(details, i, counter, nth, behind, &counters);
 	if (nth && counters.list.count >= nth) {
-		qsort(counters.list.items, counters.list.count, sizeof(uint64_t), compare);
+		qsort(counters.list.items, counters.list.count, sizeof(uint64_t), sources_compare);
 		result = counters.list.items[behind ? nth - 1 : counters.list.count - nth];
 	}
 	ada_array_free(&counters.list);

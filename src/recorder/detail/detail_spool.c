@@ -81,7 +81,7 @@ int ada_spool_put(struct detail_spool *spool, const struct ada_detail_chunk *chu
 	return ada_array_push(&spool->kept, kept);
 }
 
-static int compare(const void *left, const void *right)
+static int records_compare(const void *left, const void *right)
 {
 	const struct kept *a = left, *b = right;
 
@@ -98,10 +98,10 @@ const uint8_t *ada_spool_chunk(struct detail_spool *spool, uint32_t thread, uint
 	if (!spool->kept.count)
 		return NULL;
 	if (!spool->sorted) {
-		qsort(spool->kept.items, spool->kept.count, sizeof key, compare);
+		qsort(spool->kept.items, spool->kept.count, sizeof key, records_compare);
 		spool->sorted = true;
 	}
-	found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof key, compare);
+	found = bsearch(&key, spool->kept.items, spool->kept.count, sizeof key, records_compare);
 	if (!found)
 		return NULL;
 	if (!spool->memory) {

@@ -290,7 +290,7 @@ static void update_entries(struct ada_details *details, const struct ada_window 
 	}
 }
 
-static void settle(struct ada_details *details, struct ada_window *window)
+static void window_settle(struct ada_details *details, struct ada_window *window)
 {
 	window->settled = true;
 	if (details->error.text[0])
@@ -340,7 +340,7 @@ void ada_detail_write(struct ada_details *details, uint64_t until_ns)
 		update_entries(details, window, done);
 		before &= window->closed && window->end_ns <= until_ns;
 		if (before)
-			settle(details, window);
+			window_settle(details, window);
 	}
 }
 

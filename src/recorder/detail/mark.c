@@ -211,7 +211,7 @@ static void note(struct ada_marks *marks, const struct ada_window_mark *window)
 }
 
 /* Reads a mark of the ring, for which nobody vouches. */
-static bool enter(struct ada_marks *marks, const struct ada_mark *mark)
+static bool mark_enter(struct ada_marks *marks, const struct ada_mark *mark)
 {
 	bool event;
 	struct ada_window_mark window;
@@ -330,7 +330,7 @@ static bool read_place(struct ada_marks *marks, uint64_t n, bool *changed)
 	if (__atomic_load_n(&place->ready, __ATOMIC_ACQUIRE) != n + 1)
 		return false;
 	mark = *place;
-	*changed |= enter(marks, &mark);
+	*changed |= mark_enter(marks, &mark);
 	*word |= bit;
 	return true;
 }

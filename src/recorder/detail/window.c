@@ -83,7 +83,7 @@ void ada_window_entry_bound(struct ada_window_entry *entry)
 	window->end_ns = end > window->start_ns ? end : window->start_ns;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -115,12 +115,12 @@ static void note_mark(struct ada_windows *windows, struct ada_window *window, co
 	bool first;
 
 	window->rules |= mark->rules;
-	window->asked_start_ns = least(window->asked_start_ns, mark->start_ns);
+	window->asked_start_ns = least_of(window->asked_start_ns, mark->start_ns);
 	window->pre_ns = most(window->pre_ns, mark->pre_ns);
 	window->post_ns = most(window->post_ns, mark->post_ns);
 	window->pre_events = most(window->pre_events, mark->pre_events);
 	window->post_events = most(window->post_events, mark->post_events);
-	window->pin_start = least(window->pin_start, mark->pin_start);
+	window->pin_start = least_of(window->pin_start, mark->pin_start);
 	here &= !mark->none;
 	first = !window->marked_count;
 	if (!here && !first)
@@ -160,12 +160,12 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 	window->marked_count += source->marked_count;
 	window->rules |= source->rules;
 	window->shorts |= source->shorts;
-	window->asked_start_ns = least(window->asked_start_ns, source->asked_start_ns);
+	window->asked_start_ns = least_of(window->asked_start_ns, source->asked_start_ns);
 	window->pre_ns = most(window->pre_ns, source->pre_ns);
 	window->post_ns = most(window->post_ns, source->post_ns);
 	window->pre_events = most(window->pre_events, source->pre_events);
 	window->post_events = most(window->post_events, source->post_events);
-	window->pin_start = least(window->pin_start, source->pin_start);
+	window->pin_start = least_of(window->pin_start, source->pin_start);
 	window->sufficient_bytes = most(window->sufficient_bytes, source->sufficient_bytes);
 	window->written_ns = most(window->written_ns, source->written_ns);
 	window->event_count += source->event_count;
@@ -175,7 +175,7 @@ static void take_over(struct ada_windows *windows, struct ada_window_entry *to, 
 		if (!has_ticket(to, from->tickets.items[i]))
 			ada_array_push(&to->tickets, from->tickets.items[i]);
 	to->known_end = most(to->known_end, from->known_end);
-	to->cap = least(to->cap, from->cap);
+	to->cap = least_of(to->cap, from->cap);
 	to->keeps |= from->keeps;
 }
 
@@ -222,7 +222,7 @@ static int add_stretch(struct ada_windows *windows, const struct ada_window_mark
 	open = mark->end_ns == ADA_WINDOW_OPEN;
 	entry->window = (struct ada_window){ .start_ns = start, .asked_start_ns = UINT64_MAX, .pin_start = UINT64_MAX, .shorts = shorts };
 	entry->known_end = open ? over ? windows->ended_ns : mark->ns : most(mark->end_ns, mark->ns);
-	entry->cap = over ? least(cap, windows->ended_ns) : cap;
+	entry->cap = over ? least_of(cap, windows->ended_ns) : cap;
 	entry->keeps = mark->none && open && !over;
 	status = open && !entry->keeps && !over ? ada_array_push(&entry->tickets, mark->ticket) : 0;
 	note_mark(windows, &entry->window, mark, here);
@@ -346,7 +346,7 @@ static int add_stretches(struct ada_windows *windows, const struct ada_window_ma
 
 int ada_windows_mark(struct ada_windows *windows, const struct ada_window_mark *mark)
 {
-	uint64_t start = least(mark->start_ns, mark->ns), end = most(mark->end_ns, mark->ns);
+	uint64_t start = least_of(mark->start_ns, mark->ns), end = most(mark->end_ns, mark->ns);
 	uint32_t shorts = mark->shorts;
 	const struct ada_window *fixed;
 

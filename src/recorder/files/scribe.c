@@ -50,7 +50,7 @@ static void queue(struct ada_scribe *scribe, struct ada_paper *paper, bool first
 	pthread_cond_signal(&scribe->news);
 }
 
-static void *run(void *argument)
+static void *scribe_run(void *argument)
 {
 	struct ada_scribe *scribe = argument;
 
@@ -88,7 +88,7 @@ int ada_scribe_open(struct ada_scribe **result)
 	pthread_mutex_init(&scribe->lock, NULL);
 	pthread_cond_init(&scribe->news, NULL);
 	pthread_cond_init(&scribe->done, NULL);
-	while (scribe->count < THREADS && !pthread_create(&scribe->threads[scribe->count], NULL, run, scribe))
+	while (scribe->count < THREADS && !pthread_create(&scribe->threads[scribe->count], NULL, scribe_run, scribe))
 		scribe->count++;
 	return 0;
 }

@@ -22,7 +22,7 @@ static struct {
 } say = { .lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER };
 
 /* A failure to write concerns nobody: stderr may be closed. */
-static void put(const char *text, size_t bytes)
+static void line_put(const char *text, size_t bytes)
 {
 	struct pollfd room = { .fd = STDERR_FILENO, .events = POLLOUT };
 
@@ -38,7 +38,7 @@ static void put(const char *text, size_t bytes)
 	}
 }
 
-static void *run(void *argument)
+static void *say_run(void *argument)
 {
 	pthread_mutex_lock(&say.lock);
 	while (!say.quit || say.text.count) {
@@ -56,12 +56,12 @@ static void *run(void *argument)
 		say.text.count = say.text.capacity = say.dropped = 0;
 		say.writing = true;
 		pthread_mutex_unlock(&say.lock);
-		put(text, bytes);
+		line_put(text, bytes);
 		free(text);
 		if (dropped) {
 			char told[80];
 
-			put(told, (size_t)snprintf(told, sizeof told, "ada: and %zu more lines, while nobody took these\n", dropped));
+			line_put(told, (size_t)snprintf(told, sizeof told, "ada: and %zu more lines, while nobody took these\n", dropped));
 		}
 		pthread_mutex_lock(&say.lock);
 		say.writing = false;
@@ -73,7 +73,7 @@ static void *run(void *argument)
 void ada_say_open(void)
 {
 	say.quit = false;
-	say.running = !pthread_create(&say.thread, NULL, run, NULL);
+	say.running = !pthread_create(&say.thread, NULL, say_run, NULL);
 }
 
 void ada_say(const char *format, ...)

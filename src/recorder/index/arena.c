@@ -63,7 +63,7 @@ static bool has_entry(struct ada_arena_writer *arena, struct table *table, uint6
 	return true;
 }
 
-static uint32_t least(uint64_t wanted, uint64_t most)
+static uint32_t least_of(uint64_t wanted, uint64_t most)
 {
 	return (uint32_t)(wanted < most ? wanted : most);
 }
@@ -73,15 +73,15 @@ static void size_up(struct ada_arena *header, uint64_t space_bytes)
 {
 	uint64_t share = space_bytes / SPACE_SHARE;
 
-	header->providers = least(share / 64 / sizeof(struct ada_arena_provider), ADA_ARENA_PROVIDERS_MAX);
-	header->lanes = least(share / 8 / sizeof(struct ada_arena_lane), ADA_ARENA_LANES_MAX);
-	header->anchors = least(share / 32 / sizeof(struct ada_arena_anchor), ADA_ARENA_ANCHORS_MAX);
-	header->blocks = least(share / 4 * 3 / ADA_ARENA_BLOCK_BYTES, ADA_ARENA_BLOCKS_MAX);
+	header->providers = least_of(share / 64 / sizeof(struct ada_arena_provider), ADA_ARENA_PROVIDERS_MAX);
+	header->lanes = least_of(share / 8 / sizeof(struct ada_arena_lane), ADA_ARENA_LANES_MAX);
+	header->anchors = least_of(share / 32 / sizeof(struct ada_arena_anchor), ADA_ARENA_ANCHORS_MAX);
+	header->blocks = least_of(share / 4 * 3 / ADA_ARENA_BLOCK_BYTES, ADA_ARENA_BLOCKS_MAX);
 }
 
 /* --- open and close ----------------------------------------------------------------------------------------------------- */
 
-static int make(struct ada_arena_writer *arena, const struct ada_shared *shared, struct ada_arena *header, struct ada_error *error)
+static int arena_make(struct ada_arena_writer *arena, const struct ada_shared *shared, struct ada_arena *header, struct ada_error *error)
 {
 	int status = ada_shared_file(shared, ADA_SHARED_ARENA, header->total_bytes, &arena->fd, NULL, error);
 
@@ -123,7 +123,7 @@ int ada_arena_open(struct ada_arena_writer **result, const struct ada_shared *sh
 	arena->fd = -1;
 	arena->next = calloc(header.blocks, sizeof *arena->next);
 	arena->sizes = calloc(header.blocks, sizeof *arena->sizes);
-	status = arena->next && arena->sizes ? make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
+	status = arena->next && arena->sizes ? arena_make(arena, shared, &header, error) : ada_error_system(error, ENOMEM, "memory");
 	if (status) {
 		ada_arena_close(arena);
 		ada_shared_unlink(shared, ADA_SHARED_ARENA);
@@ -302,7 +302,7 @@ static uint32_t list_take(struct ada_arena_writer *arena, unsigned size)
 }
 
 /* The smallest free block that is large enough, else the largest, else one that was never used. */
-static uint32_t find(struct ada_arena_writer *arena, unsigned size)
+static uint32_t block_find(struct ada_arena_writer *arena, unsigned size)
 {
 	uint32_t block = NO_BLOCK, used = arena->map.header->blocks_used;
 
@@ -327,7 +327,7 @@ uint8_t *ada_arena_block_take(struct ada_arena_writer *arena, uint32_t note, uin
 	if (!arena || !note || *bytes < BLOCK_LEAST)
 		return NULL;
 	size = size_for(offset, *bytes);
-	block = find(arena, size);
+	block = block_find(arena, size);
 	if (block != NO_BLOCK && arena->sizes[block] < size) {
 		size_t has = bytes_of(arena->sizes[block]);
 

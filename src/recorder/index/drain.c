@@ -81,7 +81,7 @@ const struct ada_shm_thread *ada_drain_entry(struct ada_drain *drain, uint32_t i
 }
 
 /* The first failure: tells the agent to record no more; the message stays for the manifest. */
-static void fail(struct ada_drain *drain)
+static void drain_fail(struct ada_drain *drain)
 {
 	drain->failed = true;
 	__atomic_store_n(&drain->segment->shm->stop, 1, __ATOMIC_RELAXED);
@@ -105,7 +105,7 @@ static void lose(struct ada_drain *drain, struct ada_lane *lane, uint64_t seq, c
 }
 
 /* Copies what is committed and not yet in the file. `partial`: only if these events are the thread's next. True: all of them went. */
-static bool take(struct ada_drain *drain, uint32_t number, bool partial)
+static bool chunk_take(struct ada_drain *drain, uint32_t number, bool partial)
 {
 	struct ada_chunk *chunk = ada_segment_chunk(drain->segment, number);
 	/* Acquire: the events before the offset, and the header, are whole. */
@@ -140,7 +140,7 @@ static bool take(struct ada_drain *drain, uint32_t number, bool partial)
 	status = drain->failed ? 0 : ada_lane_append(lane, &drain->options, drain->directory, seq, events, count, detail, &error);
 	if (status && !ada_lane_short_of_files(status)) {
 		drain->error = error;
-		fail(drain);
+		drain_fail(drain);
 	}
 	if (drain->failed || status) /* a lack of descriptors costs this thread alone */
 		lose(drain, lane, seq, events, count);
@@ -181,7 +181,7 @@ size_t ada_drain_some(struct ada_drain *drain, size_t most)
 		if (!ada_segment_chunk_reach(drain->segment, number)) {
 			drain->bad_chunks++;
 		} else {
-			take(drain, number, false);
+			chunk_take(drain, number, false);
 			if (shm->index_mode == ADA_INDEX_STREAMING)
 				give_back(drain, number);
 		}
@@ -231,7 +231,7 @@ static void mark_untold(struct ada_drain *drain, struct ada_lane *lane)
 
 	if (untold && !drain->failed &&
 	    ada_lane_mark_lost(lane, &drain->options, drain->directory, untold, thread->start_counter, &drain->error))
-		fail(drain);
+		drain_fail(drain);
 	if (drain->failed)
 		lane->lost += untold; /* no record tells of it */
 	lane->told_lost += untold;
@@ -256,7 +256,7 @@ static void close_lane(struct ada_drain *drain, struct ada_lane *lane)
 	count_unseen(drain, lane);
 	mark_untold(drain, lane);
 	if (ada_lane_close(lane, &drain->options, drain->directory, &drain->error))
-		fail(drain);
+		drain_fail(drain);
 	ada_lane_note(lane, &drain->options);
 }
 
@@ -284,13 +284,13 @@ static void end_thread(struct ada_drain *drain, uint32_t id, uint32_t entry)
 	ada_drain_sealed(drain);
 	number = open_chunk(drain, entry);
 	sealed = chunk_of(drain, entry, ADA_CHUNK_SEALED);
-	if (number != UINT32_MAX && !take(drain, number, true))
+	if (number != UINT32_MAX && !chunk_take(drain, number, true))
 		return;
 	if (number != UINT32_MAX && drain->segment->shm->index_mode == ADA_INDEX_STREAMING)
 		give_back(drain, number);
 	/* But a thread that was killed with its process may have had no time to put its chunk there. We don't give that chunk back:
 	 * should it be in the ring all the same, its turn comes. */
-	if (sealed != UINT32_MAX && !take(drain, sealed, true))
+	if (sealed != UINT32_MAX && !chunk_take(drain, sealed, true))
 		return;
 	close_lane(drain, &drain->lanes.items[id]);
 	give_entry_back(drain, &drain->lanes.items[id]);
@@ -316,9 +316,9 @@ static void look_at(struct ada_drain *drain, const struct ada_table *newest, uin
 	}
 	number = open_chunk(drain, entry);
 	if (number != UINT32_MAX)
-		take(drain, number, true);
+		chunk_take(drain, number, true);
 	if (!drain->failed && ada_lane_flush(lane, drain->directory, &drain->error))
-		fail(drain);
+		drain_fail(drain);
 }
 
 /* Which entry a thread id belongs to, where the kernel has given that id again. */
@@ -358,7 +358,7 @@ void ada_drain_open_chunks(struct ada_drain *drain)
 		const struct ada_lane *lane = number == UINT32_MAX ? NULL : lane_of(drain, i);
 
 		if (lane && !lane->closed)
-			take(drain, number, true);
+			chunk_take(drain, number, true);
 	}
 }
 
@@ -408,14 +408,14 @@ void ada_drain_finish(struct ada_drain *drain)
 			char shown[PATH_MAX];
 
 			ada_error_set(&drain->error, ENOMEM, "%s: out of memory at the end", ada_directory_shown(drain->directory, shown));
-			fail(drain);
+			drain_fail(drain);
 			break;
 		}
 	}
 	if (places.count)
 		qsort(places.items, places.count, sizeof *places.items, compare_places);
 	for (size_t i = 0; i < places.count; i++)
-		take(drain, places.items[i].chunk, false);
+		chunk_take(drain, places.items[i].chunk, false);
 	ada_array_free(&places);
 	ada_drain_meet(drain);
 	for (size_t i = 0; i < drain->lanes.count; i++)

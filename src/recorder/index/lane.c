@@ -414,7 +414,7 @@ static uint64_t finish_file(const char *path)
 
 /* After a failed write: counts what the last file really holds; the rest is lost. A LOST event behind the cut was no event of the
  * program: `lost` already counts what it told of. */
-static void settle(struct ada_lane *lane, const char *directory)
+static void files_settle(struct ada_lane *lane, const char *directory)
 {
 	char thread[PATH_MAX], path[PATH_MAX];
 	uint64_t *counted, there, cut;
@@ -444,7 +444,7 @@ int ada_lane_close(struct ada_lane *lane, const struct ada_lane_options *options
 	if (!status)
 		return 0;
 	code = errno; /* why it failed, not what settling met */
-	settle(lane, directory);
+	files_settle(lane, directory);
 	errno = code;
 	return told(status, lane, directory, error);
 }

@@ -34,7 +34,7 @@ static void lay_out_detail(struct ada_segment *segment, struct ada_shm *shm, con
 	segment->detail_chunks = shm->detail_chunks = (uint32_t)(options->detail_buffer_bytes / shm->detail_chunk_bytes);
 }
 
-static uint32_t least(uint64_t a, uint64_t b)
+static uint32_t least_of(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a < b ? a : b);
 }
@@ -46,8 +46,8 @@ static void count_small(struct ada_segment *segment, const struct ada_segment_op
 	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 2 / ADA_SMALL_BYTES;
 	uint64_t detail = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes * 4 / ada_segment_detail_small_bytes(segment);
 
-	segment->small_chunks = least(small, ADA_SMALL_MAX);
-	segment->detail_small_chunks = least(segment->small_chunks, detail);
+	segment->small_chunks = least_of(small, ADA_SMALL_MAX);
+	segment->detail_small_chunks = least_of(segment->small_chunks, detail);
 	segment->numbers = ada_chunk_numbers(segment->chunks, segment->small_chunks);
 	segment->detail_numbers = ada_chunk_numbers(segment->detail_chunks, segment->detail_small_chunks);
 }

@@ -66,7 +66,7 @@ static int write_now(struct atf_block *block)
 }
 
 /* Blocks behind a failed one may be written all the same: the file ends where the hole begins. */
-static void finish(struct ada_sink *sink, struct atf_block *block, int error)
+static void block_finish(struct ada_sink *sink, struct atf_block *block, int error)
 {
 	struct sink_file *file = &sink->files.items[block->fd];
 	off_t stopped = block->offset ? block->offset : 1;
@@ -143,7 +143,7 @@ static void complete(struct ada_sink *sink, uint64_t tag, int result)
 	}
 	if (is_transient(result))
 		result = 0; /* without the ring, then */
-	finish(sink, block, result < 0 ? result : write_now(block));
+	block_finish(sink, block, result < 0 ? result : write_now(block));
 }
 
 static void reap(struct ada_sink *sink)
@@ -216,7 +216,7 @@ static int sink_write(struct atf_sink *atf, struct atf_block *block)
 	struct sink_file *file;
 
 	if (!sink->has_ring || block->length % ALIGNMENT || end < DIRECT_FROM) {
-		finish(sink, block, write_now(block));
+		block_finish(sink, block, write_now(block));
 		return 0;
 	}
 	entry = next_entry(sink);

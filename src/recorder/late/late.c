@@ -161,7 +161,7 @@ static int leave_frame(const struct loan *loan)
 }
 
 /* Here, and where the thread is given back, the order of steps is such that being killed between two of them does no harm. */
-static int take(struct loan *loan, const struct ada_late *late)
+static int thread_take(struct loan *loan, const struct ada_late *late)
 {
 	struct user_regs_struct registers = loan->thread->registers;
 	struct iovec xstate = { loan->xstate, sizeof loan->xstate };
@@ -231,7 +231,7 @@ static int stop(struct ada_hold *hold, struct loan *loan, int result)
 	return status ? status : result;
 }
 
-static int run(struct ada_hold *hold, struct loan *loan)
+static int thread_run(struct ada_hold *hold, struct loan *loan)
 {
 	uint64_t end_ns = ada_clock_boottime_ns() + RUN_NS;
 	int signal, event, status = 0;
@@ -285,9 +285,9 @@ static int patch(struct ada_hold *hold, const struct ada_late *late)
 	if (!loan)
 		return ada_error_system(hold->error, ENOMEM, "late patch");
 	loan->thread = choose(hold, late);
-	status = loan->thread ? take(loan, late) : -EAGAIN;
+	status = loan->thread ? thread_take(loan, late) : -EAGAIN;
 	if (!status) {
-		status = run(hold, loan);
+		status = thread_run(hold, loan);
 		give_back(loan);
 	}
 	free(loan);

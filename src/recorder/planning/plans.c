@@ -100,7 +100,7 @@ static void count_functions(struct ada_planned *planned)
 	}
 }
 
-static void make(struct ada_plans *plans, struct entry *entry)
+static void plan_make(struct ada_plans *plans, struct entry *entry)
 {
 	struct ada_planned *planned = &entry->planned;
 	struct ada_plan_options options = { .decode = entry->decode };
@@ -127,7 +127,7 @@ static void make(struct ada_plans *plans, struct entry *entry)
 	count_functions(planned);
 }
 
-static struct entry *find(struct ada_plans *plans, const char *path, const struct stat *info, bool decode)
+static struct entry *plan_find(struct ada_plans *plans, const char *path, const struct stat *info, bool decode)
 {
 	for (size_t i = 0; i < plans->entries.count; i++) {
 		struct entry *entry = plans->entries.items[i];
@@ -147,7 +147,7 @@ const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *pat
 
 	stat(path, &info); /* a file that is not there gets an entry of its own, with the error */
 	pthread_mutex_lock(&plans->lock);
-	entry = find(plans, path, &info, decode);
+	entry = plan_find(plans, path, &info, decode);
 	if (entry) {
 		while (!entry->ready)
 			pthread_cond_wait(&plans->ready, &plans->lock);
@@ -168,7 +168,7 @@ const struct ada_planned *ada_plans_get(struct ada_plans *plans, const char *pat
 	pthread_mutex_unlock(&plans->lock);
 	if (!entry)
 		return NULL;
-	make(plans, entry);
+	plan_make(plans, entry);
 	pthread_mutex_lock(&plans->lock);
 	entry->ready = true;
 	pthread_cond_broadcast(&plans->ready);

@@ -16,7 +16,7 @@ static bool same_functions(const struct ada_plan *a, const struct ada_plan *b)
 	return true;
 }
 
-static bool fits(struct ada_policy_rule *rule, const struct ada_names *names, bool *literal)
+static bool rule_fits(struct ada_policy_rule *rule, const struct ada_names *names, bool *literal)
 {
 	bool any = false;
 
@@ -62,7 +62,7 @@ static int match(struct ada_policy *policy, struct ada_policy_image *image, stru
 			continue;
 		ada_names_open(&names, name);
 		for (size_t j = 0; j < count && !status; j++) {
-			if (!fits(rules[j], &names, &literal))
+			if (!rule_fits(rules[j], &names, &literal))
 				continue;
 			status = ada_array_push(&image->matches.items[first + j].functions, i | (literal ? ADA_POLICY_LITERAL : 0));
 			matched++;

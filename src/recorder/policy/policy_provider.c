@@ -139,7 +139,7 @@ static int number(struct ada_policy_tables *tables, struct ada_policy_module *mo
 	return count ? 0 : -ENOENT;
 }
 
-static int enter(struct ada_policy *policy, struct ada_policy_tables *tables, struct ada_policy_module *module, uint32_t count)
+static int module_enter(struct ada_policy *policy, struct ada_policy_tables *tables, struct ada_policy_module *module, uint32_t count)
 {
 	bool anew, changed = ada_policy_settle_types(policy, module->image);
 	int status = number(tables, module, count, &anew);
@@ -179,7 +179,7 @@ uint32_t ada_policy_module(struct ada_policy *policy, struct ada_provider *provi
 		if (!module.image->path)
 			module.image->path = strdup(path);
 		pthread_mutex_lock(&provider->lock);
-		status = provider->mapped ? enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
+		status = provider->mapped ? module_enter(policy, tables, &module, ada_plan_header(plan)->function_count) : -ESRCH;
 		pthread_mutex_unlock(&provider->lock);
 		base = status ? 0 : module.base;
 		if (status && status != -ESRCH)

@@ -55,7 +55,7 @@ static bool told_by_agent(const struct ada_provider *provider, const struct ada_
 	return marked && marked <= now && ada_clock_ns(clock, now) - ada_clock_ns(clock, marked) < TOLD_NS;
 }
 
-static bool fits(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
+static bool rule_fits(const struct ada_provider *provider, const struct ada_rule_info *info, uint64_t now)
 {
 	const struct ada_exit_info *exit = &provider->exit;
 	bool killed = exit->kind == ADA_EXIT_SIGNAL;
@@ -97,7 +97,7 @@ void ada_exit_mark(struct ada_provider *provider)
 	if (!counter || counter > now)
 		counter = now;
 	for (size_t i = 0; i < firing->count; i++)
-		if (fits(provider, &firing->rules[i], now))
+		if (rule_fits(provider, &firing->rules[i], now))
 			ada_fire(provider, firing, &firing->rules[i], counter, value_of(exit, &firing->rules[i]), 0);
 	free(firing);
 }

@@ -15,7 +15,7 @@
 
 /* True: the segment stays mapped until `growing` is taken back. We don't hold the lock for that: memory may be slow to come, and whoever
  * wants the lock doesn't need the memory. And where a policy is being compiled under the lock, the other providers don't wait for it. */
-static bool begin(struct ada_provider *provider)
+static bool growth_begin(struct ada_provider *provider)
 {
 	bool mapped;
 
@@ -66,7 +66,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 			continue; /* for good: it needs nothing */
 		grower->live.items[kept++] = provider;
 		*any = true;
-		if (!begin(provider))
+		if (!growth_begin(provider))
 			continue;
 		allow(grower, provider, grower->own_room);
 		next = ada_segment_grow(&provider->segment);
@@ -81,7 +81,7 @@ static enum ada_growth grow_all(struct ada_grower *grower, bool *any)
 	return growth;
 }
 
-static void *run(void *argument)
+static void *grower_run(void *argument)
 {
 	struct ada_grower *grower = argument;
 	struct pollfd wake = { .fd = grower->wake, .events = POLLIN };
@@ -110,7 +110,7 @@ int ada_grower_open(struct ada_grower *grower, struct ada_recorder *recorder, st
 
 	*grower = (struct ada_grower){ .recorder = recorder, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	recorder->grower_wake = grower->wake;
-	status = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, run, grower);
+	status = grower->wake < 0 ? errno : pthread_create(&grower->thread, NULL, grower_run, grower);
 	grower->running = !status;
 	return status ? ada_error_system(error, status, "no thread") : 0;
 }

@@ -129,7 +129,7 @@ static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, st
 	return 0;
 }
 
-static int enter(struct ada_recorder *recorder, struct ada_provider *provider, struct ada_error *error)
+static int provider_enter(struct ada_recorder *recorder, struct ada_provider *provider, struct ada_error *error)
 {
 	int status;
 
@@ -237,7 +237,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 			provider->segment.young_until_ns = provider->start_ns + YOUNG_NS;
 		}
 		note_start(provider, &segment);
-		status = enter(recorder, provider, error);
+		status = provider_enter(recorder, provider, error);
 	}
 	if (status && provider->segment.shm)
 		unlink_segment(provider);

@@ -57,7 +57,7 @@ static bool has_plenty(const struct ada_stock *stock)
 	       (fstatvfs(recorder->shared.directory, &room) || !room.f_blocks || room.f_bavail > room.f_blocks / 2);
 }
 
-static bool make(const struct ada_stock *stock, struct ready *ready)
+static bool segment_make(const struct ada_stock *stock, struct ready *ready)
 {
 	if (!has_plenty(stock) || ada_segment_create(&ready->segment, &stock->options, &ready->agent_fd, NULL))
 		return false;
@@ -80,7 +80,7 @@ static void wait_for(struct ada_stock *stock, uint64_t ns)
 	pthread_cond_timedwait(&stock->changed, &stock->lock, &until);
 }
 
-static void *fill(void *argument)
+static void *stock_fill(void *argument)
 {
 	struct ada_stock *stock = argument;
 	struct ready ready;
@@ -94,7 +94,7 @@ static void *fill(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&stock->lock);
-		made = make(stock, &ready);
+		made = segment_make(stock, &ready);
 		pthread_mutex_lock(&stock->lock);
 		if (made)
 			stock->ready[stock->count++] = ready;
@@ -117,7 +117,7 @@ int ada_stock_open(struct ada_stock **result, struct ada_recorder *recorder, str
 	stock->wanted = AT_START;
 	pthread_mutex_init(&stock->lock, NULL);
 	pthread_cond_init(&stock->changed, NULL);
-	status = pthread_create(&stock->thread, NULL, fill, stock);
+	status = pthread_create(&stock->thread, NULL, stock_fill, stock);
 	if (status) {
 		free(stock);
 		return ada_error_system(error, status, "no thread");
