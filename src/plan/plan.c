@@ -1,4 +1,4 @@
-/* Opens a plan: from the cache, else made anew and put there. See plan.h for where it lies. */
+/* Opens a plan from the cache, or makes it anew and puts it there. plan.h says where the cache lies. */
 #include "plan/plan.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@ struct ada_plan {
 	int fd;
 };
 
-/* What tells files of one build-id apart: one stripped, one not, one edited, debug information installed since. And what
- * tells planners apart. */
+/* A number that differs between files of one build-id (one stripped, one not, one edited, debug information installed
+ * since) and between planners. */
 static uint64_t file_identity(const struct ada_elf *elf)
 {
 	struct ada_elf *debug = ada_elf_section_named(elf, ".symtab") ? NULL : ada_elf_open_debug(elf);
@@ -37,7 +37,7 @@ static uint64_t file_identity(const struct ada_elf *elf)
 	return ada_hash_bytes(words, sizeof words);
 }
 
-/* Where plans are kept, and this one's name there; without a build-id, by contents. */
+/* The directory of plans, and this plan's name there; without a build-id the name comes from the contents. */
 struct cache {
 	int directory;
 	char name[2 * ADA_ELF_BUILD_ID_MAX + 48];
@@ -56,7 +56,7 @@ static void cache_name(const struct ada_elf *elf, const struct ada_plan_options 
 		 ADA_PLAN_VERSION);
 }
 
-/* A home that is another user's (root with that user's environment) has no cache for us: nothing is left in it. */
+/* Another user's home (root with that user's environment) has no cache for us: we leave nothing in it. */
 static int cache_open(struct cache *cache)
 {
 	const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -76,7 +76,7 @@ static void set_identity(uint8_t *bytes, uint64_t identity)
 	memcpy(bytes + offsetof(struct ada_plan_header, reserved), &identity, sizeof identity);
 }
 
-/* 0 if the file there is this plan; it is then mapped. */
+/* 0 if the cached file is this plan; the plan is then mapped. */
 static int open_cached(struct ada_plan *plan, const struct cache *cache, uint64_t identity)
 {
 	int fd = openat(cache->directory, cache->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -136,7 +136,7 @@ static int plan_make(struct ada_plan *plan, const struct ada_elf *elf, const str
 	if (status)
 		return status;
 	set_identity(bytes, identity);
-	/* A program waits for its plan, and should not wait for a disk: what a power failure leaves fails its checks. */
+	/* A program waits for its plan, and should not wait for a disk: a file that a power failure cut fails its checks. */
 	if (!cache || ada_file_replace_at(cache->directory, cache->name, bytes, length, false) || open_cached(plan, cache, identity))
 		status = open_memory(plan, bytes, length, elf->path, error);
 	free(bytes);

@@ -1,8 +1,8 @@
-/* Plans: how an ELF file is hooked (layout: abi/plan.h). Made from the file alone, cached by build-id.
+/* Plans: how an ELF file is hooked (layout: abi/plan.h). A plan is made from the file alone and cached by build-id.
  *
  * Cache: $XDG_CACHE_HOME/ada/plans/BUILDID-{full,names}.VERSION (else ~/.cache), mode 0600, written atomically. A file
- * that fails its checks is made again. A file without build-id is keyed by a hash of its contents. No cache directory (nor one that is another user's),
- * or one that can't be written, is no error: the plan is then a memfd.
+ * that fails its checks is made again. A file without build-id is keyed by a hash of its contents. A cache directory that is missing,
+ * another user's, or not writable is no error: the plan is then a memfd.
  */
 #ifndef ADA_PLAN_PLAN_H
 #define ADA_PLAN_PLAN_H

@@ -1,5 +1,5 @@
-/* Makes a plan, room by room: which are the functions and what does their code (code/), how each is patched (patch/), the bytes
- * of it all (file/). */
+/* Makes a plan, room by room: finds the functions and reads their code (code/), patches each (patch/), lays out the bytes
+ * (file/). */
 #ifndef ADA_PLAN_PLANNER_H
 #define ADA_PLAN_PLANNER_H
 #include <stdint.h>

@@ -118,7 +118,7 @@
 .endm
 
 # --debug-poison: garbage for the registers of the set ecx (enum ada_register), as RESTORE will put them back. \flags are inverted, as
-# lahf and seto give them: not the same at entry and exit, so that they are not put right by the second.
+# lahf and seto give them: entry and exit invert different ones, so that the second doesn't put the flags right.
 .macro POISON_ONE register, saved
 	test $1<<\register,%ecx
 	jz .Lkept\@
@@ -258,7 +258,7 @@
 	PUT_XMM0_BACK \lane
 .endm
 
-# Records a return; to .Lexit_slow or, but where \lane is `any`, to .Lexit_named. Leaves rsi = behind the frame that it closed.
+# Records a return, or goes to .Lexit_slow or (unless \lane is `any`) to .Lexit_named. Leaves rsi = behind the frame that was closed.
 .macro EXIT_EVENT name, lane
 	KEEP_XMM0 \lane
 	RSEQ_ARM \name, \lane
@@ -342,7 +342,7 @@
 #undef ENTRY
 #undef EVENT
 #undef LABEL
-# What jumps reach may be part of a leaf with a red zone, which its trampoline has left alone.
+# Code that jumps reach may be part of a leaf with a red zone; its trampoline has left the red zone alone.
 #define ENTRY(name) ada_entry_below##name
 #define EVENT(name) below_##name
 #define LABEL(name) .Lbelow_##name
@@ -382,7 +382,7 @@ ada_pass_below:
 	ret
 	.cfi_endproc
 	.size ada_pass_below,.-ada_pass_below
-# Instead of ada_exit: that begins with a jump to here then, which reaches no further than this.
+# Runs instead of ada_exit, which then begins with a jump to here. That jump reaches no further than this.
 	.p2align 6
 	.globl ada_pass_exit
 	.hidden ada_pass_exit

@@ -101,7 +101,7 @@ ada_\name:
 	.endif
 .endm
 
-# From a trampoline, as ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which it saves \saved.
+# From a trampoline, as ada_entry. Scratch: rax rcx rdx r10 r11 and the flags, of which the hook saves \saved.
 .macro ENTRY name, saved:vararg
 	.globl ada_\name
 	.hidden ada_\name
@@ -200,16 +200,16 @@ ada_\name:
 	ENTRY entry_lean_arguments, rcx, rdx
 	ENTRY entry_lean_flags, rax, rcx, rdx, r10, r11
 
-# Where the return address is saved: in the slot; but where the slot still holds the number of a stub (less than ADA_STUB_COUNT), in
-# the site, as ada_exit says it. That is true on both sides of the store: some unwinders look up an instruction's predecessor.
+# The return address is saved in the slot; but where the slot still holds the number of a stub (less than ADA_STUB_COUNT), in the
+# site, as ada_exit says it. This rule is true on both sides of the store: some unwinders look up an instruction's predecessor.
 #define LE32(number) (number)&255, (number)>>8&255, (number)>>16&255, (number)>>24&255
 #define SLOT_OR_SITE(field) DW_CFA_expression, 16, 36, DW_OP_lit0+8, DW_OP_minus, DW_OP_dup, DW_OP_deref, DW_OP_dup, \
 	DW_OP_const4u, LE32(ADA_STUB_COUNT), DW_OP_lt, DW_OP_bra, 4, 0, DW_OP_drop, DW_OP_skip, 18, 0, \
 	DW_OP_swap, DW_OP_drop, DW_OP_lit0+5, DW_OP_shl, DW_OP_rip, DW_OP_const1s, -64, DW_OP_and, DW_OP_dup, \
 	DW_OP_plus_uconst, field, DW_OP_deref_size, 4, DW_OP_plus, DW_OP_plus_uconst, field+4+SITE_RETURN_ADDRESS, DW_OP_plus
 
-# From a stub, as ada_exit. Scratch: rsi r8 r10 r11 and the flags, of which it saves \first and \saved. Results are saved always.
-# \field: offset of what leads to ada_sites.
+# From a stub, as ada_exit. Scratch: rsi r8 r10 r11 and the flags, of which the hook saves \first and \saved. Results are saved
+# always. \field: offset of what leads to ada_sites.
 .macro EXIT name, field, first, saved:vararg
 	.p2align 6
 	.skip 64-ADA_EXIT_PASS

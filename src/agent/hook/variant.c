@@ -1,11 +1,11 @@
 /* Which hook a function gets: the one that saves least of what its plan doesn't call free.
  *
  * The table is all that knows of the variants: a row's hook may be used where its scratch set is a subset of the function's free set.
- * They are in order, the cheapest first, and the last fits every function. lean.S says what each touches.
+ * The rows are in order, the cheapest first, and the last fits every function. lean.S says what each touches.
  *
  * The hooks of lean.S need the distances of `ada_self` and of the thread's rseq area from the thread pointer in their instructions. The
  * first distance is the same in all threads, since the agent's thread-local data is there when the program starts. So is the second where
- * libc registered the area; where the program may do that itself, later, there are no lean hooks.
+ * libc registered the area; where the program may register the area itself, later, there are no lean hooks.
  */
 #include <linux/rseq.h>
 #include <sys/mman.h>
@@ -69,7 +69,7 @@ static bool bind(void)
 	return true;
 }
 
-/* Whether there are lean hooks. Asked first by the first hook that is made: nobody runs one yet. */
+/* Whether there are lean hooks. The first hook that is made asks first: nobody runs a lean hook yet. */
 static bool lean(void)
 {
 	static enum { UNKNOWN, NO, YES } state;
@@ -105,7 +105,7 @@ bool ada_variant_is_entry(uint64_t hook)
 	return false;
 }
 
-/* A short jump in one store: a thread that is behind the first instruction goes on in what is not changed. */
+/* Writes a short jump in one store: a thread that is behind the first instruction goes on in unchanged code. */
 static bool pass(uint8_t *hook, const uint8_t *instead)
 {
 	uint8_t *page = (uint8_t *)((uint64_t)hook & -PAGE_BYTES);

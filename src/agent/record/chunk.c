@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include "agent/record/lane.h"
 
-#define HELD_NS 1000000000ull /* so long without a chunk sealed or given back: who has them keeps them */
+#define HELD_NS 1000000000ull /* no chunk sealed or given back for so long: whoever has the chunks keeps them */
 
 static struct ada_chunk *chunk_at(const struct ada_core *core, uint32_t number)
 {
@@ -58,7 +58,7 @@ static bool blocks(const struct ada_shm *shm)
 	return shm->on_full == ADA_ON_FULL_BLOCK && shm->index_mode == ADA_INDEX_STREAMING;
 }
 
-/* Only a full buffer is worth waiting for: memory may never come, nor what idle threads hold. */
+/* Only a full buffer is worth waiting for: memory may never come, and idle threads may keep what they hold. */
 static bool waits(const struct ada_thread *thread, const struct ada_shm *shm)
 {
 	return blocks(shm) && thread->dropping < ADA_LACK_MEMORY;
@@ -70,7 +70,7 @@ bool ada_chunk_hopeless(const struct ada_thread *thread)
 	       thread->news == chunk_news(ada_core);
 }
 
-/* Where many threads live, each begins with small ones, as long as there are any. */
+/* Where many threads live, each begins with small chunks, as long as there are any. */
 static bool small_take(struct ada_core *core, struct ada_thread *thread, uint32_t *number)
 {
 	if (thread->small_taken >= ADA_SMALL_A_THREAD || thread->entry < core->entries + ADA_THREADS_LARGE)
@@ -111,7 +111,7 @@ static void event_put(struct ada_thread *thread, struct ada_event event, const s
 	struct ada_chunk *chunk = ada_chunk_of(thread);
 	uint64_t state = ada_state(thread);
 
-	/* A full barrier: who sees 0 has seen all that was committed at an earlier time. */
+	/* A full barrier: whoever sees 0 has seen all that was committed at an earlier time. */
 	__atomic_exchange_n(&thread->entry->writing, 1, __ATOMIC_SEQ_CST);
 	event.timestamp_ns = ada_sys_counter();
 	event.thread_id = thread->tid;
@@ -163,7 +163,7 @@ static void chunk_open(struct ada_thread *thread, uint32_t number)
 	ada_shadow_arm(thread);
 }
 
-/* The newest event's. */
+/* The newest event's counter. */
 static uint64_t last_counter(const struct ada_thread *thread)
 {
 	const char *end = (const char *)ada_chunk_of(thread) + (uint32_t)ada_state(thread);
@@ -193,11 +193,11 @@ void ada_chunk_close(struct ada_thread *thread)
 	} else {
 		free_return(core, thread->chunk);
 	}
-	/* Last: the recorder finds what this thread has written here or in the ring, wherever we are preempted. */
+	/* This comes last: wherever we are preempted, the recorder finds the chunk that this thread filled here or in the ring. */
 	__atomic_store_n(&thread->entry->chunk, UINT32_MAX, __ATOMIC_RELEASE);
 }
 
-/* What is sealed comes back once it is in the file. */
+/* A sealed chunk comes back once it is in the file. */
 static bool some_sealed(const struct ada_shm *shm)
 {
 	uint64_t tail = __atomic_load_n(&shm->sealed_tail, __ATOMIC_ACQUIRE);
@@ -205,8 +205,8 @@ static bool some_sealed(const struct ada_shm *shm)
 	return __atomic_load_n(&shm->sealed_head, __ATOMIC_ACQUIRE) != tail;
 }
 
-/* All chunks are in the hands of threads that may be waiting for this one, none is on its way back, nor was for long; or the recorder,
- * who gives back what is, stands still. */
+/* True where threads that may be waiting for this one hold all chunks, and no chunk is on its way back, nor was for long; or where the
+ * recorder, who gives chunks back, stands still. */
 bool ada_core_held(uint32_t returned)
 {
 	return ada_presence_stands_yet() || (ada_core->held == returned + 1ull && !some_sealed(ada_core->shm));
@@ -253,7 +253,7 @@ bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack l
 			  (lack == ADA_LACK_FULL || waits == 1 || some_sealed(shm));
 		if (waiting && !ada_slow_pause(thread, wait_open, &wait))
 			return false;
-		/* Not where it was a signal: a program that is stopped waits for nothing. */
+		/* A wait that a signal ended doesn't count: a stopped program waits for nothing. */
 		held_ns += timed_out ? ADA_WAIT_NS : 0;
 		stands = ada_presence_stands(&stand, timed_out ? ADA_WAIT_NS : 0);
 	}

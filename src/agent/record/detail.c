@@ -18,7 +18,7 @@ static struct ada_detail_chunk *chunk_at(const struct ada_core *core, uint32_t n
 	return (struct ada_detail_chunk *)(core->detail_small.chunks + (uint64_t)number * core->detail_small.chunk_bytes);
 }
 
-/* The pool that a chunk is of, and its number there. */
+/* The pool of a chunk; *number becomes the chunk's number there. */
 static struct ada_pool *pool_of(struct ada_core *core, uint32_t *number)
 {
 	if (*number < core->detail.count)
@@ -27,7 +27,7 @@ static struct ada_pool *pool_of(struct ada_core *core, uint32_t *number)
 	return &core->detail_small;
 }
 
-/* A bitmap without a bit in it is not searched again before a chunk has come back. */
+/* An empty bitmap is not searched again before a chunk has come back. */
 static bool free_take(struct ada_core *core, uint32_t *number)
 {
 	uint64_t returned = __atomic_load_n(&core->shm->detail_returned, __ATOMIC_ACQUIRE) + 1ull;
@@ -60,7 +60,7 @@ static void free_return(struct ada_core *core, uint32_t number)
 	__atomic_fetch_add(&core->shm->detail_returned, 1, __ATOMIC_RELEASE);
 }
 
-/* Whose oldest chunks a pin holds, those it hands over to the recorder, one after the other. `first`: number of the pool's first. */
+/* Takes the oldest chunk that no pin holds; hands those that a pin holds over to the recorder. `first`: number of the pool's first. */
 static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t first, uint32_t *number)
 {
 	struct ada_detail_control *control = &core->shm->detail;
@@ -82,8 +82,8 @@ static bool recycle(struct ada_core *core, const struct ada_pool *pool, uint32_t
 	return false;
 }
 
-/* A quarter of the pool stays free where it can: a mark may pin all that is sealed at once, and what comes after the mark needs
- * room until the recorder has seen it. */
+/* A quarter of the pool stays free where it can: a mark may pin all sealed chunks at once, and events after the mark need room
+ * until the recorder has seen the mark. */
 static bool history_suffices(const struct ada_pool *pool, uint32_t history)
 {
 	uint64_t tail = __atomic_load_n(pool->ring.tail, __ATOMIC_RELAXED);
@@ -91,7 +91,7 @@ static bool history_suffices(const struct ada_pool *pool, uint32_t history)
 	return __atomic_load_n(pool->ring.head, __ATOMIC_RELAXED) - tail >= history;
 }
 
-/* There are as many as threads may want at once; of history they hold no more than a quarter of the ordinary ones' room. */
+/* There are as many small chunks as threads may want at once; their history takes at most a quarter of the ordinary chunks' room. */
 static bool small_take(struct ada_core *core, uint32_t *number)
 {
 	const uint32_t first = ada_small_first(core->detail.count), history = core->detail.count * (ADA_CHUNK_BYTES / ADA_SMALL_BYTES) / 4;
@@ -177,7 +177,7 @@ void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_
 
 /* --- records that C code writes ---------------------------------------------------------------------------------------- */
 
-/* Bytes behind the slot that are sure to be there: as hook.S, DETAIL_SNAPSHOT. */
+/* The bytes behind the slot that are surely there, as DETAIL_SNAPSHOT in hook.S counts them. */
 static uint32_t stack_bytes(const struct ada_thread *thread, uint64_t slot)
 {
 	const uint64_t start = slot + 8, bytes = ada_setup.detail_stack;
@@ -202,7 +202,7 @@ static void call_write(struct ada_detail *record, const struct ada_registers *re
 	record->x[5] = registers->r9;
 	record->x[6] = registers->rax;
 	record->x[7] = registers->r10;
-	/* The program's: no code of ours touches them. */
+	/* These registers are the program's: no code of ours touches them. */
 	__asm__ volatile(".irp n,0,1,2,3,4,5,6,7\n\tmovq %%xmm\\n,8*\\n(%0)\n\t.endr" ::"r"(record->stack + ada_setup.detail_stack)
 			 : "memory");
 }

@@ -1,6 +1,6 @@
-/* Memory for a lane's pool, from inside the program. The recorder makes it ahead of use (recorder/index/segment_grow.c); where the program is
- * faster than that, or the machine busy, the thread that needs a chunk makes the next ones itself: nothing is lost, recycled or
- * waited for before the buffer is used up.
+/* Memory for a lane's pool, from inside the program. The recorder makes memory ahead of use (recorder/index/segment_grow.c). Where the
+ * program is faster, or the machine busy, the thread that needs a chunk makes the next chunks itself: nothing is lost, recycled or waited
+ * for before the buffer is used up.
  *
  * A compare-and-swap of the front takes chunks that nobody had; their memory is there before any of them is used.
  */
@@ -15,7 +15,7 @@ void ada_pool_touch(const struct ada_pool *pool, uint32_t number)
 		ada_sys_advise(pool->chunks + number * pool->chunk_bytes, pool->chunk_bytes + pool->behind, MADV_POPULATE_WRITE);
 }
 
-/* An error where there is none left, not a SIGBUS at the first touch. */
+/* Fails where no memory is left, instead of a SIGBUS at the first touch. */
 static bool memory_make(struct ada_pool *pool, uint32_t first, uint32_t count)
 {
 	long result = ada_sys_advise(pool->chunks + first * pool->chunk_bytes, count * pool->chunk_bytes + pool->behind,
@@ -53,7 +53,7 @@ enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32
 		__atomic_sub_fetch(&shm->taken_bytes, bytes, __ATOMIC_RELAXED);
 		if (first >= pool->count)
 			return ADA_LACK_FULL;
-		/* Back, where nobody has gone on from there: else no one gets them. */
+		/* Gives the chunks back where nobody has moved the front on; else no one gets them. */
 		__atomic_compare_exchange_n(pool->front, &end, first, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		return ADA_LACK_MEMORY;
 	}

@@ -16,12 +16,12 @@ static inline bool ada_pool_take(const struct ada_pool *pool, uint32_t *number)
 }
 
 /* --- extend.c */
-/* A chunk that nobody had yet; makes a few more free. Else says why not. */
+/* Takes a chunk that nobody had yet, and makes a few more free. Else says why not. */
 enum ada_lack ada_pool_extend(struct ada_pool *pool, struct ada_shm *shm, uint32_t *number);
 void ada_pool_touch(const struct ada_pool *pool, uint32_t number); /* page tables for a chunk that has memory */
 
 /* --- chunk.c: all with signals blocked */
-/* What is known of the moment of an event that C code writes. registers NULL: nothing, and then it has no detail. */
+/* What is known of the moment of an event that C code writes. registers NULL: nothing is known, and the event has no detail. */
 struct ada_moment {
 	const struct ada_registers *registers;
 	uint64_t slot;
@@ -33,25 +33,25 @@ struct ada_chunk *ada_chunk_of(const struct ada_thread *thread); /* NULL: none i
 uint32_t ada_chunk_events(const struct ada_thread *thread);	 /* in the open chunk */
 bool ada_chunk_room(struct ada_thread *thread);			 /* room for an event; opens a chunk. False: none is to be had, drop */
 void ada_chunk_close(struct ada_thread *thread);		 /* seals the open chunk, or gives it back if it is empty */
-/* Nothing changed since the thread found no free chunk, and it needn't wait. Signals may be open. */
+/* True: nothing changed since the thread found no free chunk, and the thread needn't wait. Signals may be open. */
 bool ada_chunk_hopeless(const struct ada_thread *thread);
 /* One event of a frame; false: dropped and counted. */
 bool ada_event_write(struct ada_thread *thread, enum ada_event_kind kind, const struct ada_frame *frame, const struct ada_moment *moment,
 		     struct ada_written *written);
-/* --on-full=block, in the slow path of `thread`: until the recorder has given something back since its count was `returned`, with
- * the program's signals open. False: give up. Nobody empties the pool, or the recorder stands still; or for a second no thread has
- * sealed anything; or memory is what lacks, and there is nothing in the pool that would be given back; or no system call may be made
- * any more; or this is a fork's child. */
+/* --on-full=block: waits in the slow path of `thread`, with the program's signals open, until the recorder has given something back
+ * since its count was `returned`. False: give up. Nobody empties the pool; or the recorder stands still; or no thread has sealed
+ * anything for a second; or memory lacks, and the pool holds nothing that would be given back; or no system call may be made any
+ * more; or this is a fork's child. */
 bool ada_core_wait(struct ada_thread *thread, uint32_t returned, enum ada_lack lack);
-bool ada_core_held(uint32_t returned); /* a thread gave up waiting then, and it would be no use now */
+bool ada_core_held(uint32_t returned); /* a thread gave up waiting at that count, and waiting is no use now */
 
 /* --- detail.c: all with signals blocked */
-/* Takes a detail chunk to go with the thread's new index chunk, whose header is whole and whose events begin at offset `begin`; or none,
- * and says so in both. */
+/* Takes a detail chunk for the thread's new index chunk, whose header is whole and whose events begin at offset `begin`. Where there is
+ * none, the thread and the index chunk say so. */
 void ada_detail_open(struct ada_thread *thread, struct ada_chunk *chunk, uint32_t begin);
-/* Seals the detail chunk, before the index chunk is; or gives it back where there are no events. */
+/* Seals the detail chunk before the index chunk is sealed, or gives it back where there are no events. */
 void ada_detail_close(struct ada_thread *thread, uint32_t events, uint64_t last_counter);
-/* The record of the event at `offset`: all of it, or, without registers, that there is none. False: none. */
+/* Writes the record of the event at `offset`; without registers, notes that there is none. False: there is none. */
 bool ada_detail_write(struct ada_thread *thread, uint32_t offset, const struct ada_event *event, const struct ada_moment *moment);
 
 /* --- arm.c */
@@ -71,6 +71,6 @@ void ada_shadow_sweep(struct ada_thread *thread); /* sweep.c: closes dead frames
 
 /* --- thread.c */
 struct ada_thread *ada_thread_attach(void); /* the calling thread's, or NULL: not recorded */
-/* What attach said no to may be had later, and is to be waited for (--on-full=block): then what to wait for in *returned. */
+/* Whether a refused attach may succeed later and is to be waited for (--on-full=block); *returned is the count to wait for. */
 bool ada_thread_may_wait(uint32_t *returned);
 #endif

@@ -2,7 +2,7 @@
  *
  * A thread's place holds its cursors and its room (room.c), and is used again when it ends. Its entry in the shared table is the
  * recorder's to give away once its events are drained: a thread that records again after its end (destructors of thread-specific
- * data) goes on with the entry that it had, or is a new thread. One that can't attach is counted, and no reason for others to end.
+ * data) goes on with the entry that it had, or is a new thread. A thread that can't attach is counted, and no reason for others to end.
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -195,7 +195,7 @@ static void place_return(struct ada_core *core, struct ada_thread *thread)
 	ada_unlock(&core->threads_lock);
 }
 
-/* Takes the calling thread's old entry up again. The recorder may be giving it away at the same time: whoever swaps first. */
+/* Takes the calling thread's old entry up again. The recorder may be giving the entry away: whoever swaps first gets it. */
 static bool entry_again(struct ada_core *core)
 {
 	struct ada_shm_thread *entry = &core->entries[entry_number];
@@ -207,11 +207,11 @@ static bool entry_again(struct ada_core *core)
 		return false;
 	if (__atomic_load_n(&entry->id, __ATOMIC_ACQUIRE) == entry_id)
 		return true;
-	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE); /* another's by now, and that has ended too */
+	__atomic_store_n(&entry->status, ADA_THREAD_ENDED, __ATOMIC_RELEASE); /* another thread's by now, which has ended too */
 	return false;
 }
 
-/* One whose thread is drained, or else one that no thread has had yet. */
+/* An entry whose thread is drained, or else one that no thread has had yet. */
 static bool entry_free(struct ada_core *core, uint32_t *number)
 {
 	uint32_t count = __atomic_load_n(&core->shm->thread_count, __ATOMIC_RELAXED);
@@ -282,7 +282,7 @@ static void thread_fill(void *argument)
 		ada_call_libc(pthread_setspecific, end_key, 1);
 }
 
-/* What it can't attach for is as it was, and it needn't wait for it. */
+/* True: what kept this thread from attaching is as it was, and the thread needn't wait for a change. */
 static bool is_hopeless(void)
 {
 	uint32_t returned;
@@ -352,7 +352,7 @@ struct closing {
 	bool done;
 };
 
-/* Everything left open is left by the thread's end. */
+/* The thread's end leaves all frames that are still open. */
 static void thread_close(void *argument)
 {
 	struct closing *closing = argument;

@@ -1,9 +1,9 @@
-/* Functions that touch their own return address: __builtin_return_address, unwinders, setjmp, thunks that pop it. What they
- * would find while a stub stands there is not their caller.
+/* Functions that touch their own return address: __builtin_return_address, unwinders, setjmp, thunks that pop it. While a
+ * stub stands there, they would not find their caller.
  *
- * One walk with the sweep: how far the stack pointer is below the slot of the return address is known from the entry until
- * the flow first ends, as far as compilers move it by constants; a frame pointer set on that way stays known. Files that
- * aren't swept are walked for what others may call: a getcontext by any name saves its return address at once.
+ * The walk goes with the sweep. From the entry until the flow first ends, the walk knows how far the stack pointer is below the
+ * slot of the return address, as far as compilers move the pointer by constants; a frame pointer set on that way stays known. In
+ * files that aren't swept, the walk looks at what others may call: a getcontext by any name saves its return address at once.
  */
 #include "plan/code/code.h"
 #include "plan/code/walk.h"
@@ -17,7 +17,7 @@ void ada_caller_start(struct ada_caller_walk *walk)
 	*walk = (struct ada_caller_walk){ .below_slot = 0, .frame_below_slot = NOT_KNOWN };
 }
 
-/* The register and displacement of a memory operand without index; -1: there is none such. */
+/* The register and displacement of a memory operand without index; -1: there is no such operand. */
 static int memory_base(const ZydisDecodedInstruction *instruction)
 {
 	const bool extended = instruction->raw.rex.B;
@@ -45,7 +45,7 @@ static bool touches_slot(const struct ada_caller_walk *walk, const ZydisDecodedI
 	}
 }
 
-/* By a modrm without memory: may it write the stack pointer? What doesn't only makes the walk end early. */
+/* Whether the instruction may write the stack pointer, by its modrm. One that doesn't after all only ends the walk early. */
 static bool may_move_stack(const ZydisDecodedInstruction *instruction)
 {
 	if (instruction->mnemonic == ZYDIS_MNEMONIC_LEAVE || instruction->mnemonic == ZYDIS_MNEMONIC_ENTER)
@@ -94,7 +94,7 @@ bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction
 	case ZYDIS_MNEMONIC_POP:
 	case ZYDIS_MNEMONIC_POPFQ: walk->below_slot -= instruction->operand_width / 8; return walk->below_slot < 0;
 	case ZYDIS_MNEMONIC_CALL:
-		/* A call of the next instruction leaves its return address there. */
+		/* A call of the next instruction leaves its return address on the stack. */
 		if (instruction->raw.imm[0].is_relative && !instruction->raw.imm[0].value.s)
 			walk->below_slot += 8;
 		return false;

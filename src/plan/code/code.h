@@ -11,12 +11,12 @@
 #include "plan/ground/ground.h"
 
 int ada_functions_find(struct ada_planner *planner, struct ada_error *error);
-/* Decodes all code; behind it, targets are sorted, and what is a part of a refused function is refused with it. */
+/* Decodes all code. Afterwards targets are sorted, and parts of refused functions are refused with them. */
 int ada_code_read(struct ada_planner *planner);
-/* In a file whose code isn't read: refuses what is exported and touches its return address at once. */
+/* For a file whose code isn't read: refuses exported functions that touch their return address at once. */
 void ada_callers_refuse(struct ada_planner *planner);
 
-/* What a name says about hooking it; NONE: nothing. A "@VERSION" at its end is overlooked. */
+/* What a name says about hooking its function; NONE: nothing. A "@VERSION" at the name's end is overlooked. */
 enum ada_refusal ada_name_refusal(const char *name);
 bool ada_name_is_cold(const char *name);
 bool ada_name_is_intercept(const char *name);

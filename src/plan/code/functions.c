@@ -1,5 +1,5 @@
-/* What is a function. Symbols say it first; what only .eh_frame knows is a function where its unwind rules begin like a
- * called function's. Aliases are one; parts that only jumps reach (.cold), PLT stubs and ifunc resolvers are none. */
+/* What is a function. Symbols tell first. Code that only .eh_frame knows is a function where its unwind rules begin like a
+ * called function's. Aliases are one function; parts that only jumps reach (.cold), PLT stubs and ifunc resolvers are none. */
 #include <errno.h>
 #include <stdlib.h>
 #include "plan/code/code.h"
@@ -34,7 +34,7 @@ static int add_code(struct ada_planner *planner, uint64_t address, uint64_t byte
 	return code.data && bytes ? ada_array_push(&planner->codes, code) : 0;
 }
 
-/* Executable sections; segments where there are none. */
+/* Executable sections, or executable segments where there are no such sections. */
 static int find_code(struct ada_planner *planner, struct ada_error *error)
 {
 	const struct ada_elf *elf = planner->elf;
@@ -104,7 +104,7 @@ static int read_candidates(struct ada_planner *planner, struct candidates *candi
 	return 0;
 }
 
-/* Which of two aliases people know the function by: exported before internal, few leading underscores, global, short. */
+/* Whether people know the function by alias `a` rather than `b`: exported before internal, few leading underscores, global, short. */
 static bool is_better_name(const struct candidate *a, const struct candidate *b)
 {
 	size_t a_under = !strncmp(a->name, "_Z", 2) || !strncmp(a->name, "_R", 2) ? 0 : strspn(a->name, "_");
@@ -121,7 +121,7 @@ static bool is_better_name(const struct candidate *a, const struct candidate *b)
 	return strcmp(a->name, b->name) < 0;
 }
 
-/* Section boundaries, and notes of compilers about where they were: no instruction is meant. */
+/* False for section boundaries, and for notes of compilers about where they were: these names mean no instruction. */
 static bool names_instruction(const char *name)
 {
 	static const char *const others[] = { ".", "__start_", "__stop_", "__hot_", "etext", "_etext", "__etext", "__executable_start" };
@@ -132,7 +132,7 @@ static bool names_instruction(const char *name)
 	return true;
 }
 
-/* A program may compare the instruction pointer of a fault with a label, at a function's start, too. */
+/* A program may compare a fault's instruction pointer with a label, even with one at a function's start. */
 static int add_labels(struct ada_planner *planner, const struct candidate *group, size_t count)
 {
 	struct ada_label label = { .address = group->address, .alone = true };
@@ -177,7 +177,7 @@ static int add_group(struct ada_planner *planner, const struct candidate *group,
 			size = symbol->size;
 		if (!function.refusal)
 			function.refusal = (uint16_t)refusal;
-		/* The resolver has a name of its own; what counts is the name that callers use. */
+		/* The resolver has a name of its own; the name that callers use counts. */
 		if (!best || (symbol->kind == ADA_SYMBOL_IFUNC) > (best->kind == ADA_SYMBOL_IFUNC) ||
 		    (symbol->kind == best->kind && is_better_name(symbol, best)))
 			best = symbol;
@@ -212,7 +212,7 @@ static int function_order(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Functions that only .eh_frame knows; and for those that symbols name, what .eh_frame knows of them. */
+/* Adds functions that only .eh_frame knows, and completes those that symbols name by what .eh_frame knows of them. */
 static int merge_frames(struct ada_planner *planner, const struct candidates *candidates)
 {
 	size_t known = planner->functions.count, at = 0;
@@ -273,7 +273,7 @@ static int add_start(struct ada_planner *planner, struct ada_elf_addresses *star
 	return ada_code_holds(planner, address) ? ada_array_push(starts, address) : 0;
 }
 
-/* Everything that begins somewhere: functions, unwind entries, cold parts, sections. Between two of them lies a piece. */
+/* The starts of functions, unwind entries, cold parts and sections. A piece lies between two neighbouring starts. */
 static int find_starts(struct ada_planner *planner, const struct candidates *candidates, struct ada_elf_addresses *starts)
 {
 	int status = 0;
@@ -304,7 +304,7 @@ static void set_bits(uint8_t *bits, uint64_t from, uint64_t to)
 		bits[from / 8] |= (uint8_t)(1 << from % 8);
 }
 
-/* Ends of functions and pieces, and the bitmaps by which the sweep knows what is worth noting. */
+/* Finds the ends of functions and pieces, and fills the bitmaps that tell the sweep what is worth noting. */
 static int find_pieces(struct ada_planner *planner, const struct ada_elf_addresses *starts)
 {
 	size_t function = 0, frame = 0;
@@ -335,7 +335,7 @@ static int find_pieces(struct ada_planner *planner, const struct ada_elf_address
 			set_bits(planner->near_entry, start - planner->text_start,
 				 start - planner->text_start + (code->end - start < ADA_ENTRY_REACH ? code->end - start : ADA_ENTRY_REACH));
 		}
-		/* What an outer function still covers is code too. */
+		/* Bytes that an outer function still covers are code too. */
 		if (end > covered)
 			covered = end;
 		piece.end = covered > next ? next : covered > start ? covered : start;

@@ -1,5 +1,5 @@
-/* What a name alone says. These functions break, or lie, where something stands between them and their caller: libc's
- * and the compilers' own, wherever they are defined, and imports of them. Sorted: looked up by bisection.
+/* What a name alone says. These functions of libc and of the compilers break, or lie, where something stands between them
+ * and their caller, wherever they are defined, and so do imports of them. The table is sorted and searched by bisection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static const struct rule prefix_rules[] = {
 	{ "_dl_", ADA_REFUSAL_CALLER_LOOKUP },
 };
 
-/* Namespaces, as mangled, of the sanitizers' own functions, which a program may hold in itself. They key on return addresses,
+/* Mangled namespaces of the sanitizers' own functions, which a program may contain. These functions key on return addresses,
  * and the leak checker runs some of them beside the program on the very same thread data (clone without a TLS of its own). */
 static const char *const sanitizers[] = {
 	"11__sanitizer", "14__interception", "6__asan", "6__lsan", "6__msan", "6__tsan", "7__ubsan", "8__hwasan", "9__memprof",
@@ -115,7 +115,7 @@ static int compare_exact(const void *name, const void *rule)
 	return strcmp(name, ((const struct rule *)rule)->name);
 }
 
-/* The name without "@VERSION" into `plain`; false where it is too long to be of interest. */
+/* Puts the name without "@VERSION" into `plain`; false where the name is too long to be of interest. */
 static bool plain_name(const char *name, char plain[NAME_MAX_BYTES])
 {
 	size_t length = strcspn(name, "@");

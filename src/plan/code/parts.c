@@ -1,9 +1,9 @@
-/* Parts of functions. Compilers lay what is seldom run apart from the rest (.cold), and only jumps lead there and back. With
- * symbols their names tell. In a stripped file such a part is a start in .eh_frame, and where it belongs to a leaf it looks like
- * a function: the return address lies at the stack pointer. But the leaf may keep data below that, in the red zone, and go on
- * to use them when it is jumped back to. So what .eh_frame alone calls a function, and jumps reach, gets a trampoline that leaves
- * the red zone alone; and so does a function that jumps reach from such a part, which may be the one that it belongs to. Whatever
- * its name, what jumps into the middle of another function is a part.
+/* Parts of functions. Compilers lay seldom run code apart from the rest (.cold), and only jumps lead there and back. With
+ * symbols, the names of the parts tell. In a stripped file such a part is a start in .eh_frame, and a leaf's part looks like a
+ * function: the return address lies at the stack pointer. But the leaf may keep data below the stack pointer, in the red zone,
+ * and use the data after the jump back. So code that jumps reach and only .eh_frame calls a function gets a trampoline that
+ * leaves the red zone alone. A function that jumps from such a part reach gets one, too: the part may belong to it. Code that jumps
+ * into the middle of another function is a part, whatever its name.
  */
 #include "plan/code/walk.h"
 
@@ -31,7 +31,7 @@ static struct ada_function *function_around(struct ada_planner *planner, uint64_
 	return number == ADA_PLAN_NONE || address >= planner->functions.items[number].end ? NULL : &planner->functions.items[number];
 }
 
-/* Reasons that hold for the whole of a function: what a stub in the slot does to one part, it does to all. */
+/* Reasons that hold for the whole of a function: a stub in the slot does the same to all parts. */
 static bool is_of_return(unsigned refusal)
 {
 	return refusal == ADA_REFUSAL_CALLER_LOOKUP || refusal == ADA_REFUSAL_RETURNS_TWICE || refusal == ADA_REFUSAL_STACK_SWITCH ||

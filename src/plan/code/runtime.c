@@ -1,5 +1,5 @@
-/* Language run-times that key on return addresses: a stub between a function and its caller hides from them where they
- * are. Known by what their linkers and compilers leave in a file.
+/* Language run-times that key on return addresses: a stub between a function and its caller hides from the run-time
+ * where it is. A run-time is known by what its linkers and compilers leave in a file.
  *
  *   Go      the table of its functions, .gopclntab. Nothing of such a file is hooked, C parts neither: they are entered
  *           from Go's stacks
@@ -27,7 +27,7 @@ static bool has_symbol(const struct ada_planner *planner, const char *name)
 	return false;
 }
 
-/* Without memory: false, like a file that can't be read. */
+/* False where memory lacks, as for a file that can't be read. */
 static bool imports_symbol(const struct ada_planner *planner, const char *name)
 {
 	struct ada_elf_imports *symbols;

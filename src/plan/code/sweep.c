@@ -43,7 +43,7 @@ static int note_branch(struct ada_planner *planner, const struct walk *walk, uin
 	if (bit(planner, planner->is_start, target)) {
 		if (!call && ada_part_reached(planner, target, walk->is_part) && walk->is_part)
 			return add_target(planner, target, source, false);
-		/* A jump to its own entry from within a function: a loop. Any other is a tail call. */
+		/* A jump from within a function to its own entry is a loop. Any other jump is a tail call. */
 		if (!call && target >= walk->outer_start && target <= walk->start)
 			return add_target(planner, target, source, false);
 		return 0;
@@ -112,8 +112,8 @@ static int note_instruction(struct ada_planner *planner, struct walk *walk, cons
 	return status;
 }
 
-/* What a function takes the address of may be a jump table if it jumps through a register; its entries count from the
- * table itself or from a label. */
+/* In a function that jumps through a register, data whose address the function takes may be a jump table. The table's
+ * entries count from the table itself or from a label. */
 static int note_tables(struct ada_planner *planner, const struct walk *walk)
 {
 	for (size_t i = 0; i < walk->data.count; i++) {

@@ -1,8 +1,8 @@
 /* Jump tables of 32-bit offsets, as gcc and clang make them for switch: entry = place - base, the base being the table
  * itself or a label. (Tables of 64-bit addresses have relocations, or are found among the words of the data.)
  *
- * How long a table is stands nowhere. So the scan goes on as long as entries lead into the function, to the start of
- * another one, or into a part of none: too far is harmless, it can only refuse a patch. Stopping at entries that lead to
+ * Nothing tells a table's length. So the scan goes on as long as entries lead into the function, to the start of another
+ * one, or into a piece of none. A scan too far is harmless: it can only refuse a patch. Stopping at entries that lead to
  * other starts missed 58 of 1,303 tables in lua.
  */
 #include <errno.h>
@@ -33,7 +33,7 @@ struct bounds { /* of the function that a table belongs to */
 	uint64_t start, end;
 };
 
-/* The function around `address`; false: it lies in none. */
+/* The function around `address`; false: the address lies in none. */
 static bool find_owner(const struct ada_planner *planner, uint64_t address, struct bounds *owner)
 {
 	uint32_t number = ada_functions_before(planner, address);

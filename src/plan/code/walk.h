@@ -16,10 +16,10 @@ struct ada_caller_walk {	  /* both in bytes; INT64_MIN: not known */
 	int64_t frame_below_slot; /* frame pointer, likewise */
 };
 void ada_caller_start(struct ada_caller_walk *walk);
-/* The function's instructions in their order, from its entry on. True: this one reads or writes the return address. */
+/* Takes the function's instructions in their order, from its entry on. True: this one reads or writes the return address. */
 bool ada_caller_step(struct ada_caller_walk *walk, const ZydisDecodedInstruction *instruction);
 /* Something other than a call leads to `address`: a jump in code of a part (`from_part`) or of a function, a table, a pointer.
- * True: that may be a part. */
+ * True: the code at `address` may be a part. */
 bool ada_part_reached(struct ada_planner *planner, uint64_t address, bool from_part);
 bool ada_piece_is_part(const struct ada_planner *planner, const struct ada_piece *piece); /* or may be one */
 void ada_parts_settle(struct ada_planner *planner); /* by all targets: what is a part for sure, and refused with its function */

@@ -1,4 +1,4 @@
-/* Lays what the stages found out as abi/plan.h says. */
+/* Lays out what the stages found out, as abi/plan.h says. */
 #include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void sort_hooks(struct ada_planner *planner)
 	for (size_t i = 0; i < planner->hooks.count; i++) {
 		const struct ada_function *function = &planner->functions.items[planner->hooks.items[i].function];
 
-		/* Within the reach of a short jump: few hooks lie between. */
+		/* The host lies within the reach of a short jump: few hooks lie between. */
 		if (function->host != ADA_PLAN_NONE)
 			planner->hooks.items[i].host = (int16_t)((int64_t)planner->functions.items[function->host].hook - (int64_t)i);
 	}

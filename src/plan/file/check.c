@@ -1,4 +1,4 @@
-/* Whether bytes are a plan: see file.h. After this, every offset and number in it may be used without looking. */
+/* Whether bytes are a plan: see file.h. After this check, every offset and number in the plan may be used without looking. */
 #include <errno.h>
 #include <libdeflate.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static bool function_is_sound(const struct ada_plan_header *header, const struct
 	       (function->hook == ADA_PLAN_NONE || function->hook < header->hook_count) && is_inside_module(header, function->address, 0);
 }
 
-/* An island in another hook's bytes: right behind that one's jump, in what it copies. */
+/* An island in another hook's bytes lies right behind that hook's jump, in the bytes that the hook copies. */
 static bool host_is_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hooks, uint32_t number)
 {
 	const struct ada_plan_hook *hook = &hooks[number], *host;
@@ -66,7 +66,7 @@ static bool host_is_sound(const struct ada_plan_header *header, const struct ada
 	return host->form == ADA_PATCH_JUMP && host->patch_bytes >= 10 && hook->island_address == host->patch_address + 5;
 }
 
-/* They rise from 0 to their end, which the table has behind every place in it. */
+/* A hook's origins rise from 0 to their end. The table's last entry is an end, so a walk ends wherever it begins. */
 static bool origins_are_sound(const struct ada_plan_header *header, const struct ada_plan_hook *hook)
 {
 	const struct ada_plan_origin *origin = (const void *)((const uint8_t *)header + header->origins_offset);

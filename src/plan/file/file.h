@@ -3,7 +3,7 @@
 #define ADA_PLAN_FILE_H
 #include "plan/ground/ground.h"
 
-/* Lays what the other rooms found out; *bytes is malloc'ed. */
+/* Lays out what the other rooms found out; *bytes is malloc'ed. */
 int ada_plan_assemble(struct ada_planner *planner, uint8_t **bytes, uint64_t *length);
 /* Checks header, checksum and every offset of `bytes` bytes at `memory`. 0, or -EBADMSG with the reason. */
 int ada_plan_check(const void *memory, uint64_t bytes, struct ada_error *error);

@@ -1,6 +1,6 @@
-/* The GOT: which slots this module calls others through. Every JUMP_SLOT is one; a GLOB_DAT slot (-fno-plt, Rust) only
- * where no instruction uses it other than to call or jump through it, since a function pointer read from it must stay
- * the function's address. */
+/* The GOT: the slots through which this module calls others. Every JUMP_SLOT is such a slot. A GLOB_DAT slot (-fno-plt,
+ * Rust) is one only where all instructions that use it call or jump through it: a function pointer read from the slot
+ * must stay the function's address. */
 #include <errno.h>
 #include <stdlib.h>
 #include "plan/code/code.h"
@@ -19,8 +19,8 @@ static enum ada_refusal import_refusal(const struct ada_planner *planner, const 
 	return use->jump_slot || (use->called && !use->read) ? ADA_REFUSAL_NONE : ADA_REFUSAL_NOT_A_CALL;
 }
 
-/* Data is imported through GLOB_DAT slots as well: only those that something calls through, or that name a function of
- * this file, are worth a line. */
+/* GLOB_DAT slots import data as well: only slots that something calls through, or that name a function of this file,
+ * are worth a line. */
 static bool is_of_interest(const struct ada_slot_use *use)
 {
 	return use->jump_slot || use->called;

@@ -1,4 +1,4 @@
-/* What assemble.c has others make: the plan's strings (NUL-terminated, offset 0 is ""), and its imports. */
+/* What other files make for assemble.c: the plan's strings (NUL-terminated, offset 0 is ""), and its imports. */
 #ifndef ADA_PLAN_STRINGS_H
 #define ADA_PLAN_STRINGS_H
 #include "plan/ground/ground.h"
@@ -8,7 +8,7 @@ struct ada_strings {
 	size_t count, capacity;
 };
 
-/* Appends; *offset is where. 0, -ENOMEM or -EOVERFLOW. */
+/* Appends the text; *offset says where it lies. 0, -ENOMEM or -EOVERFLOW. */
 int ada_strings_add(struct ada_strings *strings, const char *text, size_t length, uint32_t *offset);
 /* The slots of the GOT that this module calls through; *imports is malloc'ed. */
 int ada_imports_read(struct ada_planner *planner, struct ada_strings *strings, struct ada_plan_import **imports, uint32_t *count);

@@ -15,11 +15,11 @@
 #define ADA_SHORT_JUMP_BYTES 2 /* jmp rel8 */
 #define ADA_ENDBR_BYTES 4
 #define ADA_INSTRUCTION_BYTES_MAX 15
-/* A patch begins at an entry or behind its endbr64, and a neighbour's island right behind it: only what lands so near to
- * an entry matters, and what names an instruction that is moved. */
+/* A patch begins at an entry or behind its endbr64, and a neighbour's island right behind the patch. Only targets this
+ * near to an entry matter, and names of instructions that are moved. */
 #define ADA_ENTRY_REACH (ADA_ENDBR_BYTES + 2 * ADA_JUMP_BYTES + ADA_INSTRUCTION_BYTES_MAX)
 
-/* qsort, which may not be given the NULL of an empty array. */
+/* qsort, but not for an empty array: qsort must not get the NULL of one. */
 #define ada_array_sort(array, order) ((array)->count ? qsort((array)->items, (array)->count, sizeof *(array)->items, order) : (void)0)
 
 struct ada_code { /* executable bytes, by address */
@@ -38,7 +38,7 @@ struct ada_function {
 	bool is_host;
 	bool undecodable; /* somewhere in it: branches are then looked for at every byte */
 	bool by_frame;	  /* only .eh_frame says that it is a function: it may be another one's cold part */
-	bool red_zone;	  /* jumps reach it that need not be tail calls */
+	bool red_zone;	  /* reached by jumps that need not be tail calls */
 };
 
 struct ada_piece { /* of code that is decoded in one go; pieces don't overlap */
@@ -63,7 +63,7 @@ struct ada_table_use { /* a function that jumps through a register, and data tha
 
 struct ada_label { /* a symbol that names an instruction, and no function */
 	uint64_t address;
-	bool alone; /* at its address: where a function begins there it is its name */
+	bool alone; /* at its address: the name of the function that begins there, if any */
 };
 
 struct ada_slot_use {
@@ -107,7 +107,7 @@ size_t ada_targets_from(const struct ada_planner *planner, uint64_t address);
 const struct ada_code *ada_code_of(const struct ada_planner *planner, uint64_t address);
 const uint8_t *ada_code_at(const struct ada_planner *planner, uint64_t address, uint64_t *rest);
 bool ada_code_holds(const struct ada_planner *planner, uint64_t address);
-/* Decodes what is at `address`, not past `end`; false where it can't be. */
+/* Decodes the instruction at `address`, not past `end`; false where it can't be decoded. */
 bool ada_decode(const struct ada_planner *planner, uint64_t address, uint64_t end, ZydisDecodedInstruction *instruction);
 /* The place that a relative branch goes to. */
 bool ada_branch_target(const ZydisDecodedInstruction *instruction, uint64_t address, uint64_t *target);

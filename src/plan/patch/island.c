@@ -1,10 +1,10 @@
-/* Jumps of two bytes to a jmp rel32 in dead bytes nearby: padding, else what a neighbour leaves behind its own jump if ten
- * bytes of it are copied instead of five. Placed after all other forms, which may take padding themselves. */
+/* Jumps of two bytes to a jmp rel32 in dead bytes nearby: padding, else a neighbour's bytes behind its own jump, if ten of
+ * the neighbour's bytes are copied instead of five. Islands come after all other forms, which may take padding themselves. */
 #include "plan/patch/window.h"
 
 #define HOST_BYTES (2 * ADA_JUMP_BYTES)
 
-/* What jmp rel8 at `patch` reaches, as the first and last place of an island. */
+/* The first and the last place of an island that jmp rel8 at `patch` reaches. */
 static uint64_t reach_first(uint64_t patch)
 {
 	return patch + ADA_SHORT_JUMP_BYTES - 128;
@@ -47,7 +47,7 @@ static bool can_host(const struct ada_planner *planner, const struct ada_functio
 	       !ada_window_try(planner, host, hook->patch_address, HOST_BYTES, window) && window->copied_end >= window->end;
 }
 
-/* Finds function `number` a host, whose hook then copies more. *island: 0 where there is none. */
+/* Finds function `number` a host, whose hook then copies more. *island: 0 where there is no host. */
 static int take_from_host(struct ada_planner *planner, uint32_t number, uint64_t patch, uint64_t *island)
 {
 	struct ada_body body;
@@ -70,7 +70,7 @@ static int take_from_host(struct ada_planner *planner, uint32_t number, uint64_t
 	return 0;
 }
 
-/* At the place of the long jump, else over endbr64, which then is the copy: a loop may begin right behind that. */
+/* Tries the place of the long jump, then endbr64's, which then is the copy: a loop may begin right behind endbr64. */
 static bool find_window(const struct ada_planner *planner, const struct ada_function *function, struct ada_window *window)
 {
 	uint64_t rest, starts[2] = { function->address, function->address };

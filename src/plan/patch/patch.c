@@ -8,8 +8,8 @@
  *   ISLAND    jmp rel8 over the first two bytes to a jmp rel32 in dead bytes nearby (island.c)
  *   INT3      if asked
  *
- * A patch is refused where anything may continue strictly inside it: the bytes there are no instruction any more. And where
- * something names an instruction that the patch moves: handlers of faults compare the instruction pointer with such labels.
+ * A patch is refused where anything may continue strictly inside it: the bytes there are no instruction any more. A patch is also
+ * refused where something names an instruction that it moves: handlers of faults compare the instruction pointer with such labels.
  */
 #include <errno.h>
 #include "plan/patch/patch.h"
@@ -32,7 +32,7 @@ static uint64_t find_closed_run(const struct ada_planner *planner, const struct 
 
 	do {
 		grown = false;
-		/* From outside the function, from data, and near the entry. */
+		/* Targets from outside the function, from data, and near the entry. */
 		for (size_t i = ada_targets_from(planner, start); i < planner->targets.count; i++) {
 			const struct ada_target *entering = &planner->targets.items[i];
 
@@ -41,7 +41,7 @@ static uint64_t find_closed_run(const struct ada_planner *planner, const struct 
 			if (!is_inner(entering, function->address, function->end) && (entering->address > start || !entering->source))
 				return 0;
 		}
-		/* From the function: branches to `start` itself may come from anywhere in it. */
+		/* Branches of the function: those to `start` itself may come from anywhere in it. */
 		for (at = function->address; at < function->end; at += instruction.length) {
 			if (!ada_decode(planner, at, function->end, &instruction))
 				return 0;

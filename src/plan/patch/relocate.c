@@ -1,5 +1,5 @@
-/* The copy of a function's first instructions that runs elsewhere. It changes no register and no flag beyond what the
- * original changes: any of them may be live at an entry.
+/* The copy of a function's first instructions that runs elsewhere. The copy changes no register and no flag beyond what
+ * the original changes: any register or flag may be live at an entry.
  *
  *   branch rel8, rel32       the same branch with rel32
  *   loop, jrcxz rel8         over a jmp rel32:  loop +2; jmp +5; jmp rel32
@@ -7,7 +7,7 @@
  *   call *place              the same, then jmp *place
  *   [rip + disp]             another disp
  *
- * Each instruction of the copy is known by its origin (abi/plan.h): an unwinder that comes upon it goes on in the original.
+ * Each instruction of the copy is known by its origin (abi/plan.h): an unwinder that comes upon the copy goes on in the original.
  */
 #include "plan/patch/window.h"
 
@@ -47,7 +47,7 @@ static void put_origin(struct copy *copy, uint8_t pushed)
 	struct ada_plan_origin origin = { (uint8_t)body->length, (uint8_t)(copy->at - copy->from), pushed, 0 };
 
 	if (last && last->pushed == pushed && origin.original - last->original == origin.body - last->body)
-		return; /* as it would be without */
+		return; /* the last origin says the same */
 	if (body->origin_count == sizeof body->origins / sizeof *body->origins)
 		copy->full = true;
 	else if (!copy->full)
@@ -98,7 +98,7 @@ static void put_jump(struct copy *copy, uint64_t target)
 	put_rel32(copy, target);
 }
 
-/* push imm32 sign-extends; the high half is written over. Neither touches a flag. */
+/* push imm32 sign-extends; a mov overwrites the high half. Neither touches a flag. */
 static void put_push_return(struct copy *copy, uint64_t address)
 {
 	static const uint8_t push[] = { 0x68, 0, 0, 0, 0 }, move[] = { 0xc7, 0x44, 0x24, 0x04, 0, 0, 0, 0 };
@@ -118,7 +118,7 @@ static bool copy_branch(struct copy *copy, const ZydisDecodedInstruction *instru
 
 	ada_branch_target(instruction, at, &target);
 	if (instruction->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE)
-		return false; /* CPUs disagree about what it means */
+		return false; /* CPUs disagree about what the prefix means */
 	if (instruction->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && opcode == 0xe8) {
 		put_push_return(copy, at + instruction->length);
 		put_jump(copy, target);

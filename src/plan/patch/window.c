@@ -95,7 +95,7 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 		if (!ended && !ada_is_call(&instruction))
 			return ADA_REFUSAL_TOO_SHORT;
 	}
-	/* Also one that begins at `start`, behind this function's endbr64: it is patched there itself. */
+	/* This includes a piece that begins at `start`, behind this function's endbr64: that piece is patched there itself. */
 	if (ada_piece_behind(planner, function->address) < end)
 		return ADA_REFUSAL_OVERLAP;
 	if (ada_window_entered(planner, start, end) || (function->undecodable && may_hide_branch(planner, function, start, end)))
@@ -105,7 +105,7 @@ enum ada_refusal ada_window_try(const struct ada_planner *planner, const struct 
 	return ADA_REFUSAL_NONE;
 }
 
-/* The patch's own first byte is where a loop begins: it would be recorded as a call each time round. */
+/* True where a loop begins at the patch's first byte: each round would be recorded as a call. */
 bool ada_window_loops(const struct ada_planner *planner, const struct ada_function *function, uint64_t start)
 {
 	for (size_t i = ada_targets_from(planner, start); i < planner->targets.count; i++) {
@@ -125,7 +125,7 @@ void ada_window_take_padding(const struct ada_planner *planner, const struct ada
 		ada_pad_at(planner, function->end)->start = window->end;
 }
 
-/* Most copies are plain, and share theirs. */
+/* Most copies are plain and share one list of origins. */
 static int add_origins(struct ada_planner *planner, const struct ada_body *body, uint32_t *first)
 {
 	static const struct ada_plan_origin plain = { 0, 0, 0, 0 }, end = { .body = ADA_ORIGIN_END };

@@ -21,9 +21,9 @@ bool ada_window_entered(const struct ada_planner *planner, uint64_t start, uint6
 bool ada_window_named(const struct ada_planner *planner, const struct ada_function *function, uint64_t start, uint64_t end);
 /* Whether the function branches back to `start`. */
 bool ada_window_loops(const struct ada_planner *planner, const struct ada_function *function, uint64_t start);
-/* The padding that the window reaches into is no one else's any more. */
+/* Takes the padding that the window reaches into, so that no one else gets it. */
 void ada_window_take_padding(const struct ada_planner *planner, const struct ada_function *function, const struct ada_window *window);
-/* Plans the hook. A copy that can't be made is the function's refusal, and 0. */
+/* Plans the hook. Where the copy can't be made, refuses the function, and returns 0. */
 int ada_window_hook(struct ada_planner *planner, uint32_t number, const struct ada_window *window, enum ada_patch_form form);
 /* The pad that holds `address`, or NULL. */
 struct ada_pad *ada_pad_at(const struct ada_planner *planner, uint64_t address);
@@ -37,7 +37,7 @@ struct ada_body {
 	uint16_t reloc_count, origin_count;
 };
 /* Copies [from, to). Branches to a place inside [inside_from, to) stay inside the copy (inside_from = to: none does).
- * NONE, or why it can't be done. */
+ * NONE, or why the copy can't be made. */
 enum ada_refusal ada_relocate(const struct ada_planner *planner, uint64_t from, uint64_t to, uint64_t inside_from, struct ada_body *body);
 int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t address, enum ada_patch_form form, uint64_t compared_end,
 		 const struct ada_body *body);
@@ -45,7 +45,7 @@ int ada_hook_add(struct ada_planner *planner, uint32_t function, uint64_t addres
 int ada_hook_replace(struct ada_planner *planner, uint32_t hook, uint64_t compared_end, const struct ada_body *body);
 int ada_islands_place(struct ada_planner *planner);
 
-/* Refused for its place, so that another form of patch may do. */
+/* The function is refused for its place, so that another form of patch may do. */
 static inline bool ada_refusal_is_of_place(unsigned refusal)
 {
 	return refusal == ADA_REFUSAL_TOO_SHORT || refusal == ADA_REFUSAL_BRANCH_TARGET || refusal == ADA_REFUSAL_CALL_INSIDE ||

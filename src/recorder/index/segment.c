@@ -39,8 +39,8 @@ static uint32_t least_of(uint64_t a, uint64_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-/* As many as half the buffer holds, and of detail what they need where that is no more than four times its own: a thread that lives
- * has one. */
+/* There are as many small chunks as half the buffer holds, and as many of detail, but no more than four times the detail buffer's
+ * bytes: each living thread has one. */
 static void count_small(struct ada_segment *segment, const struct ada_segment_options *options)
 {
 	uint64_t small = options->no_small ? 0 : options->index_buffer_bytes / 2 / ADA_SMALL_BYTES;
@@ -52,7 +52,7 @@ static void count_small(struct ada_segment *segment, const struct ada_segment_op
 	segment->detail_numbers = ada_chunk_numbers(segment->detail_chunks, segment->detail_small_chunks);
 }
 
-/* Behind all others: most programs touch none of it. */
+/* The small chunks lie behind all others: most programs touch none of them. */
 static void lay_out_small(const struct ada_segment *segment, struct ada_shm *shm, uint64_t end)
 {
 	shm->small_offset = page_up(end);
@@ -143,7 +143,7 @@ static int policy_begin(struct ada_segment *segment)
 		       ada_segment_policy_room(segment, ADA_POLICY_STATES, ADA_RULES_MAX * sizeof(struct ada_rule_state));
 }
 
-/* At a multiple of a huge page's size: the kernel itself sees to that only where a setting lets all of /dev/shm have them. */
+/* Maps at a multiple of a huge page's size: the kernel itself does so only where a setting lets all of /dev/shm have huge pages. */
 static void *map_aligned(const struct ada_segment *segment)
 {
 	uint64_t bytes = page_up(segment->total_bytes);
@@ -166,7 +166,7 @@ static void *map_aligned(const struct ada_segment *segment)
 	return memory;
 }
 
-/* What lies before the pools is used here and there: each touch would make a huge page of it. */
+/* The memory before the pools is used only here and there: each touch would make a huge page. */
 static int prepare(struct ada_segment *segment, const struct ada_shm *layout, bool scarce)
 {
 	madvise(segment->shm, layout->index_offset, MADV_NOHUGEPAGE);

@@ -1,7 +1,7 @@
 /* The shared memory of one provider, the recorder's side (layout and who writes what: abi/wire.h; where it lies: shared.h).
  *
- * Memory is given out in parts: a chunk's bit in the free map is set only once its pages are allocated, so that none left means
- * fewer chunks, never a SIGBUS in the program. The rest follows ahead of use (ada_segment_grow).
+ * Memory is given out in parts: a chunk's bit in the free map is set only once the chunk's pages are allocated. So a lack of
+ * memory means fewer chunks, never a SIGBUS in the program. The rest follows ahead of use (ada_segment_grow).
  */
 #ifndef ADA_RECORDER_SEGMENT_H
 #define ADA_RECORDER_SEGMENT_H
@@ -65,35 +65,35 @@ struct ada_segment_options {
 };
 
 uint64_t ada_segment_bytes(const struct ada_segment_options *options); /* of the whole segment */
-/* Creates it with its first chunks ready. *agent_fd: another open file of it for the agent; the caller closes it. */
+/* Creates a segment with its first chunks ready. *agent_fd: another open file of the segment for the agent; the caller closes it. */
 int ada_segment_create(struct ada_segment *segment, const struct ada_segment_options *options, int *agent_fd, struct ada_error *error);
-/* One that was made before its process was known, with `named` false: its pid, provider, name and allowed_bytes are those of the options
- * from here on. 0 or -errno: its caller destroys it. */
+/* Gives a segment that was made before its process was known, with `named` false, the pid, provider, name and allowed_bytes of the
+ * options. 0 or -errno: the caller destroys the segment. */
 int ada_segment_assign(struct ada_segment *segment, const struct ada_segment_options *options);
-/* Maps the one of a dead recorder, by the name that options->shared (only its directory counts) has for options->provider. All that the
- * other options say of its layout must be what it was made with; what its own header says of it is not believed. */
+/* Maps a dead recorder's segment by the name of options->provider in options->shared (of which only the directory counts). The other
+ * options must say the layout that the segment was made with; the segment's own header is not believed. */
 int ada_segment_attach(struct ada_segment *segment, const struct ada_segment_options *options, struct ada_error *error);
 void ada_segment_destroy(struct ada_segment *segment); /* for the recorder: others may still have it */
 /* Allocates ahead of what the agent has taken, a step at a time. */
 enum ada_growth { ADA_GROWTH_CALM, ADA_GROWTH_MORE, ADA_GROWTH_URGENT }; /* of the next step: not now, soon, at once */
 enum ada_growth ada_segment_grow(struct ada_segment *segment);
-/* How many bytes more the recorder may give to the pools, and the agent make for itself: each is charged to another control group.
- * Before the first time there is no limit to the recorder's. */
+/* Says how many more bytes the recorder may give to the pools, and how many the agent may make for itself: each is charged to
+ * another control group. Before the first call the recorder has no limit. */
 void ada_segment_allow(struct ada_segment *segment, uint64_t room_bytes, uint64_t agent_bytes);
-/* True while any process (but this one) has it mapped or open: forks that have not said HELLO yet, for one. */
+/* True while any process (but this one) has the segment mapped or open: forks that have not said HELLO yet, for one. */
 bool ada_segment_in_use(const struct ada_segment *segment);
 /* The recorder takes no more: the agent records no more, and no one waits for a chunk. */
 void ada_segment_leave(struct ada_segment *segment);
 void ada_segment_chunk_return(struct ada_segment *segment, uint32_t chunk);
 
-/* An entry of the thread table, whose thread has `status` and is drained: copied, then the next thread's. False: the thread has gone
- * on meanwhile. */
+/* Copies an entry of the thread table whose thread has `status` and is drained, and frees the entry for the next thread. False: the
+ * thread has gone on meanwhile. */
 bool ada_segment_thread_free(struct ada_segment *segment, uint32_t entry, uint32_t status, struct ada_shm_thread *copy);
 
-/* A chunk that is HELD: FREE again, and the agent's. */
+/* Makes a HELD chunk FREE again, and the agent's. */
 void ada_segment_detail_return(struct ada_segment *segment, uint32_t chunk);
 
-/* All that the tables of a policy need of so many functions, if only few are named: for one whose process isn't known yet. 0 or -errno. */
+/* Makes what a policy's tables need for so many functions, if few are named: for a segment whose process isn't known yet. 0 or -errno. */
 int ada_segment_policy_ahead(struct ada_segment *segment, uint32_t functions);
 /* Pages for bytes [offset, offset + bytes) of the policy area. 0 or -errno. */
 int ada_segment_policy_room(struct ada_segment *segment, uint64_t offset, uint64_t bytes);
@@ -103,8 +103,8 @@ static inline struct ada_policy_table *ada_segment_policy_table(const struct ada
 	return (struct ada_policy_table *)(segment->policy + (uint64_t)number * ADA_POLICY_TABLE_BYTES);
 }
 
-/* How many chunks there may be: those too that the agent made itself. Which of them have memory, ada_segment_chunk_is_there says of
- * their headers. None may be touched without. */
+/* How many chunks there may be, including those that the agent made itself. ada_segment_chunk_is_there says which of them have
+ * memory for their headers. No chunk without memory may be touched. */
 static inline uint32_t ada_segment_chunk_count(const struct ada_segment *segment)
 {
 	uint32_t ready = __atomic_load_n(&segment->chunks_ready, __ATOMIC_ACQUIRE);
@@ -114,7 +114,7 @@ static inline uint32_t ada_segment_chunk_count(const struct ada_segment *segment
 	return front > ready ? front : ready;
 }
 bool ada_segment_chunk_is_there(const struct ada_segment *segment, uint32_t chunk);
-/* Of small ones there may be as many, in the index lane and in the detail lane. */
+/* How many small chunks there may be, in the index lane and in the detail lane. */
 static inline uint32_t ada_segment_small_count(const struct ada_segment *segment)
 {
 	uint32_t front = __atomic_load_n(&segment->shm->small_front, __ATOMIC_ACQUIRE);
@@ -128,7 +128,7 @@ static inline uint32_t ada_segment_detail_small_count(const struct ada_segment *
 	return front < segment->detail_small_chunks ? front : segment->detail_small_chunks;
 }
 
-/* For a walk through all of both classes, from number 0 on: the number behind one, and where the walk ends. */
+/* For a walk through all chunks of both classes, from number 0 on: the next number, and where the walk ends. */
 static inline uint32_t ada_segment_chunk_after(const struct ada_segment *segment, uint32_t number)
 {
 	uint32_t small = ada_small_first(segment->chunks);
@@ -141,17 +141,17 @@ static inline uint32_t ada_segment_chunk_end(const struct ada_segment *segment)
 
 	return small ? ada_small_first(segment->chunks) + small : ada_segment_chunk_count(segment);
 }
-/* Of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
+/* Gives memory to a chunk that the agent says it has used, where its pages aren't there (swapped out, or the agent lies). */
 bool ada_segment_chunk_reach(const struct ada_segment *segment, uint32_t chunk);
 
-/* What the pools have, roughly. */
+/* The bytes that the pools have, roughly. */
 static inline uint64_t ada_segment_pool_bytes(const struct ada_segment *segment)
 {
 	return (uint64_t)segment->chunks_ready * ADA_CHUNK_BYTES + (uint64_t)segment->detail_ready * segment->detail_chunk_bytes;
 }
 
-/* Detail chunks that there may be: those too that the agent took before they were allocated here. Which of them have memory,
- * ada_segment_detail_is_there says. Neither waits for memory. */
+/* How many detail chunks there may be, including those that the agent took before they were allocated here.
+ * ada_segment_detail_is_there says which of them have memory. Neither function waits for memory. */
 static inline uint32_t ada_segment_detail_count(const struct ada_segment *segment)
 {
 	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
@@ -175,13 +175,13 @@ static inline uint32_t ada_segment_detail_end(const struct ada_segment *segment)
 	return small ? ada_small_first(segment->detail_chunks) + small : ada_segment_detail_count(segment);
 }
 
-/* Events that a chunk of the detail lane has room for: what the agent says of one goes no further. */
+/* How many events a chunk of the detail lane has room for: what the agent says of a chunk goes no further. */
 static inline uint32_t ada_segment_detail_events(const struct ada_segment *segment, uint32_t chunk)
 {
 	return chunk < segment->detail_chunks ? ADA_CHUNK_EVENTS : ADA_SMALL_EVENTS;
 }
 
-/* Of a chunk that isn't allocated here: has the agent made its pages? */
+/* Whether the agent has made the pages of a chunk that isn't allocated here. */
 bool ada_segment_detail_is_resident(const struct ada_segment *segment, uint32_t chunk);
 bool ada_segment_detail_small_is_there(const struct ada_segment *segment, uint32_t chunk);
 static inline bool ada_segment_detail_is_there(const struct ada_segment *segment, uint32_t chunk)
@@ -192,7 +192,7 @@ static inline bool ada_segment_detail_is_there(const struct ada_segment *segment
 	       (chunk < ada_segment_detail_count(segment) && ada_segment_detail_is_resident(segment, chunk));
 }
 
-/* The same of a chunk that the agent says it has used: one whose pages aren't there (swapped out, or it lies) is given memory. */
+/* The same, but gives memory to a chunk that the agent says it has used, where its pages aren't there (swapped out, or the agent lies). */
 bool ada_segment_detail_reach(const struct ada_segment *segment, uint32_t chunk);
 
 static inline bool ada_segment_detail_is_free(const struct ada_segment *segment, uint32_t chunk)
@@ -205,7 +205,7 @@ static inline bool ada_segment_chunk_is_free(const struct ada_segment *segment, 
 	return ada_map_has(segment->free_map, chunk);
 }
 
-/* Entries of the tables that are whole. They have memory even where the agent outran ada_segment_grow: it wrote them. */
+/* Entries of the tables that are whole. These have memory even where the agent outran ada_segment_grow: the agent wrote them. */
 static inline uint32_t ada_segment_thread_count(const struct ada_segment *segment)
 {
 	uint32_t count = __atomic_load_n(&segment->shm->thread_count, __ATOMIC_ACQUIRE);
@@ -247,7 +247,7 @@ static inline uint64_t ada_segment_chunk_seq(const struct ada_segment *segment, 
 	       (ada_segment_chunk_begin(segment, chunk) - ADA_CHUNK_HEADER_BYTES) / sizeof(struct ada_event);
 }
 
-/* Up to a commit word's low half. */
+/* The events up to a commit word's low half. */
 static inline uint64_t ada_segment_chunk_events(const struct ada_segment *segment, uint32_t chunk, uint32_t end)
 {
 	return (end - ada_segment_chunk_begin(segment, chunk)) / sizeof(struct ada_event);

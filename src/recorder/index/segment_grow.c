@@ -1,6 +1,6 @@
-/* Memory for a segment, ahead of use. The kernel zeroes a page of a tmpfs that is only allocated (fallocate) at its first touch, which
- * would be the program's: so we populate pools, too. Populating comes second, because it holds the recorder's address space: whoever
- * waits for that must not wait for memory.
+/* Memory for a segment, ahead of use. The kernel zeroes a tmpfs page that is only allocated (fallocate) at the page's first touch. The
+ * program would make that touch, so we populate pools, too. Populating comes second, because it holds the recorder's address space:
+ * whoever waits for the address space must not wait for memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void collapse(struct ada_segment *segment, const uint8_t *from, uint64_t 
 			segment->collapses = false;
 }
 
-/* For a pool: allocated, zeroed, and in the recorder's page tables. */
+/* Makes memory for a pool: allocated, zeroed, and in the recorder's page tables. */
 static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
 	int status = allocate(segment, from, bytes);
@@ -60,7 +60,7 @@ static int pool_room(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 	return status;
 }
 
-/* The same, and it counts. */
+/* The same, counted against room_bytes. */
 static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t bytes)
 {
 	int status;
@@ -75,8 +75,8 @@ static int pool_room_new(struct ada_segment *segment, uint8_t *from, uint64_t by
 
 int ada_segment_room(struct ada_segment *segment, const void *from, uint64_t bytes)
 {
-	/* By faults: these keep to small pages where asked to, and an fallocate would wait until the grower's fallocate of the same file
-	 * has all its memory. */
+	/* Faults make the memory: faults keep to small pages where asked to, and an fallocate would wait until the grower's fallocate of
+	 * the same file has all its memory. */
 	if (!madvise((void *)from, bytes, MADV_POPULATE_WRITE))
 		return 0;
 	return allocate(segment, from, bytes);
@@ -104,7 +104,7 @@ static void seen_ready(const uint32_t *ready, uint32_t number)
 	__atomic_compare_exchange_n((uint32_t *)ready, &number, number + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Header and events. */
+/* True: the chunk's header and events have pages. */
 static bool small_is_there(const struct ada_segment *segment, uint32_t chunk)
 {
 	uint32_t small = chunk - ada_small_first(segment->chunks);
@@ -191,7 +191,7 @@ int ada_segment_grow_chunks(struct ada_segment *segment, uint32_t step)
 	__atomic_store_n(&segment->shm->memory_ends, status != 0, __ATOMIC_RELAXED);
 	if (status)
 		return status;
-	/* Before the bits: whoever sees a chunk in use finds its number below this. */
+	/* This precedes the bits: whoever sees a chunk in use finds its number below chunks_ready. */
 	__atomic_store_n(&segment->chunks_ready, end, __ATOMIC_RELEASE);
 	/* The agent keeps what it has taken meanwhile. */
 	while (front < end &&
@@ -230,7 +230,7 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 {
 	uint32_t ready = __atomic_load_n(&segment->detail_ready, __ATOMIC_ACQUIRE);
 	uint64_t from = (uint64_t)ready * segment->detail_chunk_bytes, to = (uint64_t)end * segment->detail_chunk_bytes;
-	/* No chunk size divides a huge page: up to the end of the last one that is begun. */
+	/* No chunk size divides a huge page: we go up to the end of the last huge page that is begun. */
 	uint64_t all = (uint64_t)segment->detail_chunks * segment->detail_chunk_bytes, up = ada_huge_up(to) < all ? ada_huge_up(to) : all;
 	int status;
 
@@ -245,7 +245,7 @@ static int detail_allocate(struct ada_segment *segment, uint32_t end, bool huge)
 	return status;
 }
 
-/* Memory for what the agent took by itself, which as a rule has it. */
+/* Makes memory for chunks that the agent took by itself; as a rule they have it. */
 static uint32_t detail_catch_up(struct ada_segment *segment)
 {
 	if (!__atomic_load_n(&segment->detail_exhausted, __ATOMIC_ACQUIRE))

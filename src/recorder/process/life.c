@@ -42,7 +42,7 @@ static void read_identity(struct ada_provider *provider)
 		provider->command = NULL;
 }
 
-/* A fork's child is what its parent is; and it waits, or may have ended. */
+/* A fork's child is what its parent is; and the child waits, or may have ended. */
 static void inherit_identity(struct ada_provider *provider, const struct ada_provider *parent)
 {
 	memcpy(provider->program, parent->program, sizeof provider->program);
@@ -53,7 +53,7 @@ static void inherit_identity(struct ada_provider *provider, const struct ada_pro
 	provider->command_bytes = parent->command_bytes;
 }
 
-/* pid_123, or pid_123_2 where an earlier image of that pid has it. Caller holds recorder->starting. */
+/* pid_123, or pid_123_2 where an earlier image of that pid has that name. Caller holds recorder->starting. */
 static int make_directory(struct ada_provider *provider, struct ada_error *error)
 {
 	const char *session = provider->recorder->session.root;
@@ -77,7 +77,7 @@ static int make_directory(struct ada_provider *provider, struct ada_error *error
 		       0;
 }
 
-/* The child of a fork has its parent's modules at the same places: the table goes with it. */
+/* The child of a fork has its parent's modules at the same places, and gets its parent's table. */
 static void inherit(struct ada_provider *provider, struct ada_provider *parent)
 {
 	pthread_mutex_lock(&parent->lock);
@@ -113,7 +113,7 @@ void ada_provider_settle(struct ada_provider *provider, const struct ada_provide
 	__atomic_store_n(&provider->settled, true, __ATOMIC_RELEASE);
 }
 
-/* Where the segment got no detail lane the index alone is recorded. */
+/* Where the segment got no detail lane, only the index is recorded. */
 static int open_details(struct ada_provider *provider, uint64_t buffer_bytes, struct ada_error *error)
 {
 	const struct ada_trace_options *options = provider->recorder->options;
@@ -139,7 +139,7 @@ static int provider_enter(struct ada_recorder *recorder, struct ada_provider *pr
 	return status ? ada_error_system(error, ENOMEM, "process %d", provider->pid) : 0;
 }
 
-/* All that is needed to finish its files without us. Before its agent has the segment. */
+/* Notes all that is needed to finish the process's files without us, before its agent has the segment. */
 static void note_start(const struct ada_provider *provider, const struct ada_segment_options *options)
 {
 	struct ada_arena_provider note = { .pid = (uint32_t)provider->pid,
@@ -156,7 +156,7 @@ static void note_start(const struct ada_provider *provider, const struct ada_seg
 	ada_arena_note_provider(provider->recorder->arena, provider->number, &note);
 }
 
-/* Before anything of it gets into a file. */
+/* Called before anything of the process gets into a file. */
 static void note_started(const struct ada_provider *provider)
 {
 	ada_arena_note_provider_state(provider->recorder->arena, provider->number, ADA_ARENA_STARTED);
@@ -170,7 +170,7 @@ static void unlink_segment(const struct ada_provider *provider)
 	ada_shared_unlink(&provider->recorder->shared, name);
 }
 
-/* Within what limits leave to the process and to the recorder; the number is known by then. `options`: as it was made, too. */
+/* Keeps to what limits leave to the process and to the recorder; the number is known by then. `options` gets how the segment was made. */
 static int obtain_segment(struct ada_provider *provider, struct ada_segment_options *options, int *agent_fd, struct ada_error *error)
 {
 	struct ada_recorder *recorder = provider->recorder;
@@ -219,7 +219,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	else
 		read_identity(provider);
 	pthread_mutex_lock(&recorder->starting);
-	provider->number = (uint32_t)recorder->providers.count; /* which only grows here */
+	provider->number = (uint32_t)recorder->providers.count; /* the array only grows here */
 	status = recorder->closing ? ada_error_set(error, ESHUTDOWN, "the recording had ended by then") :
 				     obtain_segment(provider, &segment, agent_fd, error);
 	if (!status)
@@ -253,7 +253,7 @@ int ada_provider_start(struct ada_provider **result, struct ada_recorder *record
 	return 0;
 }
 
-/* Closed windows are not written before no rule's pre-roll can reach into them any more, so that what overlaps is merged. */
+/* Closed windows are written only once no rule's pre-roll can reach into them any more, so that overlapping windows merge. */
 static void follow_policy(struct ada_provider *provider)
 {
 	struct ada_policy *policy = provider->recorder->policy;

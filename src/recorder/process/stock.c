@@ -45,8 +45,8 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .allowed_bytes = 0 };
 }
 
-/* Whether there is plenty of memory. Where a limit holds, also one shared with others, each process gets what is left when it comes, and
- * nothing lies ready. */
+/* Whether there is plenty of memory. Where a limit holds, even one shared with others, each process gets what is left when the process
+ * comes, and nothing lies ready. */
 static bool has_plenty(const struct ada_stock *stock)
 {
 	const struct ada_recorder *recorder = stock->recorder;
