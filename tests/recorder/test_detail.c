@@ -305,7 +305,7 @@ static void random_windows(bool starve)
 	for (int i = 0; i < MARKS && !starve; i++)
 		check_asked(&world, asked[i][0], asked[i][1], asked[i][2]);
 	print_message("# %zu windows, %lu records\n", world_windows(&world), (unsigned long)world.persisted);
-	assert_true(world_windows(&world) > 20);
+	assert_true(world_windows(&world) > 10); /* 32 and 50 on average: half of them would be five deviations off */
 	world_end(&world);
 }
 

@@ -17,7 +17,7 @@ void ada_caller_start(struct ada_caller_walk *walk)
 	*walk = (struct ada_caller_walk){ .below_slot = 0, .frame_below_slot = NOT_KNOWN };
 }
 
-/* The register and displacement of a memory operand without index; -1: there is no such operand. */
+/* The base register of a memory operand without index; -1: there is no such operand. */
 static int memory_base(const ZydisDecodedInstruction *instruction)
 {
 	const bool extended = instruction->raw.rex.B;

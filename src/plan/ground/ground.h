@@ -1,5 +1,5 @@
-/* What all rooms of the planner stand on: what they find out while one plan is made, each table filled by the room that its line
- * names, and questions about code and single instructions. */
+/* What all rooms of the planner stand on: the tables that they fill while one plan is made, and questions about code and single
+ * instructions. */
 #ifndef ADA_PLAN_GROUND_H
 #define ADA_PLAN_GROUND_H
 #include <Zydis/Zydis.h>
