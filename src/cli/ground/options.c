@@ -197,7 +197,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
 void ada_options_take(struct ada_options *options, const struct ada_usage *usage, int argc, char **argv)
 {
 	struct argp_option shown[ROWS + 1] = {};
-	struct argp argp = { .options = shown, .parser = parse_one, .args_doc = usage->arguments, .doc = usage->about };
+	struct argp argp = { .parser = parse_one, .args_doc = usage->arguments, .doc = usage->about };
 	size_t count = 0;
 
 	for (size_t i = 0; i < ROWS; i++)
@@ -206,6 +206,8 @@ void ada_options_take(struct ada_options *options, const struct ada_usage *usage
 	options->command = argv[0];
 	options->words = argv + argc;
 	options->limit = options->window = UINT64_MAX;
+	if (count)
+		argp.options = shown; /* of an empty list argp's help loses a byte */
 	ada_options_parse(&argp, argc, argv, 0, options);
 	if (!strcmp(usage->arguments, "[SESSION]")) {
 		options->session = ada_options_word(options);
