@@ -134,20 +134,19 @@ static void write_record(const struct agent *agent, const struct writer *writer,
 static void write_events(struct agent *agent, uint32_t i, uint32_t count, bool with_detail)
 {
 	struct writer *writer = &agent->threads[i];
+	struct ada_chunk *chunk;
 
 	if (writer->chunk == ADA_NONE && !open_chunk(agent, i, with_detail))
 		return;
-	struct ada_chunk *chunk = ada_segment_chunk(agent->segment, writer->chunk);
-
+	chunk = ada_segment_chunk(agent->segment, writer->chunk);
 	while (count--) {
 		uint32_t offset = (uint32_t)chunk->commit & (ADA_CHUNK_BYTES - 32);
+		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
 
 		if (offset < ADA_CHUNK_HEADER_BYTES) { /* full */
 			seal(agent, i);
 			return;
 		}
-		struct ada_event *event = (struct ada_event *)((uint8_t *)chunk + offset);
-
 		fuzz_touch(event, sizeof *event);
 		*event = (struct ada_event){ .timestamp_ns = agent->counter++,
 					     .function_id = count,
