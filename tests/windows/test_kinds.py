@@ -41,6 +41,11 @@ def check_one_mark(process, kind_text, function, kind, number):
     assert window["triggerKind"] == kind_text and window["triggerKinds"] == [kind_text]
     first, last = max(seq - ROLL, 0), min(seq + ROLL, len(thread.events) - 1)
     assert (window["startNs"], window["endNs"]) == (thread.events[first][0], thread.events[last][0]), window["shortReason"]
+    # A window is a stretch of time: what happened in the nanosecond of its first or last event belongs to it.
+    while first and thread.events[first - 1][0] == window["startNs"]:
+        first -= 1
+    while last + 1 < len(thread.events) and thread.events[last + 1][0] == window["endNs"]:
+        last += 1
     have = [r.index_seq for r in thread.details]
     assert (have[0], have[-1]) == (first, last)
 
