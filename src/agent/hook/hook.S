@@ -28,15 +28,9 @@
 # A vfork child runs on its parent's thread and, for the kernel, without rseq: a signal handler that it takes in the midst
 # of an event may overwrite this one event.
 #include "offsets.h"
+#include "event.inc"
 
 	.hidden ada_setup, ada_site_hash, ada_sites, ada_stubs, ada_self, ada_entry_slow, ada_exit_slow, ada_judge
-
-# One event and one frame more: added to the commit word by a call. (A return adds one and takes one.)
-#define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
-#define STATE_POP (ADA_EVENT_BYTES - (ADA_FRAME_BYTES << 32))
-
-#define PREFETCH_AHEAD 512		/* the pool is larger than the caches; beyond the chunk's end it does no harm */
-#define RSEQ_SIGNATURE 0x53053053	/* glibc registers with this one, and so does thread.c */
 
 # What SAVE leaves on the stack, from rsp up: flags, rsi, r11, r10, rdx, rcx, rax, and then
 #define SAVED_FLAGS 0			/* as lahf and seto say them: ah, al */
@@ -152,14 +146,7 @@
 	mov %rax,%fs:RSEQ_CS(%rdx)
 .endm
 .macro RSEQ_DESCRIPTOR name, lane, slow
-	.pushsection .data.rel.local,"aw"
-	.balign 32
-.Lcs_\name:
-	.long 0,0
-	.quad .Lstart_\name, .Lend_\name-.Lstart_\name, .Labort_\name
-	.popsection
-	.long RSEQ_SIGNATURE		# the kernel wants it just before the abort address
-.Labort_\name:
+	RSEQ_SECTION \name
 	PUT_XMM0_BACK \lane
 	pushf				# a program that single-steps itself would come here at each instruction, for ever:
 	.cfi_adjust_cfa_offset 8

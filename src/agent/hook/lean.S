@@ -16,13 +16,10 @@
 # A section of rseq that is aborted starts anew with what it needs: at entry the hook (r11), at exit nothing but the stack.
 #include "offsets.h"
 #include "dwarf.inc"
+#include "event.inc"
 
 	.hidden ada_setup, ada_site_hash, ada_sites, ada_entry, ada_exit, ada_exit_known, ada_pass_exit
 
-#define STATE_PUSH ((ADA_FRAME_BYTES << 32) + ADA_EVENT_BYTES)
-#define STATE_POP (ADA_EVENT_BYTES - (ADA_FRAME_BYTES << 32))
-#define RSEQ_SIGNATURE 0x53053053
-#define PREFETCH_AHEAD 512
 #define NEXT -8
 #define UNBOUND 0x70000000		/* a distance that nobody has written yet */
 
@@ -55,14 +52,7 @@ ada_\name:
 	BOUND .rodata.bound_rseq
 .endm
 .macro DESCRIPTOR name
-	.pushsection .data.rel.local,"aw"
-	.balign 32
-.Lcs_\name:
-	.long 0,0
-	.quad .Lstart_\name, .Lend_\name-.Lstart_\name, .Labort_\name
-	.popsection
-	.long RSEQ_SIGNATURE
-.Labort_\name:				# as in hook.S; the bytes below the stack pointer are in use
+	RSEQ_SECTION \name		# aborts as in hook.S; the bytes below the stack pointer are in use
 	lea -128(%rsp),%rsp
 	.cfi_adjust_cfa_offset 128
 	pushf

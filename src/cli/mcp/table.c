@@ -23,40 +23,19 @@ static const char *const sort_fields[] = {
 	"function", "module", "calls", "total", "self", "min", "mean", "p50", "p90", "p99", "max", NULL
 };
 
-#define SESSION                                                                                                                            \
-	{                                                                                                                                  \
-		"session",                                                                                                                 \
-			"Session as list_sessions names it, or one of its processes: session_20260102_150405/pid_123."                     \
-			" Default: the latest.",                                                                                           \
-			.type = ADA_MCP_SESSION, .option = ""                                                                              \
-	}
-#define FORMAT                                                                                                                             \
-	{                                                                                                                                  \
-		"format", "json has every field with exact numbers; text is a table for people, and shorter.",                             \
-			.option = "--format", .fallback = "json", .choices = formats                                                       \
-	}
-#define THREAD                                                                                                                             \
-	{                                                                                                                                  \
-		"thread", "Only this thread: its number, OS thread id, or name.", .option = "--thread", .type = ADA_MCP_WORD               \
-	}
-#define SOURCE                                                                                                                             \
-	{                                                                                                                                  \
-		"source", "With file and line of each function.", .option = "--source", .type = ADA_MCP_SWITCH                             \
-	}
-#define FROM                                                                                                                               \
-	{                                                                                                                                  \
-		"from", "From this time on: \"+1.5s\" from the session's start, or nanoseconds as timestamps have them.",                  \
-			.option = "--from", .type = ADA_MCP_WORD                                                                           \
-	}
-#define TO                                                                                                                                 \
-	{                                                                                                                                  \
-		"to", "Before this time.", .option = "--to", .type = ADA_MCP_WORD                                                          \
-	}
-#define WINDOW                                                                                                                             \
-	{                                                                                                                                  \
-		"window", "Only this window: its process, between its bounds. Numbers as the windows tool gives them.",                    \
-			.option = "--window", .type = ADA_MCP_NUMBER                                                                       \
-	}
+/* clang-format off */
+#define SESSION { "session", "Session as list_sessions names it, or one of its processes: session_20260102_150405/pid_123." \
+	" Default: the latest.", .type = ADA_MCP_SESSION, .option = "" }
+#define FORMAT { "format", "json has every field with exact numbers; text is a table for people, and shorter.", .option = "--format", \
+	.fallback = "json", .choices = formats }
+#define THREAD { "thread", "Only this thread: its number, OS thread id, or name.", .option = "--thread", .type = ADA_MCP_WORD }
+#define SOURCE { "source", "With file and line of each function.", .option = "--source", .type = ADA_MCP_SWITCH }
+#define FROM { "from", "From this time on: \"+1.5s\" from the session's start, or nanoseconds as timestamps have them.", \
+	.option = "--from", .type = ADA_MCP_WORD }
+#define TO { "to", "Before this time.", .option = "--to", .type = ADA_MCP_WORD }
+#define WINDOW { "window", "Only this window: its process, between its bounds. Numbers as the windows tool gives them.", \
+	.option = "--window", .type = ADA_MCP_NUMBER }
+/* clang-format on */
 
 static const struct ada_mcp_parameter list_parameters[] = {
 	{ "limit", "At most so many, the newest ones.", .fallback = "20", .max = 1000, .type = ADA_MCP_NUMBER },

@@ -5,43 +5,24 @@
 #define COLUMNS(list) list, sizeof list / sizeof *(list)
 
 /* Hidden columns: not in SELECT *. Those of arguments come first, for arguments are bound to them in this order. */
-#define HIDDEN_PROCESS                                                                                                                     \
-	{                                                                                                                                  \
-		"process", "TEXT", "directory of its process, where a session has several", true, ADA_SQL_PROCESS                          \
-	}
-#define HIDDEN_PID                                                                                                                         \
-	{                                                                                                                                  \
-		"pid", "INTEGER", "of the process", true, ADA_SQL_PID                                                                      \
-	}
-#define THREAD                                                                                                                             \
-	{                                                                                                                                  \
-		"thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_THREAD                                          \
-	}
-#define TID                                                                                                                                \
-	{                                                                                                                                  \
-		"tid", "INTEGER", "the system's number of the thread", false, ADA_SQL_TID                                                  \
-	}
-#define FUNCTION_ID                                                                                                                        \
-	{                                                                                                                                  \
-		"function_id", "INTEGER", "the same over all processes", false, ADA_SQL_FUNCTION_ID                                        \
-	}
-#define FUNCTION                                                                                                                           \
-	{                                                                                                                                  \
-		"function", "TEXT", "its name, demangled", false, ADA_SQL_FUNCTION                                                         \
-	}
-#define ARGUMENT(name, type, help)                                                                                                         \
-	{                                                                                                                                  \
-		name, type, help, true, ADA_SQL_ARGUMENT                                                                                   \
-	}
+/* clang-format off */
+#define HIDDEN_PROCESS { "process", "TEXT", "directory of its process, where a session has several", true, ADA_SQL_PROCESS }
+#define HIDDEN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PID }
+#define THREAD { "thread", "INTEGER", "number of the thread in its process", false, ADA_SQL_THREAD }
+#define TID { "tid", "INTEGER", "the system's number of the thread", false, ADA_SQL_TID }
+#define FUNCTION_ID { "function_id", "INTEGER", "the same over all processes", false, ADA_SQL_FUNCTION_ID }
+#define FUNCTION { "function", "TEXT", "its name, demangled", false, ADA_SQL_FUNCTION }
+#define ARGUMENT(name, type, help) { name, type, help, true, ADA_SQL_ARGUMENT }
 
-#define EVENT_COLUMNS                                                                                                                      \
-	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, THREAD, TID,                                           \
-		{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION },                                  \
-		{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND },      \
-		FUNCTION_ID, FUNCTION, { "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN },                                    \
-	{                                                                                                                                  \
-		"detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN                      \
-	}
+#define EVENT_COLUMNS \
+	{ "timestamp_ns", "INTEGER", "ns of CLOCK_BOOTTIME", false, ADA_SQL_TIME }, \
+	THREAD, TID, \
+	{ "index_seq", "INTEGER", "number of the event in its thread", false, ADA_SQL_POSITION }, \
+	{ "kind", "TEXT", "call, return, exception or lost (events are missing here; of no function)", false, ADA_SQL_KIND }, \
+	FUNCTION_ID, FUNCTION, \
+	{ "depth", "INTEGER", "calls around it", false, ADA_SQL_PLAIN }, \
+	{ "detail_seq", "INTEGER", "number of its detail record; null: none was captured", false, ADA_SQL_PLAIN }
+/* clang-format on */
 
 static const struct ada_sql_column events[] = { EVENT_COLUMNS,
 						HIDDEN_PROCESS,
@@ -92,14 +73,10 @@ static const struct ada_sql_column functions[] = {
 	{ "line", "INTEGER", "the same", false, ADA_SQL_PLAIN },
 };
 
-#define REGISTER(name)                                                                                                                     \
-	{                                                                                                                                  \
-		name, "INTEGER", "register", false, ADA_SQL_PLAIN                                                                          \
-	}
-#define VECTOR(name)                                                                                                                       \
-	{                                                                                                                                  \
-		name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN                                 \
-	}
+/* clang-format off */
+#define REGISTER(name) { name, "INTEGER", "register", false, ADA_SQL_PLAIN }
+#define VECTOR(name) { name, "INTEGER", "low half of a vector register; null: not captured", false, ADA_SQL_PLAIN }
+/* clang-format on */
 static const struct ada_sql_column detail[] = {
 	THREAD,
 	{ "index_seq", "INTEGER", "of its event", false, ADA_SQL_POSITION },
@@ -135,14 +112,10 @@ static const struct ada_sql_column detail[] = {
 	{ "args", "TEXT", "arguments, or the result, as their types say; null: not known", true, ADA_SQL_PLAIN }
 };
 
-#define PROCESS                                                                                                                            \
-	{                                                                                                                                  \
-		"process", "TEXT", "directory of the process", false, ADA_SQL_PLAIN                                                        \
-	}
-#define PLAIN_PID                                                                                                                          \
-	{                                                                                                                                  \
-		"pid", "INTEGER", "of the process", true, ADA_SQL_PLAIN                                                                    \
-	}
+/* clang-format off */
+#define PROCESS { "process", "TEXT", "directory of the process", false, ADA_SQL_PLAIN }
+#define PLAIN_PID { "pid", "INTEGER", "of the process", true, ADA_SQL_PLAIN }
+/* clang-format on */
 static const struct ada_sql_column windows[] = {
 	{ "window", "INTEGER", "number, as in `ada windows`", false, ADA_SQL_PLAIN },
 	PROCESS,
@@ -220,14 +193,14 @@ static const struct ada_sql_column losses[] = {
 	PLAIN_PID,
 };
 
-#define STATISTICS                                                                                                                         \
-	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN },                                                               \
-		{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },                                                     \
-		{ "calls", "INTEGER", "how many began", false, ADA_SQL_PLAIN },                                                            \
-		{ "total_ns", "INTEGER", "sum of durations, recursion once", false, ADA_SQL_PLAIN },                                       \
-	{                                                                                                                                  \
-		"self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN                                             \
-	}
+/* clang-format off */
+#define STATISTICS \
+	{ "function", "TEXT", "its name, demangled", false, ADA_SQL_PLAIN }, \
+	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
+	{ "calls", "INTEGER", "how many began", false, ADA_SQL_PLAIN }, \
+	{ "total_ns", "INTEGER", "sum of durations, recursion once", false, ADA_SQL_PLAIN }, \
+	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }
+/* clang-format on */
 #define FROM_TO_THREAD                                                                                                                     \
 	ARGUMENT("from_time", "", "only calls that begin at this time or later: ns, or '+1.5s' from the start"),                           \
 		ARGUMENT("to_time", "", "and before this one"),                                                                            \
@@ -246,22 +219,23 @@ static const struct ada_sql_column fn_stats[] = {
 	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },
 };
 
-#define EDGE_COLUMNS                                                                                                                       \
-	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN },                            \
-		{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN },                                                     \
-		{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN },                                                                 \
-		{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN },                      \
-		{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN },                                        \
-		{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN },                                            \
-		{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN },                                                           \
-		{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN },                                                              \
-		{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN },                          \
-		ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), FROM_TO_THREAD,                       \
-		{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN },                                                     \
-		{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN },                                                \
-	{                                                                                                                                  \
-		"process", "TEXT", "of the first call", true, ADA_SQL_PLAIN                                                                \
-	}
+/* clang-format off */
+#define EDGE_COLUMNS \
+	{ "function", "TEXT", "the other one; null: no one, they were outermost calls", false, ADA_SQL_PLAIN }, \
+	{ "module", "TEXT", "file name of its module", false, ADA_SQL_PLAIN }, \
+	{ "calls", "INTEGER", "how often", false, ADA_SQL_PLAIN }, \
+	{ "total_ns", "INTEGER", "sum of the called one's durations, recursion once", false, ADA_SQL_PLAIN }, \
+	{ "self_ns", "INTEGER", "without the calls directly below", false, ADA_SQL_PLAIN }, \
+	{ "first_ns", "INTEGER", "time of the first such call", false, ADA_SQL_PLAIN }, \
+	{ "thread", "INTEGER", "where that was", false, ADA_SQL_PLAIN }, \
+	{ "index_seq", "INTEGER", "the same", false, ADA_SQL_PLAIN }, \
+	{ "of", "TEXT", "the function asked for, for a pattern may mean several", false, ADA_SQL_PLAIN }, \
+	ARGUMENT("f", "", "name or glob as `ada dump --function` takes it, or function_id"), \
+	FROM_TO_THREAD, \
+	{ "function_id", "INTEGER", "of the other one", true, ADA_SQL_PLAIN }, \
+	{ "unknown", "INTEGER", "calls without a known end", true, ADA_SQL_PLAIN }, \
+	{ "process", "TEXT", "of the first call", true, ADA_SQL_PLAIN }
+/* clang-format on */
 
 static const struct ada_sql_column callers[] = { EDGE_COLUMNS };
 static const struct ada_sql_column callees[] = { EDGE_COLUMNS };

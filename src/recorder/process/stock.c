@@ -8,11 +8,11 @@
 #include "recorder/host/limit.h"
 #include "recorder/index/space.h"
 
-#define AT_START 1u		    /* for the program, or for the next one that is executed */
-#define AT_MOST 4u		    /* once there are children of forks */
-#define FUNCTIONS 16384u	    /* few programs have more */
-#define PLENTY_BYTES (1ull << 30)   /* the recorder may take so much more: nobody has yet what lies ready */
-#define LOOK_AGAIN_NS 1000000000ull /* after a look that found less */
+#define AT_START 1u		  /* for the program, or for the next one that is executed */
+#define AT_MOST 4u		  /* once there are children of forks */
+#define FUNCTIONS 16384u	  /* few programs have more */
+#define PLENTY_BYTES (1ull << 30) /* the recorder may take so much more: nobody has yet what lies ready */
+#define LOOK_AGAIN_S 1		  /* after a look that found less */
 
 struct ready {
 	struct ada_segment segment;
@@ -41,8 +41,7 @@ struct ada_segment_options ada_stock_options(const struct ada_recorder *recorder
 					     .detail_buffer_bytes = options->detail ? options->detail_buffer_bytes : 0,
 					     .detail_stack_bytes = options->detail_stack_bytes,
 					     .detail_mode = options->detail_mode,
-					     .poison = options->poison,
-					     .allowed_bytes = 0 };
+					     .poison = options->poison };
 }
 
 /* Whether there is plenty of memory. Where a limit holds, even one shared with others, each process gets what is left when the process
@@ -71,12 +70,12 @@ static void discard(struct ready *ready)
 	ada_segment_destroy(&ready->segment);
 }
 
-static void wait_for(struct ada_stock *stock, uint64_t ns)
+static void wait_a_while(struct ada_stock *stock)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_sec += LOOK_AGAIN_S;
 	pthread_cond_timedwait(&stock->changed, &stock->lock, &until);
 }
 
@@ -99,7 +98,7 @@ static void *stock_fill(void *argument)
 		if (made)
 			stock->ready[stock->count++] = ready;
 		else if (!stock->quit)
-			wait_for(stock, LOOK_AGAIN_NS);
+			wait_a_while(stock);
 	}
 	pthread_mutex_unlock(&stock->lock);
 	return NULL;
